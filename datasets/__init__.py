@@ -1,0 +1,1 @@
+"""Cutting holes into source files and measuring how they are filled."""

@@ -1,0 +1,1 @@
+"""The language server: documents, requests, the worker process, the command line."""

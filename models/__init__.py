@@ -1,0 +1,1 @@
+"""Fill-in-the-middle language models and the decoding loop that keeps them on the grammar."""
