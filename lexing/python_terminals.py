@@ -1,0 +1,257 @@
+r"""The terminals of Python, as CPython's tokenizer has them, and their automaton.
+
+Where CPython reports an error although shorter lexemes could be read there, the longest match is of the kind
+`BAD`, which no grammar uses; so maximal munch alone decides everywhere.
+
+One thing is wider than CPython: any letters, digits, spaces and hyphens are taken for a name in `\N{...}`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import string
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+from fimlsp.lexing.dfa import Dfa, compile_terminals
+from fimlsp.lexing.nfa import Rule, Terminals
+from fimlsp.lexing.regex import (
+    Range,
+    Regex,
+    any_case,
+    character_but,
+    choice,
+    code_points,
+    exactly,
+    many,
+    maybe,
+    one_of,
+    sequence,
+    some,
+)
+from fimlsp.lexing.table_cache import cached
+
+BAD = "BAD"
+
+_KEYWORD_TABLE = """
+    False None True and as assert async await break class continue def del elif else except finally for from
+    global if import in is lambda nonlocal not or pass raise return try while with yield
+"""
+KEYWORDS = tuple(_KEYWORD_TABLE.split())
+SOFT_KEYWORDS = {(3, 11): ("match", "case", "_")}
+"""Words that are keywords in some places only, by version."""
+
+_OPERATOR_TABLE = """
+    + - * ** / // % @ << >> & | ^ ~ := < > <= >= == != ( ) [ ] { } , : . ; = ->
+    += -= *= /= //= %= @= &= |= ^= >>= <<= **= ...
+"""
+OPERATORS = tuple(_OPERATOR_TABLE.split())
+
+QUOTES = ("'", '"', "'''", '"""')
+F_STRING_STYLES = tuple(raw + quote for raw in ("", "r") for quote in QUOTES)
+"""The closing quote of an f-string, after an `r` if it is raw; kinds and modes are named by them."""
+
+_STR_PREFIXES, _RAW_STR_PREFIXES = ("", "u"), ("r",)
+_BYTES_PREFIXES, _RAW_BYTES_PREFIXES = ("b",), ("br", "rb")
+_F_PREFIXES, _RAW_F_PREFIXES = ("f",), ("fr", "rf")
+
+_LINE_END = choice("\r\n", "\n", "\r")
+_HEX = one_of(string.hexdigits)
+_LAST_ASCII = 0x7F
+
+
+@cache
+def python_dfa(version: tuple[int, int] = (3, 11)) -> Dfa:
+    """The automaton of a Python version's terminals, from the disk cache if it is there."""
+    definition = hashlib.sha256(f"{version} {unicodedata.unidata_version}".encode())
+    for module in ("regex", "nfa", "dfa", "table_cache", "python_terminals"):
+        definition.update(Path(__file__).with_name(f"{module}.py").read_bytes())
+    return cached(definition.hexdigest(), lambda: compile_terminals(python_terminals(version))).expand()
+
+
+def python_terminals(version: tuple[int, int]) -> Terminals:
+    """The modes of the lexer and the lexemes of each.
+
+    `code` is Python outside f-strings, `field` the top level of a replacement field, `nested` the inside of
+    brackets there, `text:Q` the literal part of an f-string of style `Q`, `spec:Q` its format specifications.
+
+    Raises:
+        KeyError: the version is not described here.
+    """
+    words = _words(version)
+    common = (*words, *_literals(), Rule("SPACE", some(one_of(" \t\f"))), Rule("NL", _LINE_END))
+    operators = {text: Rule(text, sequence(text)) for text in OPERATORS}
+    in_field = tuple(rule for text, rule in operators.items() if text not in (":", ":=", "}", "="))
+    outside = (
+        Rule("COMMENT", sequence("#", many(character_but("\r\n")))),
+        Rule("CONTINUATION", sequence("\\", _LINE_END)),
+    )
+    modes = {
+        "code": (*common, *operators.values(), *outside),
+        "field": (*common, *in_field, *_field_marks()),
+        "nested": (*common, *operators.values()),
+    }
+    for style in F_STRING_STYLES:
+        modes[f"text:{style}"] = _text_rules(style)
+        modes[f"spec:{style}"] = _spec_rules(style)
+    return Terminals(modes)
+
+
+def _words(version: tuple[int, int]) -> tuple[Rule, ...]:
+    """Keywords, and names for what is none."""
+    keywords = (*KEYWORDS, *SOFT_KEYWORDS[version])
+    name = sequence(
+        code_points(_ranges(str.isidentifier)),
+        many(code_points(_ranges(lambda character: f"a{character}".isidentifier()))),
+    )
+    return (*(Rule(word, sequence(word)) for word in keywords), Rule("NAME", name))
+
+
+def _ranges(belongs: Callable[[str], bool]) -> Iterator[Range]:
+    """The code points of a set as ranges."""
+    for inside, run in groupby(range(0x110000), lambda code: belongs(chr(code))):
+        if inside:
+            members = list(run)
+            yield members[0], members[-1]
+
+
+def _literals() -> Iterator[Rule]:
+    """Numbers, strings and beginnings of f-strings, and what CPython rejects in their place."""
+    real, imaginary = _numbers()
+    # Of the keywords that may not touch a number these alone could follow one in a program (`as` stands for
+    # `async` too). And `0or` is an octal number to CPython, from its second character.
+    yield Rule(BAD, sequence(choice(real, imaginary), choice("as", "from")))
+    yield Rule(BAD, sequence("0", one_of("xXoObB")))
+    yield Rule("REAL", real)
+    yield Rule("IMAGINARY", imaginary)
+    # This keeps an unterminated string from being a name or an empty string before something else.
+    plain_prefixes = (*_STR_PREFIXES, *_RAW_STR_PREFIXES, *_BYTES_PREFIXES, *_RAW_BYTES_PREFIXES)
+    yield Rule(BAD, sequence(_prefix(plain_prefixes), choice(*QUOTES)))
+    yield Rule("STRING", choice(*map(_string, QUOTES)))
+    yield Rule("BYTES", choice(*map(_bytes, QUOTES)))
+    for style in F_STRING_STYLES:
+        prefixes = _RAW_F_PREFIXES if style.startswith("r") else _F_PREFIXES
+        yield Rule(f"FSTRING_START:{style}", sequence(_prefix(prefixes), style.lstrip("r")))
+
+
+def _numbers() -> tuple[Regex, Regex]:
+    """Real and imaginary numbers (Language Reference 2.4.4 to 2.4.7)."""
+    digit = one_of(string.digits)
+    digits = sequence(digit, many(maybe("_"), digit))
+    integer = choice(
+        sequence(one_of("123456789"), many(maybe("_"), digit)),
+        sequence("0", many(maybe("_"), "0")),
+        sequence("0", one_of("xX"), some(maybe("_"), _HEX)),
+        sequence("0", one_of("oO"), some(maybe("_"), one_of(string.octdigits))),
+        sequence("0", one_of("bB"), some(maybe("_"), one_of("01"))),
+    )
+    exponent = sequence(one_of("eE"), maybe(one_of("+-")), digits)
+    with_point = choice(sequence(digits, ".", maybe(digits)), sequence(".", digits))
+    floating = choice(sequence(with_point, maybe(exponent)), sequence(digits, exponent))
+    return choice(integer, floating), sequence(choice(digits, floating), one_of("jJ"))
+
+
+def _prefix(spellings: tuple[str, ...]) -> Regex:
+    """A string prefix, in capitals or not."""
+    return choice(*map(any_case, spellings))
+
+
+def _string(quote: str) -> Regex:
+    """A str literal (Language Reference 2.4.1)."""
+    ordinary = character_but(_special(quote))
+    return choice(
+        _quoted(_STR_PREFIXES, quote, choice(ordinary, _escape())),
+        _quoted(_RAW_STR_PREFIXES, quote, choice(ordinary, _raw_escape())),
+    )
+
+
+def _bytes(quote: str) -> Regex:
+    """A bytes literal."""
+    ordinary = character_but(_special(quote), _LAST_ASCII)
+    other = character_but("x\r\n", _LAST_ASCII)
+    escape = sequence("\\", choice(_LINE_END, sequence("x", exactly(2, _HEX)), other))
+    raw_escape = sequence("\\", choice(_LINE_END, character_but("", _LAST_ASCII)))
+    return choice(
+        _quoted(_BYTES_PREFIXES, quote, choice(ordinary, escape)),
+        _quoted(_RAW_BYTES_PREFIXES, quote, choice(ordinary, raw_escape)),
+    )
+
+
+def _special(quote: str) -> str:
+    """The characters that do not stand for themselves in a string of such quotes."""
+    return "\\" + quote[0] + ("" if _is_triple(quote) else "\r\n")
+
+
+def _is_triple(quote: str) -> bool:
+    return len(quote) == 3
+
+
+def _quoted(prefixes: tuple[str, ...], quote: str, item: Regex) -> Regex:
+    """A whole literal; in a triple-quoted one, one or two quotes may stand before any item."""
+    inner = maybe(quote[0], maybe(quote[0])) if _is_triple(quote) else sequence()
+    return sequence(_prefix(prefixes), quote, many(inner, item), quote)
+
+
+def _escape(plain_backslash_before: str = "") -> Regex:
+    """A backslash and what it takes with it in a str literal, as CPython validates it."""
+    numeric = choice(
+        sequence("x", exactly(2, _HEX)),
+        sequence("u", exactly(4, _HEX)),
+        sequence("U000", exactly(5, _HEX)),
+        sequence("U0010", exactly(4, _HEX)),
+    )
+    named = sequence("N{", some(one_of(string.ascii_letters + string.digits + " -")), "}")
+    other = character_but("xuUN\r\n" + plain_backslash_before)
+    return sequence("\\", choice(numeric, named, _LINE_END, other))
+
+
+def _raw_escape(plain_backslash_before: str = "") -> Regex:
+    """A backslash and the one character or line end that it takes with it in a raw literal."""
+    return sequence("\\", choice(_LINE_END, character_but(plain_backslash_before)))
+
+
+def _field_marks() -> Iterator[Rule]:
+    """What ends the expression of a replacement field. No space may follow a conversion."""
+    conversion = sequence("!", one_of("rsa"))
+    yield Rule(BAD, sequence(conversion, one_of(" \t\f\r\n")))
+    yield Rule("FIELD_CONVERSION", conversion)
+    yield Rule("FIELD_EQUAL", sequence("="))
+    yield Rule("FIELD_COLON", sequence(":"))
+    yield Rule("FIELD_CLOSE", sequence("}"))
+
+
+def _text_rules(style: str) -> tuple[Rule, ...]:
+    """The literal part of an f-string."""
+    return (
+        *_characters(style),
+        Rule("FSTRING_TEXT", choice("{{", "}}")),
+        Rule("FIELD_OPEN", sequence("{")),
+        Rule("FSTRING_END", sequence(style.lstrip("r"))),
+        Rule(BAD, sequence("}")),
+    )
+
+
+def _spec_rules(style: str) -> tuple[Rule, ...]:
+    """A format specification: doubled braces are no escapes here, and the string cannot end."""
+    quote = style.lstrip("r")
+    forbidden = (Rule(BAD, sequence(quote)),) if _is_triple(quote) else ()
+    return (
+        *_characters(style),
+        Rule("FIELD_OPEN", sequence("{")),
+        Rule("FIELD_CLOSE", sequence("}")),
+        *forbidden,
+    )
+
+
+def _characters(style: str) -> Iterator[Rule]:
+    """Characters and escapes in an f-string. A backslash before a brace is text of its own."""
+    is_raw, quote = style.startswith("r"), style.lstrip("r")
+    escape = _raw_escape("{}") if is_raw else _escape("{}")
+    quotes = choice(quote[0], quote[0] * 2) if _is_triple(quote) else choice()
+    ordinary = character_but("{}" + _special(quote))
+    yield Rule("FSTRING_TEXT", choice(some(ordinary), escape, "\\", quotes))
+    if not is_raw:
+        yield Rule(BAD, sequence("\\", one_of("xuUN")))
