@@ -1,0 +1,149 @@
+"""Grammars from files in Lark's EBNF (https://lark-parser.readthedocs.io/en/stable/grammar.html).
+
+The lark package reads the file; the conversion to plain productions is our own, because repetitions must stay
+visible: `x+` becomes one marked nonterminal over one element, `x*` an optional `x+`, an optional part two
+alternatives. Rules, templates, groups, quoted literals and `%declare`d terminals are understood.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from itertools import product
+
+from fimlsp.quotient.grammar import Grammar, GrammarError, make_grammar
+from lark import Tree
+from lark.exceptions import LarkError
+from lark.grammar import Symbol
+from lark.load_grammar import GrammarBuilder
+
+Sequence = tuple[str, ...]
+START = "file"
+
+
+@cache
+def python_grammar() -> Grammar:
+    """The grammar of Python 3.11; its sentences are the symbols of a file that is not empty."""
+    return read_grammar(files(__package__).joinpath("python.lark").read_text("utf-8"))
+
+
+def read_grammar(text: str, start: str = START) -> Grammar:
+    """The grammar written in *text*, with the rule *start* as its start symbol.
+
+    Raises:
+        GrammarError: if *text* is no Lark grammar, uses more of Lark's language than described above, or has
+            rules that may be empty, are never used or derive no sentence.
+    """
+    try:
+        builder = GrammarBuilder()
+        builder.load_grammar(text)
+        parsed = builder.build()
+    except LarkError as error:
+        raise GrammarError(f"The grammar cannot be read: {error}") from error
+    definitions = {str(name): (tuple(parameters), tree) for name, parameters, tree, _ in parsed.rule_defs}
+    if start not in definitions:
+        raise GrammarError(f"The grammar has no rule '{start}' to start from.")
+    converter = _Converter(definitions)
+    converter.convert()
+    _check_names(converter.rules, [name for name, _ in parsed.term_defs])
+    return make_grammar(start, converter.rules, converter.repetitions)
+
+
+def _check_names(rules: Mapping[str, list[Sequence]], declared: list[str]) -> None:
+    used = {name for rights in rules.values() for right in rights for name in right}
+    unused = [name for name in declared if name not in used]
+    if unused:
+        raise GrammarError(f"These terminals are never used; remove them: {', '.join(unused)}.")
+
+
+class _Converter:
+    """Productions by name, collected while the trees of rules are walked."""
+
+    def __init__(self, definitions: Mapping[str, tuple[Sequence, Tree[object]]]) -> None:
+        self.definitions = definitions
+        self.rules: dict[str, list[Sequence]] = {}
+        self.repetitions: dict[str, str] = {}
+
+    def convert(self) -> None:
+        """Convert every rule; templates only where they are used."""
+        for name, (parameters, tree) in self.definitions.items():
+            if not parameters:
+                self.rules[name] = self.alternatives(tree, {})
+
+    def alternatives(self, node: Tree[object], bound: Mapping[str, str]) -> list[Sequence]:
+        """All ways to write *node*, with the names of template parameters *bound* to symbols."""
+        children = node.children
+        if node.data == "expansions":
+            return [way for child in children for way in self.alternatives(_tree(child), bound)]
+        if node.data == "expansion":
+            parts = [self.alternatives(_tree(child), bound) for child in children]
+            return [tuple(name for part in way for name in part) for way in product(*parts)]
+        if node.data == "maybe":
+            return [*self.alternatives(_tree(children[0]), bound), ()]
+        if node.data == "expr":
+            return self.repeated(_tree(children[0]), [str(child) for child in children[1:]], bound)
+        if node.data == "value":
+            return [(self.symbol(children[0], bound),)]
+        raise GrammarError(f"The grammar may not use '{node.data}'.")
+
+    def repeated(self, node: Tree[object], operator: list[str], bound: Mapping[str, str]) -> list[Sequence]:
+        """All ways to write *node* followed by *operator*."""
+        ways = list(dict.fromkeys(self.alternatives(node, bound)))
+        if operator == ["?"]:
+            return [*ways, ()]
+        if operator not in (["+"], ["*"]):
+            raise GrammarError(f"The grammar may not use the repetition '{''.join(operator)}'.")
+        repetition = self.repetition(ways)
+        return [(repetition,)] if operator == ["+"] else [(repetition,), ()]
+
+    def repetition(self, ways: list[Sequence]) -> str:
+        """The nonterminal for one or more of *ways*; equal ones are shared."""
+        if len(ways) == 1 and len(ways[0]) == 1:
+            element = ways[0][0]
+        else:
+            element = f"({' | '.join(' '.join(way) for way in ways)})"
+            self.rules[element] = ways
+        name = f"{element}+"
+        self.rules[name] = [(element,), (name, element)]
+        self.repetitions[name] = element
+        return name
+
+    def symbol(self, value: object, bound: Mapping[str, str]) -> str:
+        """The name of the symbol that *value* refers to."""
+        if isinstance(value, Symbol):
+            return bound.get(value.name, str(value.name))
+        node = _tree(value)
+        if node.data == "value":
+            return self.symbol(node.children[0], bound)
+        if node.data == "template_usage":
+            return self.instance([self.symbol(child, bound) for child in node.children])
+        if node.data == "literal":
+            return self.literal(str(node.children[0]))
+        raise GrammarError(f"The grammar may not use '{node.data}'.")
+
+    def instance(self, usage: list[str]) -> str:
+        """The nonterminal for a template with its arguments."""
+        template, *arguments = usage
+        name = f"{template}{{{', '.join(arguments)}}}"
+        if name not in self.rules:
+            parameters, tree = self.definitions[template]
+            self.rules[name] = []
+            self.rules[name] += self.alternatives(tree, dict(zip(parameters, arguments, strict=True)))
+        return name
+
+    def literal(self, quoted: str) -> str:
+        """The terminal for a quoted literal, named by its text."""
+        if not quoted.endswith('"'):
+            raise GrammarError(f"The grammar may not use flags on literals: {quoted}.")
+        text: str = ast.literal_eval(quoted)
+        if text in self.definitions:
+            raise GrammarError(f"The rule '{text}' has the name of a literal; call it something else.")
+        return text
+
+
+def _tree(value: object) -> Tree[object]:
+    if not isinstance(value, Tree):
+        raise GrammarError(f"The grammar may not use '{value}' there.")
+    return value

@@ -1,0 +1,129 @@
+"""Context-free grammars as values.
+
+Symbols are small integers: terminals first, then nonterminals. There are no empty productions, and every
+repetition is a nonterminal of its own that is marked as such, because it may be read from either side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+
+class GrammarError(ValueError):
+    """A grammar that cannot be used; the message says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Production:
+    """A way to write the nonterminal `lhs`: the symbols `rhs`, at least one."""
+
+    lhs: int
+    rhs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A grammar without empty productions.
+
+    `terminals` have the symbols 0 .. T-1, `nonterminals` T .. T+N-1, the start symbol first. `productions`
+    are grouped by their left side. `repetitions` maps a nonterminal L to its element E, where L has exactly
+    the productions L -> E and L -> L E; all others avoid left recursion.
+    """
+
+    terminals: tuple[str, ...]
+    nonterminals: tuple[str, ...]
+    productions: tuple[Production, ...]
+    repetitions: Mapping[int, int]
+    _symbols: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    _by_lhs: Mapping[int, tuple[Production, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = self.terminals + self.nonterminals
+        by_lhs = {lhs: tuple(group) for lhs, group in groupby(self.productions, lambda p: p.lhs)}
+        object.__setattr__(self, "_symbols", {name: symbol for symbol, name in enumerate(names)})
+        object.__setattr__(self, "_by_lhs", by_lhs)
+
+    @property
+    def start(self) -> int:
+        """The start symbol."""
+        return len(self.terminals)
+
+    def symbol(self, name: str) -> int:
+        """The symbol called *name*; KeyError if there is none."""
+        return self._symbols[name]
+
+    def name(self, symbol: int) -> str:
+        """The name of *symbol*."""
+        count = len(self.terminals)
+        return self.terminals[symbol] if symbol < count else self.nonterminals[symbol - count]
+
+    def is_terminal(self, symbol: int) -> bool:
+        """Whether *symbol* is a terminal."""
+        return symbol < len(self.terminals)
+
+    def productions_of(self, symbol: int) -> tuple[Production, ...]:
+        """The productions with *symbol* on the left; none for a terminal."""
+        return self._by_lhs.get(symbol, ())
+
+
+Alternatives = Mapping[str, Iterable[tuple[str, ...]]]
+
+
+def make_grammar(start: str, rules: Alternatives, repetitions: Mapping[str, str]) -> Grammar:
+    """The grammar of *rules*, which map each nonterminal to its right sides, all by name.
+
+    Every name that is no key of *rules* is a terminal.
+
+    Raises:
+        GrammarError: for an empty right side, and for nonterminals without use or without any sentence.
+    """
+    sides = {name: tuple(dict.fromkeys(rights)) for name, rights in rules.items()}
+    _check(start, sides)
+    nonterminals = (start, *(name for name in sides if name != start))
+    used = (name for rights in sides.values() for right in rights for name in right)
+    terminals = tuple(dict.fromkeys(name for name in used if name not in sides))
+    symbols = {name: symbol for symbol, name in enumerate(terminals + nonterminals)}
+    productions = tuple(
+        Production(symbols[name], tuple(symbols[part] for part in right))
+        for name in nonterminals
+        for right in sides[name]
+    )
+    return Grammar(
+        terminals, nonterminals, productions, {symbols[k]: symbols[v] for k, v in repetitions.items()}
+    )
+
+
+def _check(start: str, sides: Mapping[str, tuple[tuple[str, ...], ...]]) -> None:
+    empty = [name for name, rights in sides.items() if () in rights]
+    reachable = _reachable(start, sides)
+    productive = _productive(sides)
+    for fault, names in (
+        ("may be empty; make them optional where they are used", empty),
+        ("are never used; remove them", [name for name in sides if name not in reachable]),
+        ("derive no sentence; give them an end", [name for name in sides if name not in productive]),
+    ):
+        if names:
+            raise GrammarError(f"These rules {fault}: {', '.join(names)}.")
+
+
+def _reachable(start: str, sides: Mapping[str, tuple[tuple[str, ...], ...]]) -> set[str]:
+    found = {start}
+    waiting = [start]
+    while waiting:
+        fresh = {part for right in sides.get(waiting.pop(), ()) for part in right} - found
+        found |= fresh
+        waiting.extend(fresh)
+    return found
+
+
+def _productive(sides: Mapping[str, tuple[tuple[str, ...], ...]]) -> set[str]:
+    found: set[str] = set()
+    size = -1
+    while len(found) > size:
+        size = len(found)
+        for name, rights in sides.items():
+            if any(all(part in found or part not in sides for part in right) for right in rights):
+                found.add(name)
+    return found
