@@ -1,10 +1,18 @@
-"""`python -m fimlsp`."""
+"""`python -m fimlsp`, and the console script `fimlsp`."""
 
-from __future__ import annotations
+import sys
+
+if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
+    # `python -m` puts the working directory first on the search path. Editors start servers in the
+    # user's workspace, and a `queue.py` there would be taken for the standard library's.
+    del sys.path[0]
 
 
 def main() -> None:
     """Run the command line."""
+    from fimlsp.lsp_server.cli import command_line
+
+    command_line()
 
 
 if __name__ == "__main__":

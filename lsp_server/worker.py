@@ -1,0 +1,194 @@
+"""The worker process: engine, model and decoding, away from the editor's side.
+
+One thread only reads: what arrives is queued, and a `Cancel` is noted at once, so that a running
+completion sees it before its next model step. Everything else happens on the main thread, in the order
+it was sent. Whatever goes wrong with one request is logged and answered; when the server closes the
+pipe (or is gone), the process ends.
+
+Standard input and output carry the messages, so both are taken away from everything else first: a
+library that prints would otherwise break the stream.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import BinaryIO, Protocol
+
+from fimlsp.lsp_server.errors import summary
+from fimlsp.lsp_server.messages import (
+    Answer,
+    Cancel,
+    Close,
+    Complete,
+    Completion,
+    Edit,
+    Load,
+    Loading,
+    NotReady,
+    Open,
+    Ready,
+    Report,
+    Request,
+    pack,
+    read_request,
+)
+
+log = logging.getLogger(__name__)
+
+ShouldStop = Callable[[], bool]
+
+
+class Backend(Protocol):
+    """What does the work: `fimlsp.lsp_server.backend.Backend`, or a scripted one."""
+
+    def load(self, model: str | None, report: Callable[[str], None]) -> str:
+        """Load *model*, telling *report* each step in a few words; the model's short name."""
+
+    def open(self, uri: str, version: int, data: bytes) -> None:
+        """Take a document in."""
+
+    def edit(self, uri: str, version: int, start: int, end: int, replacement: bytes) -> None:
+        """Replace the bytes from *start* to *end*."""
+
+    def close(self, uri: str) -> None:
+        """Forget a document."""
+
+    def prepare(self) -> bool:
+        """Do one piece of work ahead of a request; False when there is none."""
+
+    def complete(self, request: Complete, should_stop: ShouldStop) -> Completion:
+        """Answer *request*, asking *should_stop* before each model step."""
+
+
+class Inbox:
+    """Messages in the order they came, and the requests that were cancelled meanwhile."""
+
+    def __init__(self) -> None:
+        self._waiting: SimpleQueue[Request] = SimpleQueue()
+        self._cancelled: set[int] = set()
+
+    def fill(self, source: BinaryIO) -> None:
+        """Read *source* to its end, then end the process: nobody is left to answer."""
+        while (message := read_request(source)) is not None:
+            if isinstance(message, Cancel):
+                self._cancelled.add(message.id)
+            else:
+                self._waiting.put(message)
+        os._exit(0)
+
+    def next(self, wait: bool) -> Request | None:
+        """The next message; None when there is none and *wait* is false."""
+        try:
+            return self._waiting.get(block=wait)
+        except Empty:
+            return None
+
+    def is_cancelled(self, request_id: int) -> bool:
+        """Whether the server has cancelled the request."""
+        return request_id in self._cancelled
+
+    def finish(self, request_id: int) -> None:
+        """The request is answered; forget its cancellation."""
+        self._cancelled.discard(request_id)
+
+
+class Worker:
+    """Takes messages from *inbox*, lets *backend* work, and writes frames to *sink*."""
+
+    def __init__(self, backend: Backend, inbox: Inbox, sink: BinaryIO) -> None:
+        self._backend = backend
+        self._inbox = inbox
+        self._sink = sink
+
+    def run(self) -> None:
+        """Work for ever. Idle time goes to what the backend can prepare."""
+        busy = True
+        while True:
+            message = self._inbox.next(wait=not busy)
+            if message is None:
+                busy = self._attempt(self._backend.prepare)
+            else:
+                busy = True
+                self._handle(message)
+
+    def _handle(self, message: Request) -> None:
+        backend = self._backend
+        match message:
+            case Load(model):
+                self._load(model)
+            case Complete():
+                self._complete(message)
+            case Open(uri, version, data):
+                self._attempt(lambda: backend.open(uri, version, data))
+            case Edit(uri, version, start, end, replacement):
+                self._attempt(lambda: backend.edit(uri, version, start, end, replacement))
+            case Close(uri):
+                self._attempt(lambda: backend.close(uri))
+
+    def _attempt(self, work: Callable[[], bool | None]) -> bool:
+        """Do *work* on a document; a failure is logged, and its next completion will meet it again."""
+        try:
+            return work() or False
+        except Exception:
+            log.exception("work on a document failed")
+            return False
+
+    def _load(self, model: str | None) -> None:
+        try:
+            name = self._backend.load(model, lambda step: self._send(Loading(step)))
+        except Exception as error:
+            log.exception("loading failed")
+            self._send(NotReady(summary(error)))
+        else:
+            self._send(Ready(name))
+
+    def _complete(self, request: Complete) -> None:
+        began = time.perf_counter()
+        completion = self._completion(request)
+        self._inbox.finish(request.id)
+        self._send(Answer(request.id, completion, 1000 * (time.perf_counter() - began)))
+
+    def _completion(self, request: Complete) -> Completion:
+        if self._inbox.is_cancelled(request.id):
+            return Completion(reason="cancelled")
+        try:
+            return self._backend.complete(request, lambda: self._inbox.is_cancelled(request.id))
+        except Exception as error:
+            log.exception("completing failed")
+            return Completion(reason=summary(error))
+
+    def _send(self, report: Report) -> None:
+        self._sink.write(pack(report))
+        self._sink.flush()
+
+
+def serve(backend: Backend) -> None:
+    """Be a worker for the process at the other end of standard input and output. Does not return."""
+    source, sink = _claim_pipes()
+    inbox = Inbox()
+    Thread(target=inbox.fill, args=(source,), daemon=True).start()
+    Worker(backend, inbox, sink).run()
+
+
+def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for us alone; others get the null device and standard error."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    return source, sink
+
+
+def main() -> None:
+    """Run the worker with the real backend."""
+    logging.basicConfig(stream=sys.stderr, format="fimlsp worker: %(message)s", level=logging.INFO)
+    from fimlsp.lsp_server.backend import Backend as RealBackend
+
+    serve(RealBackend())

@@ -1,0 +1,125 @@
+"""An editor for the tests: pytest-lsp's client made convenient, with a server process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from lsprotocol import types
+from pytest_lsp.client import make_test_lsp_client
+
+SCRIPTED_SERVER = [sys.executable, str(Path(__file__).with_name("scripted_server.py"))]
+URI = "file:///project/a.py"
+
+
+def capabilities(encodings=(types.PositionEncodingKind.Utf16,), configuration=True):
+    return types.ClientCapabilities(
+        general=types.GeneralClientCapabilities(position_encodings=list(encodings)),
+        window=types.WindowClientCapabilities(work_done_progress=True),
+        workspace=types.WorkspaceClientCapabilities(
+            configuration=configuration,
+            did_change_configuration=types.DidChangeConfigurationClientCapabilities(
+                dynamic_registration=True
+            ),
+        ),
+    )
+
+
+class Editor:
+    """Drives one server: marked texts in, suggestions out. `<|>` is the cursor."""
+
+    def __init__(self, client):
+        self.client = client
+        self.statuses = []
+        self.version = 0
+        self.position = types.Position(0, 0)
+        client.feature("fimlsp/status")(lambda status: self.statuses.append(status))
+        client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda _: None)
+
+    async def initialize(self, options=None, **kwargs):
+        params = types.InitializeParams(capabilities=capabilities(**kwargs), initialization_options=options)
+        return await asyncio.wait_for(self.client.initialize_session(params), 30)
+
+    def open(self, marked, uri=URI, language="python"):
+        left, _, right = marked.partition("<|>")
+        self.version += 1
+        item = types.TextDocumentItem(uri=uri, language_id=language, version=self.version, text=left + right)
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        self.position = types.Position(left.count("\n"), len(left.rpartition("\n")[2]))
+
+    def edit(self, start, end, text, uri=URI):
+        """Replace the text between two (line, character) pairs."""
+        self.version += 1
+        span = types.Range(types.Position(*start), types.Position(*end))
+        self.client.text_document_did_change(
+            types.DidChangeTextDocumentParams(
+                types.VersionedTextDocumentIdentifier(version=self.version, uri=uri),
+                [types.TextDocumentContentChangePartial(range=span, text=text)],
+            )
+        )
+
+    def type(self, text):
+        """Insert at the cursor (one line) and move it behind the text."""
+        at = (self.position.line, self.position.character)
+        self.edit(at, at, text)
+        self.position = types.Position(at[0], at[1] + len(text))
+
+    def request(self, position=None, uri=URI, kind=types.InlineCompletionTriggerKind.Automatic, msg_id=None):
+        params = types.InlineCompletionParams(
+            context=types.InlineCompletionContext(kind),
+            text_document=types.TextDocumentIdentifier(uri),
+            position=position or self.position,
+        )
+        request = self.client.protocol.send_request_async(
+            types.TEXT_DOCUMENT_INLINE_COMPLETION, params, msg_id
+        )
+        return asyncio.ensure_future(asyncio.wait_for(request, 60))
+
+    async def suggestion(self, *args, **kwargs):
+        """The text suggested, or None."""
+        items = (await self.request(*args, **kwargs)).items
+        return items[0].insert_text if items else None
+
+    async def until(self, condition, seconds=30):
+        for _ in range(int(seconds / 0.02)):
+            if condition():
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError(f"not reached; last states: {self.statuses[-5:]}")
+
+    async def until_status(self, state, reason=""):
+        def is_there():
+            return any(status.state == state and reason in (status.reason or "") for status in self.statuses)
+
+        await self.until(is_there)
+
+    def last_status(self):
+        return SimpleNamespace(**self.statuses[-1]._asdict())
+
+
+@pytest.fixture
+async def start_editor():
+    """Start an editor with a server of its own: `await start_editor(*command, cwd=...)`."""
+    started = []
+
+    async def start(*command, **kwargs):
+        client = make_test_lsp_client()
+        await client.start_io(*(command or SCRIPTED_SERVER), **kwargs)
+        started.append(client)
+        return Editor(client)
+
+    yield start
+    for client in started:
+        await asyncio.wait_for(client.shutdown_session(), 30)
+        await client.stop()
+
+
+@pytest.fixture
+async def editor(start_editor):
+    """An editor with a scripted server that is initialized."""
+    editor = await start_editor()
+    await editor.initialize()
+    return editor

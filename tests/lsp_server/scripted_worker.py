@@ -1,0 +1,69 @@
+"""A worker whose engine and model are a script: what it answers is written in the document itself.
+
+The line of the cursor decides: `# die` ends the process, `# slow` decodes until it is told to stop,
+`# raise` fails; anything else is answered by the name of the model, the version and the length of the left
+context, so that a test sees which text the worker knows.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from fimlsp.lsp_server.messages import Complete, Completion
+from fimlsp.lsp_server.worker import serve
+
+
+class ScriptedBackend:
+    def __init__(self):
+        self.model = "none"
+        self.texts = {}
+
+    def load(self, model, report):
+        print("a library that prints does not break the protocol")
+        report("reading")
+        if model == "missing":
+            raise OSError("there is no model missing")
+        if model == "endless":
+            time.sleep(3600)
+        self.model = model or "scripted"
+        return self.model
+
+    def open(self, uri, version, data):
+        self.texts[uri] = (version, data)
+
+    def edit(self, uri, version, start, end, replacement):
+        data = self.texts[uri][1]
+        self.texts[uri] = (version, data[:start] + replacement + data[end:])
+
+    def close(self, uri):
+        self.texts.pop(uri, None)
+
+    def prepare(self):
+        return False
+
+    def complete(self, request: Complete, should_stop):
+        version, data = self.texts[request.uri]
+        assert version == request.version
+        left = data[: request.offset]
+        line = left.rpartition(b"\n")[2]
+        if line == b"# die":
+            os._exit(3)
+        if line == b"# raise":
+            raise ValueError("the script says so")
+        steps = 0
+        while line == b"# slow":
+            if should_stop():
+                print("stopped", request.id, file=sys.stderr, flush=True)
+                return Completion(tokens=steps, reason="cancelled")
+            steps += 1
+            time.sleep(0.005)
+        if line == b"# nothing":
+            return Completion(reason="the script has nothing to say")
+        right = data[request.offset :].partition(b"\n")[0]
+        return Completion(text=f"{self.model} v{version} {left.decode()!r} {right.decode()!r}", complete=True)
+
+
+if __name__ == "__main__":
+    serve(ScriptedBackend())
