@@ -1,0 +1,119 @@
+"""A file as lines of lexemes, each read on its own.
+
+A line here is a physical line, or several that a multi-line string or a backslash joins; brackets do not
+join, so that each line means the same in every context that is ordinary code at its start. That makes lines
+the unit of incremental work: a line is read again only when its own text changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fimlsp.lexing.indentation import Column
+from fimlsp.lexing.nesting import UNKNOWN
+from fimlsp.lexing.reading import Lexicon, Symbol, start_of_line
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_OPENERS = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The lexemes of one line.
+
+    `size` is its length in bytes with the line end, `column` None if it is blank, `closers` the brackets it
+    closes but does not open and `openers` those it leaves open (both as closing brackets, outermost first
+    for openers). A `broken` line has no reading; its other fields are empty.
+    """
+
+    size: int
+    kinds: tuple[int, ...] = ()
+    column: Column | None = None
+    closers: tuple[str, ...] = ()
+    openers: tuple[str, ...] = ()
+    broken: bool = False
+
+    @property
+    def blank(self) -> bool:
+        """Whether the line has no lexeme."""
+        return self.column is None and not self.broken
+
+
+class LineReader:
+    """Reads lines, remembering those of one physical line by their text."""
+
+    __slots__ = ("_lexicon", "_lines")
+
+    _MOST_REMEMBERED = 100_000
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._lines: dict[bytes, Line] = {}
+
+    def read(self, data: bytes, start: int) -> Line:
+        """The line of *data* that begins at *start*. O(line)."""
+        end = physical_end(data, start)
+        text = data[start:end]
+        line = self._lines.get(text)
+        if line is None:
+            line = self._read(data, start, end)
+            if line.size == len(text) and not line.broken:
+                if len(self._lines) >= self._MOST_REMEMBERED:
+                    self._lines.clear()
+                self._lines[text] = line
+        return line
+
+    def _read(self, data: bytes, start: int, end: int) -> Line:
+        lexicon = self._lexicon
+        reading = start_of_line(lexicon, UNKNOWN, None)
+        first_end, position = end, start
+        symbols: list[Symbol] = []
+        while True:
+            step = reading.feed(data[position:end])
+            if step is None:
+                return Line(first_end - start, broken=True)
+            reading = step.reading
+            symbols += step.symbols
+            ended = reading.accepted == lexicon.line_end
+            if reading.nesting.in_code and ended:
+                return _line(lexicon, end - start, symbols)
+            if end == len(data):
+                last = reading.finish()
+                if (
+                    last is None
+                    or not last.reading.nesting.in_code
+                    or reading.accepted == lexicon.continuation
+                ):
+                    return Line(first_end - start, broken=True)
+                return _line(lexicon, end - start, symbols + last.symbols)
+            position, end = end, physical_end(data, end)
+
+
+def physical_end(data: bytes, start: int) -> int:
+    """Where the physical line that begins at *start* ends, its line end included."""
+    found = _LINE_END.search(data, start)
+    return found.end() if found else len(data)
+
+
+def _line(lexicon: Lexicon, size: int, symbols: list[Symbol]) -> Line:
+    column = next((symbol for symbol in symbols if isinstance(symbol, Column)), None)
+    kinds = tuple(s for s in symbols if not isinstance(s, Column) and s != lexicon.newline)
+    closers, openers = unmatched_brackets(lexicon.kinds[kind] for kind in kinds)
+    return Line(size, kinds, column, closers, openers)
+
+
+def unmatched_brackets(lexemes: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The closing brackets of *lexemes* that nothing here opens, and those that nothing here closes."""
+    closers: list[str] = []
+    openers: list[str] = []
+    for lexeme in lexemes:
+        if lexeme in _OPENERS:
+            openers.append(_OPENERS[lexeme])
+        elif lexeme in (")", "]", "}"):
+            if openers:
+                openers.pop()
+            else:
+                closers.append(lexeme)
+    return tuple(closers), tuple(openers)

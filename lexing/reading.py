@@ -1,0 +1,264 @@
+"""Reading bytes as lexemes, so that it can stop anywhere and go on in many ways.
+
+A `Reading` is what is known after some bytes: maximal munch is deterministic once all text is known, so the
+only open question is the lexeme being read. It may still grow (the DFA's state says into what), or it has
+ended at its last acceptance and the few bytes since belong to what follows. This is the branching lexer of
+Melcer et al. 2024 (arXiv 2402.17988, section V) with its two threads folded into one value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fimlsp.lexing.dfa import Dfa
+from fimlsp.lexing.indentation import MARGIN, Column, Indents
+from fimlsp.lexing.nesting import Nesting, changes_nesting
+
+_BLANKS = frozenset(b" \t\f")
+_QUIET = frozenset(b" \t\f#\\\r\n")
+"""Bytes that may begin what leaves a line blank."""
+
+NEWLINE, DEDENT, BAD = "NEWLINE", "DEDENT", "BAD"
+
+Symbol = int | Column
+"""A lexeme kind, `Lexicon.newline`, `Lexicon.dedent`, or the column of an INDENT or of a line's start."""
+
+
+class Lexicon:
+    """The lexeme kinds of a language, and what the reader does with them."""
+
+    __slots__ = (
+        "bad",
+        "comment",
+        "continuation",
+        "dedent",
+        "dfa",
+        "kinds",
+        "line_end",
+        "nesting",
+        "newline",
+        "space",
+    )
+
+    def __init__(self, dfa: Dfa) -> None:
+        self.dfa = dfa
+        self.kinds: tuple[str, ...] = (*dfa.kinds, NEWLINE, DEDENT)
+        self.newline = len(dfa.kinds)
+        self.dedent = self.newline + 1
+        self.space, self.comment, self.line_end, self.continuation, self.bad = (
+            dfa.kinds.index(kind) for kind in ("SPACE", "COMMENT", "NL", "CONTINUATION", BAD)
+        )
+        self.nesting = frozenset(i for i, kind in enumerate(dfa.kinds) if changes_nesting(kind))
+
+    @property
+    def skipped(self) -> frozenset[int]:
+        """Kinds that never reach the grammar."""
+        return frozenset((self.space, self.comment, self.line_end, self.continuation))
+
+
+class Margin(NamedTuple):
+    """Where a line stands while nothing but white space and comments was read of it."""
+
+    column: Column = MARGIN
+    frozen: int = 0  # the column of a backslash in the indentation, which then counts
+
+
+class Step(NamedTuple):
+    """A reading after some more bytes, with the symbols that ended meanwhile."""
+
+    reading: Reading
+    symbols: list[Symbol]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The state of reading.
+
+    `state` is the DFA's state in the lexeme being read, `accepted` the kind of its longest finished part (-1
+    if none), `leftover` the bytes after that part, `margin` is None once the line has a lexeme. `indents`
+    is None when the left context is unknown: then every line's start is reported by its column.
+    """
+
+    lexicon: Lexicon
+    state: int
+    nesting: Nesting
+    indents: Indents | None
+    accepted: int = -1
+    leftover: bytes = b""
+    margin: Margin | None = None
+    quote_run: tuple[int, int] = (0, 0)
+
+    @property
+    def at_lexeme_start(self) -> bool:
+        """Whether no lexeme has begun."""
+        return self.state == self.lexicon.dfa.starts[self.nesting.mode]
+
+    def feed(self, data: bytes) -> Step | None:
+        """Read *data*; None when no continuation could be lexically valid. O(len(data))."""
+        reader = _Reader(self)
+        for byte in data:
+            if not reader.read(byte):
+                return None
+        return Step(reader.freeze(), reader.symbols)
+
+    def finish(self) -> Step | None:
+        """End the lexeme being read here, as if nothing that extends it followed."""
+        reader = _Reader(self)
+        if not self.at_lexeme_start and not reader.end_lexeme():
+            return None
+        return Step(reader.freeze(), reader.symbols)
+
+    def start_line(self, spaces: bytes) -> Step | None:
+        """Make the layout symbols of the line that begins here after *spaces*, if it is still blank."""
+        reader = _Reader(self)
+        if reader.margin is not None and not self.nesting.depth:
+            for byte in spaces:
+                reader.widen(byte)
+            if not reader.lay_out():
+                return None
+        return Step(reader.freeze(), reader.symbols)
+
+
+class _Reader:
+    """A mutable reading: the inner loop."""
+
+    __slots__ = (
+        "accepted",
+        "indents",
+        "leftover",
+        "lexicon",
+        "margin",
+        "nesting",
+        "quote_run",
+        "rows",
+        "start",
+        "state",
+        "symbols",
+    )
+
+    def __init__(self, reading: Reading) -> None:
+        self.lexicon = reading.lexicon
+        self.rows = reading.lexicon.dfa.rows
+        self.state = reading.state
+        self.nesting = reading.nesting
+        self.start = self.lexicon.dfa.starts[self.nesting.mode]
+        self.indents = reading.indents
+        self.accepted = reading.accepted
+        self.leftover = reading.leftover
+        self.margin = reading.margin
+        self.quote_run = reading.quote_run
+        self.symbols: list[Symbol] = []
+
+    def freeze(self) -> Reading:
+        return Reading(
+            self.lexicon,
+            self.state,
+            self.nesting,
+            self.indents,
+            self.accepted,
+            self.leftover,
+            self.margin,
+            self.quote_run,
+        )
+
+    def read(self, byte: int) -> bool:
+        following = self.rows[self.state][byte]
+        if not following:
+            return self.state != self.start and self._end_before(byte)
+        if self.nesting.restricted and not self._permits(byte):
+            return False
+        if self.margin is not None:
+            if self.state == self.start and byte not in _QUIET:
+                if not self.lay_out():
+                    return False
+            elif byte in _BLANKS and (self.state == self.start or self.accepted == self.lexicon.space):
+                self.widen(byte)
+        self.state = following
+        kind = self.lexicon.dfa.accepts[following]
+        if kind >= 0:
+            self.accepted = kind
+            self.leftover = b""
+        elif self.accepted >= 0 and self.accepted != self.lexicon.bad:
+            self.leftover += bytes((byte,))
+        return True
+
+    def _end_before(self, byte: int) -> bool:
+        leftover = self.leftover
+        if not self.end_lexeme():
+            return False
+        return all(self.read(earlier) for earlier in leftover) and self.read(byte)
+
+    def _permits(self, byte: int) -> bool:
+        if byte in self.nesting.forbidden:
+            return False
+        if byte in self.nesting.triple_quotes:
+            quote, run = self.quote_run
+            self.quote_run = (byte, run + 1 if quote == byte else 1)
+            return self.quote_run[1] < 3
+        self.quote_run = (0, 0)
+        return True
+
+    def end_lexeme(self) -> bool:
+        """End the lexeme at its last acceptance; the bytes after it are dropped."""
+        kind = self.accepted
+        lexicon = self.lexicon
+        self.accepted = -1
+        self.leftover = b""
+        if kind < 0 or kind == lexicon.bad:
+            return False
+        if kind == lexicon.line_end:
+            self._end_line()
+        elif kind == lexicon.continuation:
+            if self.margin is not None:
+                self.margin = Margin(self.margin.column, self.margin.frozen or self.margin.column.tabs8)
+        elif kind != lexicon.space and kind != lexicon.comment:
+            self.symbols.append(kind)
+            if kind in lexicon.nesting:
+                return self._nest(kind)
+        self.state = self.start
+        return True
+
+    def _nest(self, kind: int) -> bool:
+        nesting = self.nesting.after(self.lexicon.kinds[kind])
+        if nesting is None:
+            return False
+        if nesting is not self.nesting:
+            self.nesting = nesting
+            self.start = self.lexicon.dfa.starts[nesting.mode]
+            self.quote_run = (0, 0)
+        self.state = self.start
+        return True
+
+    def _end_line(self) -> None:
+        if self.nesting.depth or self.nesting.mode != "code":
+            return
+        if self.margin is None:
+            self.symbols.append(self.lexicon.newline)
+        self.margin = Margin()
+
+    def widen(self, byte: int) -> None:
+        """One more byte of indentation."""
+        assert self.margin is not None
+        self.margin = Margin(self.margin.column.after(byte), self.margin.frozen)
+
+    def lay_out(self) -> bool:
+        """The line's first lexeme begins: report its column, or the blocks it opens and closes."""
+        assert self.margin is not None
+        column = Column(self.margin.frozen, self.margin.frozen) if self.margin.frozen else self.margin.column
+        self.margin = None
+        if self.indents is None:
+            self.symbols.append(column)
+            return True
+        entered = self.indents.enter(column)
+        if entered is None:
+            return False
+        self.indents, change = entered
+        self.symbols.extend([column] if change > 0 else [self.lexicon.dedent] * -change)
+        return True
+
+
+def start_of_line(lexicon: Lexicon, nesting: Nesting, indents: Indents | None) -> Reading:
+    """The reading at the start of a line, inside *nesting*."""
+    margin = None if nesting.depth or nesting.mode != "code" else Margin()
+    return Reading(lexicon, lexicon.dfa.starts[nesting.mode], nesting, indents, margin=margin)

@@ -1,0 +1,143 @@
+"""Which open blocks the right context closes, and where.
+
+Let b1 be the column of the first line after the cursor's and b1 > b2 > ... > bm = 0 the successive minima of
+the columns after it. A block that was opened before and is closed in the right context has either a column
+that is one of these, and is closed at the fall below it, or lies strictly between two of them and is closed
+at the fall across it, or is deeper than b1 and is closed by the first line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fimlsp.lexing.indentation import Column
+from fimlsp.quotient.earley import EarleySet
+from fimlsp.quotient.language import Language
+from fimlsp.quotient.right_context import Ending, Joint, RightContext
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """How a block's groups end on the right of the cursor.
+
+    `group` is the backward set of the group that the cursor stands in, with `suites` the blocks that may be
+    open at its end towards the cursor; None when the cursor stands between groups. `bodies` is what the
+    groups may be, `has_groups` tells whether whole groups follow, `on_line` whether the first of them stands
+    on the cursor's own line.
+    """
+
+    bodies: frozenset[int]
+    group: EarleySet | None = None
+    suites: tuple[ClosedBlock, ...] = ()
+    has_groups: bool = False
+    on_line: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClosedBlock:
+    """The blocks closed at one place: those of column `exactly`, or strictly between `above` and `below`.
+
+    `least` bounds the column as well, for a block whose first line begins on the cursor's line.
+    """
+
+    exactly: Column | None = None
+    above: Column | None = None
+    below: Column | None = None
+    least: int = 0
+    remainders: list[Remainder] = field(default_factory=list)
+
+    def fits(self, column: Column) -> bool:
+        """Whether a block of *column* is closed here."""
+        if column.tabs8 < self.least:
+            return False
+        if self.exactly is not None:
+            return column == self.exactly
+        if self.below is not None and not self.below.deeper_than(column):
+            return False
+        return self.above is not None and column.deeper_than(self.above)
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """One of the successive minima: the blocks of its column, and those between it and the one before.
+
+    Of the latter some may begin on the cursor's line, which bounds their column from below.
+    """
+
+    context: RightContext
+    same: ClosedBlock
+    between: ClosedBlock
+    bounded: list[ClosedBlock] = field(default_factory=list)
+
+
+def closed_blocks(
+    language: Language, logical: RightContext, ways: dict[Ending, EarleySet], *, blank: bool, spaces: int
+) -> ClosedBlock:
+    """The file's own block as the right context closes it; the others hang below it.
+
+    *logical* is the context at the next line, *ways* the readings of the rest of the cursor's line. *blank*
+    tells that this rest is empty and so is the line before the cursor; *spaces* is the white space before
+    the first lexeme of the rest, which bounds the column if the line before the cursor is blank.
+    """
+    levels = _levels(logical)
+    for ending, group in ways.items():
+        _add_line(language, levels, ending, group, blank=blank, spaces=spaces)
+    inner: ClosedBlock | None = None
+    for level in levels:
+        suites = (level.between, *level.bounded)
+        _add_suites(language, level, suites if inner is None else (inner, *suites))
+        inner = level.same
+    return levels[-1].same
+
+
+def _levels(logical: RightContext) -> list[_Level]:
+    levels: list[_Level] = []
+    context: RightContext | None = logical
+    below: Column | None = None
+    while context is not None:
+        same = ClosedBlock(exactly=context.column)
+        levels.append(_Level(context, same, ClosedBlock(above=context.column, below=below)))
+        below = context.column
+        context = context.fall
+    return levels
+
+
+def _add_line(
+    language: Language, levels: list[_Level], ending: Ending, group: EarleySet, *, blank: bool, spaces: int
+) -> None:
+    """Add how the cursor's line ends."""
+    indented = ending.joint in (Joint.SUITE_END, Joint.SUITE_JOIN)
+    level = levels[1 if indented else 0]
+    ends = ending.joint in (Joint.END, Joint.SUITE_END)
+    every = language.bodies
+    start = language.backward.start(every)
+    places = [(level.same, ending.rest)] + ([(level.between, every)] if ends else [])
+    for block, rest in places:
+        if group is not start:
+            block.remainders.append(Remainder(rest, group))
+        completed = group.completed_from(start) & rest
+        if blank and group is start:
+            follows = block is level.same and not level.context.is_end
+            block.remainders.append(Remainder(rest, has_groups=follows))
+        elif completed and not blank:
+            _add_own_line(block, level, completed, spaces)
+
+
+def _add_own_line(block: ClosedBlock, level: _Level, completed: frozenset[int], spaces: int) -> None:
+    """The rest of the cursor's line is a whole group, if the line is blank before the cursor."""
+    remainder = Remainder(completed, has_groups=True, on_line=True)
+    if block.exactly is not None:
+        if block.exactly.tabs8 >= spaces:
+            block.remainders.append(remainder)
+    else:
+        level.bounded.append(ClosedBlock(None, block.above, block.below, spaces, [remainder]))
+
+
+def _add_suites(language: Language, level: _Level, inner: tuple[ClosedBlock, ...]) -> None:
+    """Add that the last group of a block ends with one of the *inner* blocks."""
+    every = language.bodies
+    start = language.backward.start(every)
+    level.between.remainders.append(Remainder(every, start, inner))
+    level.same.remainders.append(Remainder(level.context.bodies, start, inner))
+    for head in level.context.heads:
+        level.same.remainders.append(Remainder(head.rest, head.group, inner))

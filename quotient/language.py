@@ -1,0 +1,109 @@
+"""A language as tables: its lexicon, its grammar, and recognisers for both directions.
+
+Groups. Between line starts of one block, a file is a sequence of *groups*: statements, or the cases of a
+`match`. A group does not depend on its neighbours, and a nested block stands in it as one symbol, its
+*suite*. So contexts are parsed group by group, and neither the length of a file nor the depth of its nesting
+is ever paid twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fimlsp.lexing.reading import BAD, Lexicon
+from fimlsp.quotient.automaton import Automaton, Rules
+from fimlsp.quotient.earley import Earley, EarleySet
+from fimlsp.quotient.grammar import Grammar
+
+_MOST_REMEMBERED = 50_000
+
+
+class Direction:
+    """A recogniser that reads groups from one side, remembering what it read."""
+
+    __slots__ = ("_memo", "_starts", "earley", "rules")
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.earley = Earley(Automaton(rules))
+        self._starts: dict[frozenset[int], EarleySet] = {}
+        self._memo: dict[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = {}
+
+    def start(self, bodies: frozenset[int]) -> EarleySet:
+        """The set before a group that may be any of *bodies*; always the same object."""
+        found = self._starts.get(bodies)
+        if found is None:
+            found = self._starts[bodies] = self.earley.start(bodies)
+        return found
+
+    def read(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
+        """As `Earley.read`; equal readings from one set give the same object."""
+        key = before, symbols
+        try:
+            return self._memo[key]
+        except KeyError:
+            if len(self._memo) >= _MOST_REMEMBERED:
+                self._memo.clear()
+            found = self._memo[key] = self.earley.read(before, symbols)
+            return found
+
+
+class Language:
+    """The tables of one language; made once, shared by all documents.
+
+    `terminal_of` maps lexeme kinds to terminals of the grammar (-1 for kinds without one). `suites` maps
+    each suite symbol to the symbol of its groups, `bodies` are those symbols, `lists` maps each to the
+    nonterminal of one or more of it.
+    """
+
+    def __init__(self, lexicon: Lexicon, grammar: Grammar) -> None:
+        self.lexicon = lexicon
+        self.grammar = grammar
+        self.newline = grammar.symbol("NEWLINE")
+        self.indent = grammar.symbol("INDENT")
+        self.dedent = grammar.symbol("DEDENT")
+        self.terminal_of = tuple(self._terminal(kind) for kind in lexicon.kinds)
+        self.suites: dict[int, int] = {}
+        self.lists: dict[int, int] = {}
+        self._find_suites()
+        self.bodies = frozenset(self.lists)
+        self.file_body = grammar.repetitions[self._file_list()]
+        self.forward = Direction(self._rules(backward=False))
+        self.backward = Direction(self._rules(backward=True))
+
+    def _terminal(self, kind: str) -> int:
+        name = kind.partition(":")[0] if kind.startswith("FSTRING_START") else kind
+        return self.grammar.symbol(name) if name in self.grammar.terminals else -1
+
+    def _find_suites(self) -> None:
+        for production in self.grammar.productions:
+            if production.rhs[0] == self.indent:
+                _, groups, last = production.rhs
+                assert last == self.dedent
+                self.suites[production.lhs] = self.grammar.repetitions[groups]
+                self.lists[self.grammar.repetitions[groups]] = groups
+
+    def _file_list(self) -> int:
+        (production,) = self.grammar.productions_of(self.grammar.symbol("file"))
+        (groups,) = production.rhs
+        return groups
+
+    def _rules(self, *, backward: bool) -> Rules:
+        rules = Rules()
+        for production in self.grammar.productions:
+            turned = backward and production.lhs not in self.grammar.repetitions
+            rules.add(production.lhs, production.rhs[::-1] if turned else production.rhs)
+        return rules
+
+    def terminals(self, kinds: Iterable[int]) -> tuple[int, ...]:
+        """The terminals of lexeme *kinds*; BAD becomes -1, which no rule expects."""
+        terminal_of = self.terminal_of
+        return tuple([terminal_of[kind] for kind in kinds])
+
+    def suites_of(self, bodies: Iterable[int]) -> tuple[int, ...]:
+        """The suite symbols whose groups are among *bodies*."""
+        wanted = set(bodies)
+        return tuple(suite for suite, body in self.suites.items() if body in wanted)
+
+
+__all__ = ["BAD", "Direction", "Language"]

@@ -1,0 +1,153 @@
+"""The left context: what has been opened before the cursor and not closed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fimlsp.lexing.indentation import MARGIN, Column, Indents
+from fimlsp.lexing.line import Line
+from fimlsp.lexing.nesting import KNOWN, Nesting
+from fimlsp.lexing.reading import Reading, Symbol, start_of_line
+from fimlsp.quotient.earley import EarleySet
+from fimlsp.quotient.language import Language
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """An open block: its column, what its groups may be, and the set that waits for its suite."""
+
+    column: Column
+    bodies: frozenset[int]
+    parent: Frame | None = None
+    holder: EarleySet | None = None
+
+    @property
+    def depth(self) -> int:
+        """How many blocks are open around this one."""
+        return self.parent.depth + 1 if self.parent else 0
+
+
+@dataclass(frozen=True, slots=True)
+class LeftContext:
+    """What a file's beginning leaves open.
+
+    `group` is the set after what was read of the innermost block's last group (`start` if it has none yet).
+    `nesting` holds the open brackets; `broken` tells that something before could not be parsed and was
+    passed over.
+    """
+
+    language: Language
+    frame: Frame
+    group: EarleySet
+    nesting: Nesting = KNOWN
+    broken: bool = False
+
+    @property
+    def start(self) -> EarleySet:
+        """The set before any group of the innermost block."""
+        return self.language.forward.start(self.frame.bodies)
+
+    @property
+    def completed(self) -> frozenset[int]:
+        """What the group is, if it may end here."""
+        return self.group.completed_from(self.start) & self.frame.bodies
+
+    @property
+    def indents(self) -> Indents:
+        """The columns of the open blocks."""
+        columns: list[Column] = []
+        frame: Frame | None = self.frame
+        while frame is not None:
+            columns.append(frame.column)
+            frame = frame.parent
+        return Indents(tuple(reversed(columns)))
+
+    def reading(self) -> Reading:
+        """The reading at the line start that this context stands at."""
+        return start_of_line(self.language.lexicon, self.nesting, self.indents)
+
+    def after_line(self, line: Line) -> LeftContext:
+        """The context after *line*. Amortised O(line)."""
+        if line.blank:
+            return self
+        context = None if line.broken else self._after_line(line)
+        if context is None:
+            return replace(self, group=self.start, nesting=KNOWN, broken=True)
+        return context
+
+    def _after_line(self, line: Line) -> LeftContext | None:
+        nesting = self._after_brackets(line)
+        if nesting is None:
+            return None
+        context: LeftContext | None = self
+        if not self.nesting.depth:
+            assert line.column is not None
+            entered = self.indents.enter(line.column)
+            if entered is None:
+                return None
+            change = entered[1]
+            context = self.opened(line.column) if change > 0 else self.closed(-change)
+        symbols = self.language.terminals(line.kinds)
+        if not nesting.depth:
+            symbols = (*symbols, self.language.newline)
+        context = context and context.after_symbols(symbols)
+        return context and replace(context, nesting=nesting)
+
+    def _after_brackets(self, line: Line) -> Nesting | None:
+        nesting: Nesting | None = self.nesting
+        for lexeme in (*line.closers, *map(_opening, line.openers)):
+            nesting = nesting and nesting.after(lexeme)
+        return nesting
+
+    def after_symbols(self, symbols: tuple[int, ...]) -> LeftContext | None:
+        """The context after terminals of one line; the first may begin a new group."""
+        if not symbols:
+            return self
+        read = self.language.forward.read
+        group = read(self.group, symbols[:1])
+        if group is None and self.completed:
+            group = read(self.start, symbols)
+        elif group is not None:
+            group = read(self.group, symbols)
+        return None if group is None else replace(self, group=group)
+
+    def opened(self, column: Column) -> LeftContext | None:
+        """The context after INDENT, or None if no block may begin here."""
+        suites = [suite for suite in self.language.suites if self.group.expects(suite)]
+        if not suites:
+            return None
+        bodies = frozenset(self.language.suites[suite] for suite in suites)
+        frame = Frame(column, bodies, self.frame, self.group)
+        return replace(self, frame=frame, group=self.language.forward.start(bodies))
+
+    def closed(self, count: int) -> LeftContext | None:
+        """The context after *count* DEDENTs, or None if an open block may not end here."""
+        context = self
+        for _ in range(count):
+            frame = context.frame
+            suites = self.language.suites_of(context.completed)
+            if not suites or frame.parent is None or frame.holder is None:
+                return None
+            group = self.language.forward.earley.scan(frame.holder, suites)
+            assert group is not None
+            context = replace(context, frame=frame.parent, group=group)
+        return context
+
+    def after(self, symbol: Symbol) -> LeftContext | None:
+        """The context after one symbol of a `Reading`."""
+        if isinstance(symbol, Column):
+            return self.opened(symbol)
+        lexicon = self.language.lexicon
+        if symbol == lexicon.dedent:
+            return self.closed(1)
+        return self.after_symbols((self.language.terminal_of[symbol],))
+
+
+def _opening(closer: str) -> str:
+    return {")": "(", "]": "[", "}": "{"}[closer]
+
+
+def start_of_file(language: Language) -> LeftContext:
+    """The context at the beginning of a file."""
+    bodies = frozenset((language.file_body,))
+    return LeftContext(language, Frame(MARGIN, bodies), language.forward.start(bodies))

@@ -1,0 +1,342 @@
+"""The grammar of every middle that connects a left and a right context.
+
+Its nonterminals are those of the language and, for what is open at the cursor: `A!` (begun on the left, ends
+in the middle), `A?` (begins in the middle, ends on the right) and the pair `<A!, A?>` (one node, begun on the
+left and ended on the right). A pair's rules join each way in which the left has begun a rule with each way in
+which the right has ended the same rule. A block that is open on both sides is a pair as well, if its column
+is one that the right context closes; for a block begun in the middle the column is checked when its INDENT is
+read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from fimlsp.lexing.indentation import Column
+from fimlsp.quotient.automaton import Rules
+from fimlsp.quotient.closing import ClosedBlock, Remainder
+from fimlsp.quotient.earley import Earley, EarleySet
+from fimlsp.quotient.language import Language
+from fimlsp.quotient.left_context import Frame, LeftContext
+from fimlsp.quotient.spine import Hole, Open, Progress, Spine, spine
+
+Rhs = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MiddleGrammar:
+    """The grammar of the middles between two contexts.
+
+    `start` is the set before any symbol, `roots` has the start symbol of each right context that was given
+    (None if it cannot be reached), `indents` the terminals of blocks that the right context closes.
+    """
+
+    language: Language
+    earley: Earley
+    start: EarleySet
+    roots: tuple[int | None, ...]
+    indents: tuple[tuple[int, ClosedBlock], ...]
+
+    def indent_terminals(self, column: Column) -> list[int]:
+        """The terminals that an INDENT to *column* may be."""
+        return [self.language.indent, *(terminal for terminal, block in self.indents if block.fits(column))]
+
+
+def middle_grammar(left: LeftContext, rights: Sequence[ClosedBlock]) -> MiddleGrammar | None:
+    """The middle grammar of *left* and all of *rights*; None if no middle connects any of them.
+
+    O(depth at the cursor), independent of the lengths of the contexts.
+    """
+    builder = _Builder(left)
+    roots = [builder.file_pair(right) for right in rights]
+    return builder.finish(roots)
+
+
+class _LeftBlock:
+    """One open block of the left context, with the spine of its last group."""
+
+    def __init__(self, language: Language, frame: Frame, group: EarleySet, inner: Frame | None) -> None:
+        self.frame = frame
+        self.start = language.forward.start(frame.bodies)
+        suites = None if inner is None else language.suites_of(inner.bodies)
+        self.spine: Spine = {} if group is self.start else spine(language.forward.rules, group, suites)
+        self.empty = group is self.start
+        done = group.completed_from(self.start) & frame.bodies if inner is None else frozenset[int]()
+        self.ended = frame.bodies if self.empty else done
+
+
+class _Builder:
+    """Collects the rules of a middle grammar, from the file's own block inwards, each when first needed."""
+
+    def __init__(self, left: LeftContext) -> None:
+        self.language = left.language
+        self.base = left.language.forward.rules
+        self.blocks = _left_blocks(left)
+        self.next_symbol = len(self.language.grammar.terminals) + len(self.language.grammar.nonterminals)
+        self.symbols: dict[Hashable, int] = {}
+        self.rules: dict[int, list[Rhs]] = {}
+        self.pending: list[tuple[int, Callable[[], Iterable[Rhs]]]] = []
+        self.indents: list[tuple[int, ClosedBlock]] = []
+        self.spines: dict[tuple[EarleySet, tuple[ClosedBlock, ...]], Spine] = {}
+
+    # Symbols and rules
+
+    def fresh(self) -> int:
+        self.next_symbol += 1
+        return self.next_symbol - 1
+
+    def symbol(self, key: Hashable, rules: Callable[[], Iterable[Rhs]]) -> int:
+        """The nonterminal of *key*; its *rules* are made later, so that deep nesting needs no deep recursion."""
+        number = self.symbols.get(key)
+        if number is None:
+            number = self.symbols[key] = self.fresh()
+            self.pending.append((number, rules))
+        return number
+
+    # Begun on the left, ended in the middle
+
+    def left(self, opened: Open, depth: int) -> int:
+        return self.symbol((opened, depth), lambda: self._left_rules(opened, depth))
+
+    def _left_rules(self, opened: Open, depth: int) -> Iterable[Rhs]:
+        for progress in self.blocks[depth].spine[opened]:
+            rest = self.base.rhs(progress.rule)[progress.read :]
+            if progress.child is None:
+                yield rest
+            else:
+                yield (self._left_child(progress.child, depth), *rest[1:])
+
+    def _left_child(self, child: Open | Hole, depth: int) -> int:
+        if not isinstance(child, Hole):
+            return self.left(child, depth)
+        body = self.language.suites[child.suite]
+        return self.symbol(("suite!", body, depth), lambda: self._left_suite_rules(body, depth + 1))
+
+    def _left_suite_rules(self, body: int, depth: int) -> Iterable[Rhs]:
+        block = self.blocks[depth]
+        groups = self.language.lists[body]
+        for begun in self.left_parts(body, depth):
+            if begun or not block.empty:
+                yield (*begun, self.language.dedent)
+            yield (*begun, groups, self.language.dedent)
+
+    def left_parts(self, body: int, depth: int) -> Iterable[Rhs]:
+        """What is left of a block's last group: nothing, or the rest of it."""
+        block = self.blocks[depth]
+        if body in block.ended:
+            yield ()
+        if (body, block.start) in block.spine:
+            yield (self.left((body, block.start), depth),)
+
+    # Begun in the middle, ended on the right
+
+    def right_spine(self, remainder: Remainder) -> Spine:
+        assert remainder.group is not None
+        key = remainder.group, remainder.suites
+        found = self.spines.get(key)
+        if found is None:
+            suites = tuple(self.language.suites) if remainder.suites else None
+            found = self.spines[key] = spine(self.language.backward.rules, remainder.group, suites)
+        return found
+
+    def right(self, opened: Open, remainder: Remainder) -> int:
+        key = opened, remainder.group, remainder.suites
+        return self.symbol(key, lambda: self._right_rules(opened, remainder))
+
+    def _right_rules(self, opened: Open, remainder: Remainder) -> Iterable[Rhs]:
+        for progress in self.right_spine(remainder)[opened]:
+            rest = self.language.backward.rules.rhs(progress.rule)[progress.read :]
+            if progress.child is None:
+                yield rest[::-1]
+                continue
+            for child in self._right_children(progress.child, remainder):
+                yield (*rest[:0:-1], child)
+
+    def _right_children(self, child: Open | Hole, remainder: Remainder) -> Iterable[int]:
+        if isinstance(child, Hole):
+            body = self.language.suites[child.suite]
+            return [self.right_suite(closed, body) for closed in remainder.suites]
+        return [self.right(child, remainder)]
+
+    def right_suite(self, closed: ClosedBlock, body: int) -> int:
+        return self.symbol(("suite?", closed, body), lambda: self._right_suite_rules(closed, body))
+
+    def _right_suite_rules(self, closed: ClosedBlock, body: int) -> Iterable[Rhs]:
+        indent = self.symbols.get(("indent", closed))
+        if indent is None:
+            indent = self.symbols["indent", closed] = self.fresh()
+            self.indents.append((indent, closed))
+        groups = self.language.lists[body]
+        for remainder in closed.remainders:
+            for ended in self.right_parts(body, remainder):
+                yield (indent, groups, *ended)
+                if ended or remainder.on_line:
+                    yield (indent, *ended)
+
+    def right_parts(self, body: int, remainder: Remainder) -> Iterable[Rhs]:
+        """What a block's groups begin with before the right context: nothing, or the beginning of one."""
+        if body not in remainder.bodies:
+            return
+        if remainder.group is None:
+            yield ()
+            return
+        top = body, self.language.backward.start(self.language.bodies)
+        if top in self.right_spine(remainder):
+            yield (self.right(top, remainder),)
+
+    # Begun on the left, ended on the right
+
+    def file_pair(self, right: ClosedBlock) -> int | None:
+        return self.suite_pair(0, right, self.language.file_body)
+
+    def suite_pair(self, depth: int, closed: ClosedBlock, body: int) -> int | None:
+        if not closed.fits(self.blocks[depth].frame.column):
+            return None
+        return self.symbol(("suites", depth, closed, body), lambda: self._suite_pair_rules(depth, closed, body))
+
+    def _suite_pair_rules(self, depth: int, closed: ClosedBlock, body: int) -> Iterable[Rhs]:
+        block = self.blocks[depth]
+        groups = self.language.lists[body]
+        for remainder in closed.remainders:
+            for ended in self.right_parts(body, remainder):
+                for begun in self.left_parts(body, depth):
+                    yield (*begun, groups, *ended)
+                    if begun or ended or remainder.has_groups or not block.empty or not depth:
+                        yield (*begun, *ended)
+            if body in remainder.bodies and remainder.group is not None:
+                yield from self._same_group(depth, remainder, body)
+
+    def _same_group(self, depth: int, remainder: Remainder, body: int) -> Iterable[Rhs]:
+        begun = body, self.blocks[depth].start
+        ended = body, self.language.backward.start(self.language.bodies)
+        pair = self.pair(begun, depth, ended, remainder)
+        if pair is not None:
+            yield (pair,)
+
+    def pair(self, begun: Open, depth: int, ended: Open, remainder: Remainder) -> int | None:
+        if begun not in self.blocks[depth].spine or ended not in self.right_spine(remainder):
+            return None
+        key = begun, depth, ended, remainder.group, remainder.suites
+        return self.symbol(key, lambda: self._pair_rules(begun, depth, ended, remainder))
+
+    def _pair_rules(self, begun: Open, depth: int, ended: Open, remainder: Remainder) -> Iterable[Rhs]:
+        lefts = self.blocks[depth].spine[begun]
+        rights = self.right_spine(remainder)[ended]
+        if begun[0] in self.language.grammar.repetitions:
+            yield from self._repetition_pair_rules(begun[0], lefts, rights, depth, remainder)
+            return
+        by_rule: dict[int, list[Progress]] = {}
+        for right in rights:
+            by_rule.setdefault(right.rule, []).append(right)
+        for left in lefts:
+            for right in by_rule.get(left.rule, ()):
+                yield from self._joined(left, right, depth, remainder)
+
+    def _joined(self, left: Progress, right: Progress, depth: int, remainder: Remainder) -> Iterable[Rhs]:
+        rhs = self.base.rhs(left.rule)
+        first = left.read + (left.child is not None)
+        last = len(rhs) - right.read - (right.child is not None)
+        if first <= last:
+            for begun in self._begun(left.child, depth):
+                for ended in self._ended(right.child, remainder):
+                    yield (*begun, *rhs[first:last], *ended)
+        elif left.child is not None and right.child is not None and left.read == last:
+            yield from self._same_child(left.child, right.child, depth, remainder)
+
+    def _begun(self, child: Open | Hole | None, depth: int) -> Iterable[Rhs]:
+        if child is None:
+            return [()]
+        return [(self._left_child(child, depth),)]
+
+    def _ended(self, child: Open | Hole | None, remainder: Remainder) -> Iterable[Rhs]:
+        if child is None:
+            return [()]
+        return [(symbol,) for symbol in self._right_children(child, remainder)]
+
+    def _same_child(
+        self, begun: Open | Hole, ended: Open | Hole, depth: int, remainder: Remainder
+    ) -> Iterable[Rhs]:
+        if isinstance(begun, Hole):
+            assert begun == ended
+            body = self.language.suites[begun.suite]
+            pairs = [self.suite_pair(depth + 1, closed, body) for closed in remainder.suites]
+        else:
+            assert not isinstance(ended, Hole)
+            pairs = [self.pair(begun, depth, ended, remainder)]
+        return [(pair,) for pair in pairs if pair is not None]
+
+    def _repetition_pair_rules(
+        self, symbol: int, lefts: Iterable[Progress], rights: Iterable[Progress], depth: int, remainder: Remainder
+    ) -> Iterable[Rhs]:
+        """A repetition open on both sides: the rest of an element, elements, the beginning of an element."""
+        element = self.language.grammar.repetitions[symbol]
+        left_children = _element_children(lefts, element)
+        right_children = _element_children(rights, element)
+        for begun_child in left_children:
+            for ended_child in right_children:
+                for begun in self._begun(begun_child, depth):
+                    for ended in self._ended(ended_child, remainder):
+                        yield (*begun, *ended)
+                        yield (*begun, symbol, *ended)
+                if begun_child is not None and ended_child is not None:
+                    yield from self._same_child(begun_child, ended_child, depth, remainder)
+
+    # The whole
+
+    def finish(self, roots: list[int | None]) -> MiddleGrammar | None:
+        for number, rules in self.pending:  # grows meanwhile
+            self.rules[number] = list(dict.fromkeys(rules()))
+        productive = self._closure(lambda symbol: symbol not in self.rules)
+        kept = tuple(root if root in productive else None for root in roots)
+        present = [root for root in kept if root is not None]
+        if not present:
+            return None
+        rules = self.base.copy()
+        rules.nullable |= self._closure(lambda _symbol: False)
+        for lhs in productive:
+            for rhs in self.rules[lhs]:
+                if all(symbol not in self.rules or symbol in productive for symbol in rhs):
+                    rules.add(lhs, rhs)
+        earley = Earley(self.language.forward.earley.automaton.extended(rules))
+        return MiddleGrammar(self.language, earley, earley.start(present), kept, tuple(self.indents))
+
+    def _closure(self, given: Callable[[int], bool]) -> set[int]:
+        """The new symbols that derive a string of *given* symbols.
+
+        Symbols are made before those in their rules, so going backwards nearly always takes one pass.
+        """
+        found: set[int] = set()
+        backwards = list(self.rules.items())[::-1]
+        before = -1
+        while len(found) > before:
+            before = len(found)
+            for lhs, alternatives in backwards:
+                if lhs not in found and any(all(s in found or given(s) for s in rhs) for rhs in alternatives):
+                    found.add(lhs)
+        return found
+
+
+def _element_children(progresses: Iterable[Progress], element: int) -> list[Open | Hole | None]:
+    """How the elements of a repetition stand at the cursor: between two (None), or in an open one."""
+    children: dict[Open | Hole | None, None] = {}
+    for progress in progresses:
+        if progress.child is None:
+            children[None] = None
+        elif not isinstance(progress.child, Hole) and progress.child[0] == element:
+            children[progress.child] = None
+    return list(children)
+
+
+def _left_blocks(left: LeftContext) -> list[_LeftBlock]:
+    blocks: list[_LeftBlock] = []
+    frame: Frame | None = left.frame
+    group: EarleySet | None = left.group
+    inner: Frame | None = None
+    while frame is not None:
+        assert group is not None
+        blocks.append(_LeftBlock(left.language, frame, group, inner))
+        frame, group, inner = frame.parent, frame.holder, frame
+    return blocks[::-1]
+
+

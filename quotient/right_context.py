@@ -1,0 +1,213 @@
+"""The right context: what is closed after the cursor and was not opened there.
+
+A `RightContext` stands at a line start and is a function of the text after it alone, so it serves every
+cursor before it. Contexts are built from the end of the file towards its start, a line at a time.
+
+A line end is nothing inside brackets, and in a valid file it is inside brackets exactly when the text after
+it closes more than it opens. The columns of the lines tell which blocks the text after the cursor opens
+itself; any others it closes were opened further left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from fimlsp.lexing.indentation import MARGIN, Column
+from fimlsp.lexing.line import Line
+from fimlsp.quotient.earley import EarleySet
+from fimlsp.quotient.language import Language
+
+
+class Joint(Enum):
+    """How a line's group goes on at the following line, seen from the line before that one."""
+
+    END = "the group ends"
+    JOIN = "the following line, of the same column, continues it"
+    SUITE_END = "the following lines are its suite, then it ends"
+    SUITE_JOIN = "the following lines are its suite, then a line of its own column continues it"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Head:
+    """A reading, from its end, of the first group at a line start.
+
+    `group` is the backward set at the line start, `completed` what the group is if it begins there, `rest`
+    what the later groups of the block may be.
+    """
+
+    group: EarleySet
+    completed: frozenset[int]
+    rest: frozenset[int]
+
+    @property
+    def bodies(self) -> frozenset[int]:
+        """What all groups of the block may be, if this one begins here."""
+        return self.completed & self.rest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ending:
+    """One way in which a group goes on after a line end: the backward set before that line end."""
+
+    joint: Joint
+    base: EarleySet
+    rest: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RightContext:
+    """What a file's end leaves to be opened, at a line start.
+
+    Of a line that may begin a group: `column`, its `heads`, what the block's groups may be from here on
+    (`bodies`), and `fall`, the first later line left of it. Inside brackets (`unmatched` counts those that
+    the text closes), `inside` holds for each ending of the logical line the backward set here, and `logical`
+    the context after the logical line. `broken` tells that something after could not be parsed.
+    """
+
+    language: Language
+    column: Column = MARGIN
+    heads: tuple[Head, ...] = ()
+    bodies: frozenset[int] = frozenset()
+    fall: RightContext | None = None
+    unmatched: int = 0
+    inside: dict[Ending, EarleySet] = field(default_factory=dict)
+    logical: RightContext | None = None
+    broken: bool = False
+    _endings: list[Ending] = field(default_factory=list)
+
+    @property
+    def is_end(self) -> bool:
+        """Whether only blank lines follow."""
+        return self.fall is None and not self.heads and not self.unmatched
+
+    @property
+    def endings(self) -> list[Ending]:
+        """The ways in which the group of a line before may go on here."""
+        if not self._endings:
+            self._endings.extend(self._find_endings())
+        return self._endings
+
+    def _find_endings(self) -> list[Ending]:
+        language = self.language
+        every = language.bodies
+        start = language.backward.start(every)
+        found = [Ending(Joint.END, start, self.bodies)]
+        found += [Ending(Joint.JOIN, head.group, head.rest) for head in self.heads if joinable(language, head.group)]
+        if self.fall is not None:
+            suites = language.suites_of(self.bodies)
+            after = [(Joint.SUITE_END, start, self.fall.bodies)]
+            after += [(Joint.SUITE_JOIN, head.group, head.rest) for head in self.fall.heads]
+            for joint, base, rest in after:
+                group = language.backward.earley.scan(base, suites)
+                if group is not None:
+                    found.append(Ending(joint, group, rest))
+        return found
+
+    def ways(self) -> dict[Ending, EarleySet]:
+        """For each way to go on, the backward set at the end of the line before, its line end included."""
+        if self.unmatched:
+            return self.inside
+        found: dict[Ending, EarleySet] = {}
+        for ending in self.endings:
+            group = self.language.backward.read(ending.base, (self.language.newline,))
+            if group is not None:
+                found[ending] = group
+        return found
+
+    def after_logical_line(self) -> RightContext:
+        """The context at the next line start outside brackets."""
+        return self.logical if self.logical is not None else self
+
+    def before_line(self, line: Line) -> RightContext:
+        """The context before *line*, which stands directly before this one. Amortised O(line)."""
+        if line.blank:
+            return self
+        if line.broken or len(line.openers) > self.unmatched:
+            return self._passing_over()
+        unmatched = len(line.closers) + self.unmatched - len(line.openers)
+        ways = read_backward(self.language, self.ways(), self.language.terminals(line.kinds))
+        if unmatched:
+            return RightContext(
+                self.language,
+                unmatched=unmatched,
+                inside=ways,
+                logical=self.after_logical_line(),
+                broken=self.broken,
+            )
+        assert line.column is not None
+        return self.after_logical_line()._before_group(line.column, ways, self.broken) or self._passing_over()
+
+    def _passing_over(self) -> RightContext:
+        """This context, with a line before it that cannot be parsed."""
+        return RightContext(
+            self.language,
+            self.column,
+            self.heads,
+            self.bodies,
+            self.fall,
+            self.unmatched,
+            self.inside,
+            self.logical,
+            broken=True,
+            _endings=self._endings,
+        )
+
+    def _before_group(self, column: Column, ways: dict[Ending, EarleySet], broken: bool) -> RightContext | None:
+        """The context at a line of *column*, given its readings; None if there is none that fits."""
+        heads = [head for ending, group in ways.items() if (head := self._head(column, ending, group))]
+        if not heads:
+            return None
+        bodies = frozenset[int]().union(*(head.bodies for head in heads))
+        fall: RightContext | None = self
+        while fall is not None and fall.column.tabs8 >= column.tabs8:
+            fall = fall.fall
+        return RightContext(self.language, column, tuple(heads), bodies, fall, broken=broken)
+
+    def _head(self, column: Column, ending: Ending, group: EarleySet) -> Head | None:
+        rest = self._rest(column, ending)
+        if rest is None:
+            return None
+        start = self.language.backward.start(self.language.bodies)
+        head = Head(group, group.completed_from(start) & self.language.bodies, rest)
+        return head if head.bodies or joinable(self.language, group) else None
+
+    def _rest(self, column: Column, ending: Ending) -> frozenset[int] | None:
+        """What groups after one of *column* may be, given its *ending*; None if the columns do not fit."""
+        every = self.language.bodies
+        if ending.joint is Joint.JOIN:
+            return ending.rest if self.column == column else None
+        if ending.joint is Joint.END:
+            if self.column == column:
+                return ending.rest
+            return every if column.deeper_than(self.column) else None
+        fall = self.fall
+        if fall is None or not self.column.deeper_than(column):
+            return None
+        if fall.column == column:
+            return ending.rest
+        return every if ending.joint is Joint.SUITE_END and column.deeper_than(fall.column) else None
+
+
+def joinable(language: Language, group: EarleySet) -> bool:
+    """Whether a backward set may stand at a line start inside its group."""
+    return group.expects(language.newline) or any(group.expects(suite) for suite in language.suites)
+
+
+def read_backward(
+    language: Language, ways: dict[Ending, EarleySet], symbols: tuple[int, ...]
+) -> dict[Ending, EarleySet]:
+    """Read *symbols* from their end in each of *ways*; ways that do not fit are dropped."""
+    backward = symbols[::-1]
+    read = language.backward.read
+    found: dict[Ending, EarleySet] = {}
+    for ending, before in ways.items():
+        group = read(before, backward)
+        if group is not None:
+            found[ending] = group
+    return found
+
+
+def end_of_file(language: Language) -> RightContext:
+    """The context at the end of a file."""
+    return RightContext(language, bodies=language.bodies)

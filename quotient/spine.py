@@ -1,0 +1,75 @@
+"""The rules that are open at a cursor: begun on one side of it and not finished there.
+
+In an Earley chart these are the rules with their dot after the first symbol, and those that wait for one of
+them, up to the start. Read forwards they make the left quotient of the grammar, read backwards the right
+quotient (Melcer et al. 2024, arXiv 2402.17988, section IV); here they are kept apart from any grammar, so
+that the two sides can be joined rule by rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from fimlsp.quotient.automaton import Rules
+from fimlsp.quotient.earley import EarleySet
+
+Open = tuple[int, EarleySet]
+"""A nonterminal and the set at which it was begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Stands for an open suite, which is described elsewhere."""
+
+    suite: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an open rule has come: `read` symbols, and `child`, the next one, is open itself."""
+
+    rule: int
+    read: int
+    child: Open | Hole | None
+
+
+Spine = dict[Open, dict[Progress, None]]
+_Add = Callable[[int, EarleySet, Open | Hole | None], None]
+
+
+def spine(rules: Rules, last: EarleySet, suites: Iterable[int] | None = None) -> Spine:
+    """What is open at *last*: each open nonterminal with its open rules.
+
+    With *suites*, the next symbol is one of them, and open. O(open rules), which does not depend on how much
+    was read.
+    """
+    found: Spine = {}
+    waiting: list[Open] = []
+
+    def add(item: int, origin: EarleySet, child: Open | Hole | None) -> None:
+        key = rules.lhs[item], origin
+        if key not in found:
+            found[key] = {}
+            waiting.append(key)
+        found[key][Progress(rules.rule[item], rules.dot(item), child)] = None
+
+    if suites is None:
+        for state, origin in last.entries:
+            for items in state.by_symbol.values():
+                for item in items:
+                    add(item - 1, origin, None)
+    else:
+        for suite in suites:
+            _add_waiting(add, last, suite, Hole(suite))
+    for symbol, origin in waiting:
+        _add_waiting(add, origin, symbol, (symbol, origin))
+    return found
+
+
+def _add_waiting(add: _Add, at: EarleySet, symbol: int, child: Open | Hole) -> None:
+    for state, origin in at.entries:
+        for item in state.by_symbol.get(symbol, ()):
+            add(item - 1, origin, child)
+    for item in at.predicted.by_symbol.get(symbol, ()):
+        add(item - 1, at, child)
