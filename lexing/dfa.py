@@ -62,7 +62,7 @@ def compile_terminals(terminals: Terminals) -> CompactDfa:
     rows, accepts, starts = _subsets(nfa, classes)
     block = _equivalent(rows, accepts)
     members = [block.index(number) for number in range(max(block) + 1)]
-    merged = tuple(itemgetter(*rows[member])(block) for member in members)
+    merged = tuple(tuple(block[target] for target in rows[member]) for member in members)
     merged_accepts = tuple(accepts[member] for member in members)
     return CompactDfa(
         classes,
