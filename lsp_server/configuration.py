@@ -33,6 +33,7 @@ class Configuration:
         self._initial, problems = resolve(options, Settings())
         for problem in [*unknown_names(options), *problems]:
             log.warning("%s", problem)
+        self._server.session.configure(self._initial)
 
     async def watch(self) -> None:
         """Ask the client to tell of changes, if it wants to be asked."""

@@ -55,7 +55,7 @@ class Session:
             worker_command, self._on_worker_start, self._on_report, self._on_worker_end
         )
         self.documents = Documents(self._worker.send)
-        self._settings: Settings | None = None
+        self._settings = Settings()
         self._on_status = on_status
         self._on_loading = on_loading
         self._unanswered: dict[int, Pending] = {}
@@ -64,7 +64,7 @@ class Session:
         self._is_loading = True
 
     def start(self) -> None:
-        """Start the worker. It loads a model as soon as `configure` says which."""
+        """Start the worker, which loads the model."""
         self._worker.start()
 
     async def close(self) -> None:
@@ -74,9 +74,8 @@ class Session:
 
     def configure(self, settings: Settings) -> None:
         """Use *settings* from now on; another model is loaded in the background."""
-        is_other_model = self._settings is None or settings.model != self._settings.model
-        self._settings = settings
-        if is_other_model:
+        before, self._settings = self._settings, settings
+        if settings.model != before.model:
             self._is_loading = True
             self._worker.send(Load(settings.model))
 
@@ -121,7 +120,7 @@ class Session:
 
     def _request(self, uri: str, line: int, character: int, automatic: bool) -> Complete:
         document = self.documents.find(uri)
-        settings = self._settings or Settings()
+        settings = self._settings
         if automatic and not settings.automatic:
             raise NoSuggestion("completing while typing is switched off (option automatic)")
         if not self._worker.is_running:
@@ -192,8 +191,7 @@ class Session:
     # The worker
 
     def _on_worker_start(self) -> None:
-        if self._settings is not None:
-            self._worker.send(Load(self._settings.model))
+        self._worker.send(Load(self._settings.model))
         self.documents.send_all()
 
     def _on_report(self, report: Report) -> None:
@@ -203,7 +201,7 @@ class Session:
                 pending.set_result(report.completion)
         else:
             self._is_loading = isinstance(report, Loading)
-            self._on_status(status_of(report))
+            self._on_status(Status("thinking") if self._newest and isinstance(report, Ready) else status_of(report))
             self._on_loading(report)
 
     def _on_worker_end(self, reason: str) -> None:

@@ -12,6 +12,7 @@ from lsprotocol import types
 from pytest_lsp.client import make_test_lsp_client
 
 SCRIPTED_SERVER = [sys.executable, str(Path(__file__).with_name("scripted_server.py"))]
+SCRIPTED_WORKER = [sys.executable, str(Path(__file__).with_name("scripted_worker.py"))]
 URI = "file:///project/a.py"
 
 
@@ -83,7 +84,7 @@ class Editor:
         items = (await self.request(*args, **kwargs)).items
         return items[0].insert_text if items else None
 
-    async def until(self, condition, seconds=30):
+    async def until(self, condition, seconds=10):
         for _ in range(int(seconds / 0.02)):
             if condition():
                 return
@@ -98,6 +99,12 @@ class Editor:
 
     def last_status(self):
         return SimpleNamespace(**self.statuses[-1]._asdict())
+
+
+@pytest.fixture
+def scripted_worker():
+    """The command of a worker whose engine and model are a script."""
+    return SCRIPTED_WORKER
 
 
 @pytest.fixture

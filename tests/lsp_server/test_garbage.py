@@ -1,0 +1,146 @@
+"""Messages that make no sense: requests among them are answered, and the server works on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+SERVER = [sys.executable, str(Path(__file__).with_name("scripted_server.py"))]
+INLINE = "textDocument/inlineCompletion"
+OPENED = {"uri": "file:///a.py", "languageId": "python", "version": 1, "text": "x = "}
+
+
+def frame(body):
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return b"Content-Length: %d\r\n\r\n%s" % (len(data), data)
+
+
+def message(method, params, id=None):
+    return frame({"jsonrpc": "2.0", "method": method, "params": params} | ({} if id is None else {"id": id}))
+
+
+def inline(id, kind=1, **position):
+    where = {"line": 0, "character": 4} | position
+    params = {"textDocument": {"uri": "file:///a.py"}, "position": where, "context": {"triggerKind": kind}}
+    return message(INLINE, params, id)
+
+
+class Wire:
+    """The bytes of one server's standard input and output."""
+
+    def __init__(self, process):
+        self.process = process
+        self.answers = {}
+
+    def send(self, *frames):
+        self.process.stdin.write(b"".join(frames))
+
+    async def answer(self, id):
+        while id not in self.answers:
+            head = await asyncio.wait_for(self.process.stdout.readuntil(b"\r\n\r\n"), 30)
+            length = int(head.split(b"Content-Length: ")[1].split(b"\r\n")[0])
+            body = json.loads(await self.process.stdout.readexactly(length))
+            if "id" in body and "method" not in body:
+                self.answers[body["id"]] = body
+            elif "id" in body:
+                self.send(frame({"jsonrpc": "2.0", "id": body["id"], "result": None}))
+        return self.answers[id]
+
+
+@pytest.fixture
+async def wire():
+    process = await asyncio.create_subprocess_exec(
+        *SERVER, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    wire = Wire(process)
+    wire.send(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 0))
+    await wire.answer(0)
+    wire.send(message("initialized", {}), message("textDocument/didOpen", {"textDocument": OPENED}))
+    yield wire
+    wire.send(message("shutdown", None, "end"))
+    await wire.answer("end")
+    wire.send(message("exit", None))
+    await asyncio.wait_for(process.wait(), 20)
+
+
+IGNORED = [
+    b"no header at all\r\n\r\n",
+    b"Content-Length: many\r\n\r\n",
+    b"Content-Length: -5\r\n\r\n",
+    b"Content-Type: text\r\n\r\n",
+    frame(b"{not json"),
+    frame(b"\xff\xfe\x00"),
+    frame(b"[" * 100_000),
+    frame(b"7"),
+    frame([]),
+    frame({}),
+    frame({"jsonrpc": "1.0", "id": 1, "method": INLINE}),
+    frame({"jsonrpc": "2.0", "id": "unknown", "result": 3}),
+    frame({"jsonrpc": "2.0", "id": "unknown", "error": {"code": 1, "message": "?"}}),
+    message("no/such/notification", {"a": [1]}),
+    message("$/cancelRequest", {"id": 12345}),
+    message("$/cancelRequest", {}),
+    message("textDocument/didOpen", {"textDocument": 3}),
+    message(
+        "textDocument/didChange",
+        {"textDocument": {"uri": "file:///b.py", "version": 2}, "contentChanges": []},
+    ),
+    message("textDocument/didChange", {"textDocument": {"uri": 1}, "contentChanges": [{"range": 1}]}),
+    message("textDocument/didSave", {"textDocument": {"uri": "file:///a.py"}}),
+    message("workspace/didChangeConfiguration", {"settings": 3}),
+    message("workspace/didChangeConfiguration", {"settings": {"fimlsp": [1]}}),
+]
+
+REFUSED = [
+    message("no/such/request", {}, "x"),
+    message(INLINE, None, "x"),
+    message(INLINE, {"textDocument": {}}, "x"),
+    message(INLINE, [1, 2], "x"),
+    inline("x", line=-1),
+    inline("x", line="first"),
+    inline("x", kind=17),
+]
+
+
+async def test_garbage_is_survived(wire):
+    for count, garbage in enumerate(IGNORED):
+        wire.send(garbage, inline(f"after {count}"))
+        assert "items" in (await wire.answer(f"after {count}"))["result"], garbage[:80]
+
+
+@pytest.mark.parametrize("garbage", REFUSED)
+async def test_a_request_that_makes_no_sense_is_refused(wire, garbage):
+    wire.send(garbage, inline(2))
+    assert "error" in await wire.answer("x")
+    assert "items" in (await wire.answer(2))["result"]
+
+
+async def test_trigger_kind_zero_of_old_clients(wire):
+    wire.send(inline(1, kind=0))
+    assert "items" in (await wire.answer(1))["result"]
+
+
+async def test_a_burst_is_answered_completely_and_the_last_request_wins(wire):
+    edit = {"range": {"start": {"line": 0, "character": 4}, "end": {"line": 0, "character": 4}}, "text": "y"}
+    await wire.answer((wire.send(inline(1)), 1)[1])
+    document = {"uri": "file:///a.py", "version": 2}
+    change = message("textDocument/didChange", {"textDocument": document, "contentChanges": [edit]})
+    wire.send(*(inline(id) for id in range(10, 40)), change, inline(40, character=5))
+    answers = [(await wire.answer(id))["result"]["items"] for id in range(10, 41)]
+    assert answers[:-1] == [[]] * 30
+    assert answers[-1][0]["insertText"] == "scripted v2 'x = y' ''"
+
+
+async def test_a_client_that_goes_away_ends_the_server():
+    process = await asyncio.create_subprocess_exec(
+        *SERVER, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    wire = Wire(process)
+    wire.send(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 0))
+    await wire.answer(0)
+    process.stdin.close()
+    await asyncio.wait_for(process.wait(), 20)
