@@ -12,14 +12,12 @@ from pathlib import Path
 import pytest
 from fimlsp.lexing.python_terminals import (
     BAD,
-    F_STRING_STYLES,
     KEYWORDS,
     OPERATORS,
     SOFT_KEYWORDS,
     python_dfa,
 )
-from fimlsp.lexing.witnesses import Witnesses
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 DFA = python_dfa()
@@ -72,17 +70,6 @@ def test_every_word_and_operator_is_a_kind_of_its_own():
         assert lex(text) == [(text, text)]
     for word in (*KEYWORDS, *SOFT_KEYWORDS[3, 11]):
         assert kinds(word + "x") == kinds("é" + word) == kinds(word + "9") == ["NAME"]
-
-
-def test_identifiers_are_those_of_unicode():
-    start, name = DFA.starts["code"], DFA.kinds.index("NAME")
-    inside = DFA.run(start, b"abc")
-    for code in (*range(0xD800), *range(0xE000, 0x110000)):
-        character = chr(code)
-        data = character.encode()
-        begins = DFA.accepts[DFA.run(start, data)] == name
-        assert begins == (character.isidentifier() and character != "_"), code
-        assert (DFA.run(inside, data) == inside) == ("a" + character).isidentifier(), code
 
 
 SPLIT = [
@@ -265,7 +252,10 @@ def test_strings_are_those_of_cpython(prefix, quote, pieces, closed):
 
 
 def f_string_is_valid(text: str) -> bool:
-    """Whether modes and the order of a field's parts allow one f-string whose fields hold single names."""
+    """Whether modes and the order of a field's parts allow one f-string whose fields hold single names.
+
+    Examples with strings inside fields are given up.
+    """
     kind, opening = lexeme(text.encode(), 0)
     if not kind.startswith("FSTRING_START:"):
         return False
@@ -289,6 +279,8 @@ FIELD_ORDER = {
 
 def step(parts: list[str], kind: str, style: str) -> bool:
     """Follow one lexeme; each entry of `parts` is a text, a spec, or how far a field has come."""
+    if kind in ("STRING", "BYTES"):
+        reject()
     if kind == "FIELD_OPEN":
         depth = sum(part.startswith("spec") for part in parts)
         parts.append("open")
@@ -369,53 +361,3 @@ def test_files_split_as_tokenize_splits_them(module):
         assert kind in SKIPPED or spelling.decode() == next(theirs)
         position += len(spelling)
     assert list(theirs) == [""]
-
-
-def test_a_part_of_a_character_is_alive():
-    for text in ("é", "日", "𝔘"):
-        for mode, before in (
-            ("code", ""),
-            ("code", "a"),
-            ("code", "'"),
-            ("code", "#"),
-            ("text:'", ""),
-            ("spec:'", ""),
-        ):
-            data = (before + text).encode()
-            for end in range(len(before), len(data) + 1):
-                state = DFA.run(DFA.starts[mode], data[:end])
-                assert DFA.live[state], (mode, data[:end])
-
-
-def test_no_text_beyond_utf8():
-    for mode in ("code", *(f"text:{style}" for style in F_STRING_STYLES)):
-        for data in (b"\0", b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"):
-            for before in (b"", b"'", b"#") if mode == "code" else (b"", b"a"):
-                assert not DFA.run(DFA.starts[mode], before + data)
-
-
-def test_witnesses_of_all_live_kinds():
-    witnesses = Witnesses(DFA)
-    for state, live in enumerate(DFA.live):
-        for kind in range(len(DFA.kinds)):
-            suffix = witnesses.suffix(state, kind)
-            assert (suffix is not None) == bool(live >> kind & 1)
-            assert suffix is None or DFA.accepts[DFA.run(state, suffix)] == kind
-
-
-SHORTEST = [
-    ("", "NAME", b"a"),
-    ("d", "def", b"ef"),
-    ("def", "def", b""),
-    ("0x", "REAL", b"a"),
-    ("'''a", "STRING", b"'''"),
-    ("1", "IMAGINARY", b"j"),
-    ("ma", "match", b"tch"),
-    ("=", "==", b"="),
-]
-
-
-@pytest.mark.parametrize(("text", "kind", "expected"), SHORTEST)
-def test_shortest_ends(text, kind, expected):
-    state = DFA.run(DFA.starts["code"], text.encode())
-    assert Witnesses(DFA).suffix(state, DFA.kinds.index(kind)) == expected
