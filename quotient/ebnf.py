@@ -135,6 +135,8 @@ class _Converter:
 
     def literal(self, quoted: str) -> str:
         """The terminal for a quoted literal, named by its text."""
+        if quoted.startswith("/"):
+            raise GrammarError(f"The grammar may not use regular expressions: {quoted}.")
         if not quoted.endswith('"'):
             raise GrammarError(f"The grammar may not use flags on literals: {quoted}.")
         text: str = ast.literal_eval(quoted)
