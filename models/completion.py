@@ -1,0 +1,28 @@
+"""One call from a cursor to a completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fimlsp.models.decoding import decode_middle
+from fimlsp.models.loading import FimModel
+from fimlsp.models.middle import DecodeSettings, Middle
+from fimlsp.models.prompt import build_prompt
+from fimlsp.models.protocols import MiddleState
+
+
+def complete(
+    model: FimModel,
+    left: bytes,
+    right: bytes,
+    start: MiddleState,
+    settings: DecodeSettings,
+    should_stop: Callable[[], bool],
+) -> Middle:
+    """Decode what *model* writes between *left* and *right*, under the constraint *start*.
+
+    Raises:
+        ModelError: `settings.tokens` do not fit into the model's context.
+    """
+    prompt = build_prompt(model.vocabulary, model.fim, model.context, left, right, settings.tokens)
+    return decode_middle(model.network, prompt, start, settings, should_stop)

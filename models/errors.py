@@ -1,0 +1,7 @@
+"""What can go wrong with a model, for the user to read."""
+
+from __future__ import annotations
+
+
+class ModelError(Exception):
+    """A model cannot be used; the message is one sentence with the remedy."""

@@ -1,0 +1,83 @@
+"""Values of the decoding loop: its limits, a middle being written, and the middle that results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fimlsp.models.protocols import MiddleState
+
+StopReason = Literal["end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeSettings:
+    """Limits of one completion.
+
+    Attributes:
+        tokens: at most so many tokens are decoded.
+        lines: with so many lines written, decoding stops before the next line end at which it may; None: no
+            limit.
+        steer: whether a middle that is not complete when decoding stops is finished by its shortest
+            completion.
+        seconds: time limit; when it is over, the middle is finished as at the end of the budget. None: no
+            limit.
+    """
+
+    tokens: int = 96
+    lines: int | None = 1
+    steer: bool = True
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Middle:
+    """What was decoded.
+
+    Attributes:
+        text: the bytes to insert.
+        complete: whether left + text + right is in the language.
+        tokens: tokens decoded, those dropped at the end included.
+        rejected: candidates refused by the constraint.
+        steered: whether steering refused a candidate or wrote the shortest completion.
+        stop_reason: why decoding stopped.
+        log_probability: mean log-probability (nats) of the decoded tokens of *text*.
+        model_ms: milliseconds spent in the network.
+        engine_ms: milliseconds spent in the constraint.
+    """
+
+    text: bytes
+    complete: bool
+    tokens: int
+    rejected: int
+    steered: bool
+    stop_reason: StopReason
+    log_probability: float
+    model_ms: float
+    engine_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A middle so far: bytes, constraint, tokens, and the sum of the log-probabilities of these."""
+
+    text: bytes
+    state: MiddleState
+    tokens: tuple[int, ...] = ()
+    total: float = 0.0
+
+    def extended(self, text: bytes, token: int, log_probability: float) -> Written | None:
+        """This middle with one more *token* that writes *text*; None when the constraint refuses it."""
+        state = self.state.feed(text)
+        if state is None:
+            return None
+        return Written(self.text + text, state, (*self.tokens, token), self.total + log_probability)
+
+    def score(self, stop: float) -> float:
+        """Length-normalised log-probability of stopping here, the stop having log-probability *stop*."""
+        return (self.total + stop) / (len(self.tokens) + 1)
+
+    @property
+    def mean(self) -> float:
+        """Mean log-probability of the tokens; 0 when there are none."""
+        return self.total / max(1, len(self.tokens))

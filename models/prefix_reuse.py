@@ -1,0 +1,12 @@
+"""Which part of a prompt a network has read already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+
+def n_known(read: Sequence[int], prompt: Sequence[int]) -> int:
+    """How many tokens of *prompt* are as in *read*; never the last one, which has to be read to get a result."""
+    pairs = zip(read, prompt[:-1], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

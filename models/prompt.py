@@ -1,0 +1,74 @@
+"""The prompt: what of the file around the cursor the model gets to read.
+
+The budget rule is that of Melcer et al. 2024 (arXiv 2402.17988, released evaluation code): the context less
+the tokens kept for the middle and for markers is shared by the two sides. If twice the shorter side exceeds
+it, each side gets half; else the shorter side stays whole. The prefix loses its beginning, the suffix its
+end. The constraint always sees the whole file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fimlsp.models.errors import ModelError
+from fimlsp.models.fim_format import FimFormat
+from fimlsp.models.vocabulary import Vocabulary
+
+BYTES_PER_TOKEN_MAX = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Token ids to be read, and how many tokens of the context are left for the middle."""
+
+    tokens: tuple[int, ...]
+    room: int
+
+
+def build_prompt(
+    vocabulary: Vocabulary, fim: FimFormat, context: int, left: bytes, right: bytes, reserve: int
+) -> Prompt:
+    """Prompt for a cursor between *left* and *right*, keeping *reserve* tokens for the middle.
+
+    Costs the encoding of at most 16 bytes per token of the context on each side, whatever the size of the
+    file.
+
+    Raises:
+        ModelError: *reserve* leaves nothing of the context.
+    """
+    budget = context - reserve - fim.overhead
+    if budget <= 0:
+        raise ModelError(
+            f"{reserve} tokens for the middle do not fit into a context of {context}; ask for fewer."
+        )
+    window = budget * BYTES_PER_TOKEN_MAX
+    before = vocabulary.encode(_ending(left, window).decode(errors="replace"))
+    after = vocabulary.encode(_beginning(right, window).decode(errors="replace"))
+    n_before, n_after = share(budget, len(before), len(after))
+    tokens = fim.arrange(before[len(before) - n_before :], after[:n_after])
+    return Prompt(tuple(tokens), context - len(tokens))
+
+
+def share(budget: int, before: int, after: int) -> tuple[int, int]:
+    """How many tokens of two sides of *before* and *after* tokens fit into *budget*."""
+    if before + after <= budget:
+        return before, after
+    if 2 * min(before, after) > budget:
+        return budget // 2, budget // 2
+    return (before, budget - before) if before < after else (budget - after, after)
+
+
+def _ending(data: bytes, size: int) -> bytes:
+    """The last *size* bytes, from a whole character on."""
+    start = max(0, len(data) - size)
+    while start < len(data) and start and data[start] & 0xC0 == 0x80:
+        start += 1
+    return data[start:]
+
+
+def _beginning(data: bytes, size: int) -> bytes:
+    """The first *size* bytes, to a whole character."""
+    end = min(len(data), size)
+    while end < len(data) and end and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return data[:end]

@@ -1,0 +1,56 @@
+"""What the decoding loop asks of its two partners: the constraint on one side, the network on the other.
+
+Neither side knows the other, and neither protocol names torch: a scripted model serves as well as a network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class MiddleState(Protocol):
+    """Constraint after some bytes of a middle; immutable. `fimlsp.quotient` has the real one."""
+
+    def feed(self, data: bytes) -> MiddleState | None:
+        """State after *data* (any bytes) as well; None when no complete middle begins so."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the middle may stop here."""
+
+    @property
+    def shortest_completion(self) -> bytes:
+        """About the cheapest bytes that, fed, make it complete; empty when it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The most likely next tokens, best first, with their log-probabilities (nats).
+
+    Stop tokens appear among the others at their rank; *stop* is the log-probability that the middle ends
+    here, whether or not that is likely enough to be listed.
+    """
+
+    tokens: Sequence[int]
+    log_probabilities: Sequence[float]
+    stop: float
+
+
+class NextToken(Protocol):
+    """A network that has read some tokens. One text at a time: `begin` drops what was read before."""
+
+    @property
+    def token_bytes(self) -> Sequence[bytes | None]:
+        """The exact bytes of each token id; None for special tokens, which write nothing."""
+
+    @property
+    def stops(self) -> frozenset[int]:
+        """Ids that end the middle."""
+
+    def begin(self, tokens: Sequence[int]) -> Candidates:
+        """Read a prompt; what may follow it. May reuse the work on what was read before."""
+
+    def advance(self, token: int) -> Candidates:
+        """Read one more token; what may follow it."""

@@ -1,0 +1,133 @@
+"""Which Python files a model may learn from, and which are held out to judge it.
+
+A corpus is a list of files with their text, each in one of three splits: `train`; `val`, single files left
+out of packages that are otherwise learnt from; `ood` (out of distribution), packages left out as a whole.
+Dropped are tests, vendored copies, generated and data-like files, files that do not parse, and files equal
+to an earlier one but for white space.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Split = Literal["train", "val", "ood"]
+
+SKIPPED_FOLDERS = frozenset(
+    [
+        "test",
+        "tests",
+        "testing",
+        "testdata",
+        "idlelib_test",
+        "_vendor",
+        "vendored",
+        "site-packages",
+        "__pycache__",
+        "encodings",
+        "pydoc_data",
+        "node_modules",
+        ".git",
+        ".venv",
+        "venv",
+    ]
+)
+GENERATED = re.compile(
+    r"do not edit|(automatically|auto-?|machine) ?generated|generated (by|from|automatically)|@generated",
+    re.IGNORECASE,
+)
+BYTES_MIN, BYTES_MAX = 200, 400_000
+LINE_MAX, LINE_MEAN_MAX, DIGITS_MAX = 400, 80, 0.2
+VAL_ONE_IN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One accepted file: its top-level folder or module, and its path below the corpus root."""
+
+    package: str
+    name: str
+    text: str
+    split: Split
+
+
+def read_corpus(
+    roots: Sequence[Path], held_out: Iterable[str], skipped: Iterable[str] = ()
+) -> list[SourceFile]:
+    """All usable Python files below *roots*, in a fixed order.
+
+    Args:
+        roots: folders that are searched; a package is a folder or module directly inside one of them.
+        held_out: packages of the `ood` split.
+        skipped: packages that are left out altogether, for instance because of their licence.
+    """
+    out_of_distribution, unwanted, seen = frozenset(held_out), frozenset(skipped), set[bytes]()
+    files = list[SourceFile]()
+    for package, name, path in _candidates(roots):
+        text = None if package in unwanted else _usable_text(path)
+        if text is None or (digest := _fingerprint(text)) in seen:
+            continue
+        seen.add(digest)
+        split: Split = "ood" if package in out_of_distribution else "val" if _is_validation(name) else "train"
+        files.append(SourceFile(package, name, text, split))
+    return files
+
+
+def _candidates(roots: Sequence[Path]) -> Iterator[tuple[str, str, Path]]:
+    for root in roots:
+        for path in sorted(root.rglob("*.py")):
+            parts = path.relative_to(root).parts
+            if SKIPPED_FOLDERS.isdisjoint(parts[:-1]) and not _is_test(parts[-1]):
+                yield parts[0].removesuffix(".py"), "/".join(parts), path
+
+
+def _is_test(filename: str) -> bool:
+    return filename.startswith("test_") or filename.endswith("_test.py") or filename == "conftest.py"
+
+
+def _usable_text(path: Path) -> str | None:
+    try:
+        data = path.read_bytes()
+        text = data.decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+    if not BYTES_MIN <= len(data) <= BYTES_MAX:
+        return None
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    return text if _looks_written(text) and _parses(text) else None
+
+
+def _looks_written(text: str) -> bool:
+    """Whether *text* looks like code that somebody wrote: not generated, not a table of data."""
+    lines = text.split("\n")
+    digits = sum(map(text.count, "0123456789"))
+    return (
+        not GENERATED.search(text[:1000])
+        and max(map(len, lines)) <= LINE_MAX
+        and len(text) <= LINE_MEAN_MAX * len(lines)
+        and digits <= DIGITS_MAX * len(text)
+    )
+
+
+def _parses(text: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _fingerprint(text: str) -> bytes:
+    return hashlib.sha256("".join(text.split()).encode()).digest()
+
+
+def _is_validation(name: str) -> bool:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % VAL_ONE_IN == 0

@@ -1,0 +1,86 @@
+"""From token ids to exact bytes and from text to token ids, for the two kinds of vocabulary in use.
+
+Byte-level vocabularies (GPT-2 and its descendants) write each byte as one printable character.
+SentencePiece vocabularies write text, with `▁` for a space and `<0x0A>` for a byte that no piece covers.
+Decoding through a tokenizer would lose both: it replaces unfinished UTF-8 and may strip a leading space;
+the constraint needs every byte.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tokenizers import Tokenizer
+
+BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+SENTINEL = "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """A tokenizer together with the exact bytes of its tokens (None: a special token, no text)."""
+
+    tokenizer: Tokenizer
+    token_bytes: Sequence[bytes | None]
+    adds_space: bool
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of *text* as it stands in the middle of a file: no markers, no space put in front."""
+        if not self.adds_space:
+            return self._ids(text)
+        return self._ids(SENTINEL + text)[len(self._ids(SENTINEL)) :]
+
+    def _ids(self, text: str) -> list[int]:
+        return self.tokenizer.encode(text, add_special_tokens=False).ids
+
+    def decode(self, tokens: Sequence[int]) -> bytes:
+        """Exact bytes of *tokens*."""
+        return b"".join(self.token_bytes[token] or b"" for token in tokens)
+
+
+def read_vocabulary(tokenizer: Tokenizer, silent: Collection[int]) -> Vocabulary:
+    """Tabulate the bytes of every token of *tokenizer*; those of *silent* and special ones have none."""
+    added = tokenizer.get_added_tokens_decoder()
+    piece_bytes = byte_level_bytes if is_byte_level(tokenizer) else sentence_piece_bytes
+    table: list[bytes | None] = [None] * tokenizer.get_vocab_size(with_added_tokens=True)
+    for text, token in tokenizer.get_vocab(with_added_tokens=True).items():
+        if token >= len(table):
+            table.extend([None] * (token + 1 - len(table)))
+        if token in added:
+            table[token] = None if added[token].special else text.encode()
+        else:
+            table[token] = piece_bytes(text)
+    for token in silent:
+        table[token] = None
+    first = tokenizer.encode("a", add_special_tokens=False).ids[0]
+    return Vocabulary(tokenizer, table, adds_space=(table[first] or b"").startswith(b" "))
+
+
+def is_byte_level(tokenizer: Tokenizer) -> bool:
+    """Whether tokens are written in the printable byte alphabet."""
+    return '"ByteLevel"' in json.dumps(json.loads(tokenizer.to_str()).get("decoder"))
+
+
+def byte_level_bytes(piece: str) -> bytes:
+    """Bytes of a token of a byte-level vocabulary."""
+    return bytes(BYTE_OF_CHARACTER[character] for character in piece)
+
+
+def sentence_piece_bytes(piece: str) -> bytes:
+    """Bytes of a token of a SentencePiece vocabulary."""
+    if single := BYTE_PIECE.fullmatch(piece):
+        return bytes([int(single[1], 16)])
+    return piece.replace("▁", " ").encode()
+
+
+def _printable_alphabet() -> dict[str, int]:
+    """GPT-2's alphabet: printable Latin-1 stands for itself, other bytes go from U+0100 on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in set(printable)]
+    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(others)}
+
+
+BYTE_OF_CHARACTER = _printable_alphabet()
