@@ -201,7 +201,9 @@ class Session:
                 pending.set_result(report.completion)
         else:
             self._is_loading = isinstance(report, Loading)
-            self._on_status(Status("thinking") if self._newest and isinstance(report, Ready) else status_of(report))
+            self._on_status(
+                Status("thinking") if self._newest and isinstance(report, Ready) else status_of(report)
+            )
             self._on_loading(report)
 
     def _on_worker_end(self, reason: str) -> None:

@@ -1,0 +1,123 @@
+"""The command line: `fimlsp --stdio` is the server, the sub-commands are for people and for other programs.
+
+Everything but click is imported by the command that needs it, so that `fimlsp --help` is quick and
+`fimlsp verify` never loads a model.
+"""
+
+from __future__ import annotations
+
+import sys
+from ipaddress import ip_address
+from pathlib import Path
+
+import click
+
+from fimlsp import __version__
+
+
+def to_address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
+    """`HOST:PORT` of this machine: the server trusts whoever connects, so it listens nowhere else."""
+    if value is None:
+        return None
+    host, _colon, port = value.rpartition(":")
+    if not (port.isdecimal() and int(port) < 65_536):
+        raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:8765.")
+    host = host.strip("[]")
+    if not is_loopback(host):
+        raise click.BadParameter(
+            f"{host!r} is not this machine; use 127.0.0.1, as the server is not for networks."
+        )
+    return host, int(port)
+
+
+def to_place(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
+    """`LINE:COLUMN`, both from 1."""
+    line, _colon, column = value.partition(":")
+    if not (line.isdecimal() and column.isdecimal() and int(line) > 0 and int(column) > 0):
+        raise click.BadParameter(f"{value!r} is not LINE:COLUMN with numbers from 1, such as 12:5.")
+    return int(line), int(column)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether *host* names this machine and nothing else."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="fimlsp")
+@click.option("--stdio", is_flag=True, help="Be a language server on standard input and output.")
+@click.option(
+    "--tcp",
+    metavar="HOST:PORT",
+    callback=to_address,
+    help="Be a language server for one client on a port of this machine.",
+)
+@click.pass_context
+def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | None) -> None:
+    """Completions for Python that connect to what follows the cursor.
+
+    An editor starts `fimlsp --stdio`.
+    """
+    if context.invoked_subcommand is not None:
+        if stdio or tcp:
+            raise click.UsageError(
+                f"--stdio and --tcp start the server; leave out {context.invoked_subcommand}."
+            )
+        return
+    if stdio and tcp:
+        raise click.UsageError("Give either --stdio or --tcp.")
+    if not stdio and not tcp:
+        click.echo(context.get_help())
+        return
+    from fimlsp.lsp_server.server import run
+
+    run(tcp)
+
+
+_MODEL = click.option(
+    "--model", metavar="PATH_OR_NAME", help="A model's folder or hub name, instead of the bundled one."
+)
+
+
+@command_line.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--at",
+    required=True,
+    metavar="LINE:COLUMN",
+    callback=to_place,
+    help="The cursor stands before this character.",
+)
+@_MODEL
+@click.option("--max-tokens", default=64, show_default=True, type=click.IntRange(1, 1024))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def complete(file: Path, at: tuple[int, int], model: str | None, max_tokens: int, as_json: bool) -> None:
+    """Complete FILE at a place and show the completion there."""
+    from fimlsp.lsp_server.complete_command import complete_file
+
+    complete_file(file, at, model, max_tokens, as_json)
+
+
+@command_line.command()
+@_MODEL
+def doctor(model: str | None) -> None:
+    """Check the installation: versions, model, and a completion with timings."""
+    from fimlsp.lsp_server.doctor_command import run_checks
+
+    raise SystemExit(0 if run_checks(model) else 1)
+
+
+@command_line.command()
+def verify() -> None:
+    """Judge middles: JSON lines in, JSON lines out, in the same order.
+
+    A line is {"id", "left", "middle", "right"}; its answer {"id", "connectable", "complete", "viable_bytes",
+    "shortest", "setup_ms", "feed_ms"}, or {"id", "error"}. No model is loaded.
+    """
+    from fimlsp.lsp_server.verify_command import answer_lines
+
+    for line in answer_lines(sys.stdin.buffer):
+        click.echo(line)

@@ -1,0 +1,73 @@
+"""Verdicts on given middles, in a form that other programs can compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+
+from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.middle import MiddleState
+
+
+def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]:
+    """The verdict on *case*, which has the texts `left`, `middle` and `right`.
+
+    Fields: `connectable`, `complete`, `viable_bytes`, `shortest` (None when not connectable), `setup_ms`
+    (contexts of both sides and what connects them), `feed_ms` (the middle alone). `shortest` is text, so it
+    completes the viable bytes up to their last whole character.
+
+    Raises:
+        ValueError: A field is missing, is no text, or cannot be encoded; the message names it.
+    """
+    left, middle, right = (_field(case, name) for name in ("left", "middle", "right"))
+    begun = perf_counter()
+    start = connect(engine, left, right)
+    ready = perf_counter()
+    whole = start and start.feed(middle)
+    viable = len(middle) if whole else longest_viable(start, middle) if start else 0
+    fed = perf_counter()
+    return {
+        "connectable": start is not None,
+        "complete": whole is not None and whole.complete,
+        "viable_bytes": viable,
+        "shortest": start and shortest_text(start, middle[:viable]),
+        "setup_ms": 1000 * (ready - begun),
+        "feed_ms": 1000 * (fed - ready),
+    }
+
+
+def connect(engine: Engine, left: bytes, right: bytes) -> MiddleState | None:
+    """The constraint between all of *left* and all of *right*; None when nothing connects them."""
+    constraint = engine.document(left + right).middle(len(left), len(left))
+    return None if constraint.relaxed else constraint.start
+
+
+def longest_viable(start: MiddleState, middle: bytes) -> int:
+    """How many bytes of the dead *middle* are viable, by bisection; feeds at most twice its bytes."""
+    state, low, high = start, 0, len(middle)
+    while high - low > 1:
+        half = (low + high) // 2
+        following = state.feed(middle[low:half])
+        if following is None:
+            high = half
+        else:
+            state, low = following, half
+    return low
+
+
+def shortest_text(start: MiddleState, viable: bytes) -> str:
+    """The shortest completion of *viable*, less an unfinished character at its end."""
+    whole = viable.decode("utf-8", "ignore").encode()
+    state = start.feed(whole)
+    assert state is not None, "a prefix of a viable middle is viable"
+    return state.shortest_completion.decode()
+
+
+def _field(case: Mapping[str, object], name: str) -> bytes:
+    value = case.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a string")
+    try:
+        return value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} holds a lone surrogate, which is not text") from None
