@@ -19,7 +19,7 @@ from lark.exceptions import LarkError
 from lark.grammar import Symbol
 from lark.load_grammar import GrammarBuilder
 
-Sequence = tuple[str, ...]
+Names = tuple[str, ...]
 START = "file"
 
 
@@ -47,23 +47,26 @@ def read_grammar(text: str, start: str = START) -> Grammar:
         raise GrammarError(f"The grammar has no rule '{start}' to start from.")
     converter = _Converter(definitions)
     converter.convert()
-    _check_names(converter.rules, [name for name, _ in parsed.term_defs])
+    _check_terminals(converter.rules, {str(name): tree for name, (tree, _) in parsed.term_defs})
     return make_grammar(start, converter.rules, converter.repetitions)
 
 
-def _check_names(rules: Mapping[str, list[Sequence]], declared: list[str]) -> None:
+def _check_terminals(rules: Mapping[str, list[Names]], terminals: Mapping[str, object]) -> None:
     used = {name for rights in rules.values() for right in rights for name in right}
-    unused = [name for name in declared if name not in used]
-    if unused:
-        raise GrammarError(f"These terminals are never used; remove them: {', '.join(unused)}.")
+    for fault, names in (
+        ("are never used; remove them", [name for name in terminals if name not in used]),
+        ("belong to the lexer; only %declare them", [name for name, tree in terminals.items() if tree]),
+    ):
+        if names:
+            raise GrammarError(f"These terminals {fault}: {', '.join(names)}.")
 
 
 class _Converter:
     """Productions by name, collected while the trees of rules are walked."""
 
-    def __init__(self, definitions: Mapping[str, tuple[Sequence, Tree[object]]]) -> None:
+    def __init__(self, definitions: Mapping[str, tuple[Names, Tree[object]]]) -> None:
         self.definitions = definitions
-        self.rules: dict[str, list[Sequence]] = {}
+        self.rules: dict[str, list[Names]] = {}
         self.repetitions: dict[str, str] = {}
 
     def convert(self) -> None:
@@ -72,7 +75,7 @@ class _Converter:
             if not parameters:
                 self.rules[name] = self.alternatives(tree, {})
 
-    def alternatives(self, node: Tree[object], bound: Mapping[str, str]) -> list[Sequence]:
+    def alternatives(self, node: Tree[object], bound: Mapping[str, str]) -> list[Names]:
         """All ways to write *node*, with the names of template parameters *bound* to symbols."""
         children = node.children
         if node.data == "expansions":
@@ -88,7 +91,7 @@ class _Converter:
             return [(self.symbol(children[0], bound),)]
         raise GrammarError(f"The grammar may not use '{node.data}'.")
 
-    def repeated(self, node: Tree[object], operator: list[str], bound: Mapping[str, str]) -> list[Sequence]:
+    def repeated(self, node: Tree[object], operator: list[str], bound: Mapping[str, str]) -> list[Names]:
         """All ways to write *node* followed by *operator*."""
         ways = list(dict.fromkeys(self.alternatives(node, bound)))
         if operator == ["?"]:
@@ -98,7 +101,7 @@ class _Converter:
         repetition = self.repetition(ways)
         return [(repetition,)] if operator == ["+"] else [(repetition,), ()]
 
-    def repetition(self, ways: list[Sequence]) -> str:
+    def repetition(self, ways: list[Names]) -> str:
         """The nonterminal for one or more of *ways*; equal ones are shared."""
         if len(ways) == 1 and len(ways[0]) == 1:
             element = ways[0][0]
@@ -129,7 +132,7 @@ class _Converter:
         name = f"{template}{{{', '.join(arguments)}}}"
         if name not in self.rules:
             parameters, tree = self.definitions[template]
-            self.rules[name] = []
+            self.rules[name] = []  # a template may use itself
             self.rules[name] += self.alternatives(tree, dict(zip(parameters, arguments, strict=True)))
         return name
 

@@ -87,6 +87,11 @@ def test_unused_terminals_are_named():
         read_grammar("%declare A B C\nfile: A\n")
 
 
+def test_defined_terminals_are_named():
+    with pytest.raises(GrammarError, match="These terminals belong to the lexer; only %declare them: A"):
+        read_grammar('A: "a"\nfile: A\n')
+
+
 def test_repetitions_are_marked():
     grammar = read_grammar(declared("file: A+ (B C)*"))
     marked = {grammar.name(symbol): grammar.name(element) for symbol, element in grammar.repetitions.items()}
