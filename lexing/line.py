@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fimlsp.lexing.indentation import Column
-from fimlsp.lexing.nesting import UNKNOWN
-from fimlsp.lexing.reading import Lexicon, Symbol, start_of_line
+from fimlsp.lexing.indentation import MARGIN, Column
+from fimlsp.lexing.nesting import UNKNOWN, Nesting
+from fimlsp.lexing.reading import Lexicon, Reading, Symbol, start_of_line
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _OPENERS = {"(": ")", "[": "]", "{": "}"}
@@ -58,16 +58,22 @@ class LineReader:
         text = data[start:end]
         line = self._lines.get(text)
         if line is None:
-            line = self._read(data, start, end)
+            line = self._read(data, start, end, start_of_line(self._lexicon, UNKNOWN, None))
             if line.size == len(text) and not line.broken:
                 if len(self._lines) >= self._MOST_REMEMBERED:
                     self._lines.clear()
                 self._lines[text] = line
         return line
 
-    def _read(self, data: bytes, start: int, end: int) -> Line:
+    def read_inside(self, data: bytes, start: int, nesting: Nesting) -> Line:
+        """The rest of a line of *data*, from *start* inside *nesting* on. O(line)."""
+        if nesting is UNKNOWN:
+            return self.read(data, start)
+        reading = start_of_line(self._lexicon, nesting, None)
+        return self._read(data, start, physical_end(data, start), reading)
+
+    def _read(self, data: bytes, start: int, end: int, reading: Reading) -> Line:
         lexicon = self._lexicon
-        reading = start_of_line(lexicon, UNKNOWN, None)
         first_end, position = end, start
         symbols: list[Symbol] = []
         while True:
@@ -98,8 +104,8 @@ def physical_end(data: bytes, start: int) -> int:
 
 
 def _line(lexicon: Lexicon, size: int, symbols: list[Symbol]) -> Line:
-    column = next((symbol for symbol in symbols if isinstance(symbol, Column)), None)
     kinds = tuple(s for s in symbols if not isinstance(s, Column) and s != lexicon.newline)
+    column = next((symbol for symbol in symbols if isinstance(symbol, Column)), MARGIN if kinds else None)
     closers, openers = unmatched_brackets(lexicon.kinds[kind] for kind in kinds)
     return Line(size, kinds, column, closers, openers)
 

@@ -29,11 +29,13 @@ class Lexicon:
     """The lexeme kinds of a language, and what the reader does with them."""
 
     __slots__ = (
+        "always_viable",
         "bad",
         "comment",
         "continuation",
         "dedent",
         "dfa",
+        "ends_line",
         "kinds",
         "line_end",
         "nesting",
@@ -50,6 +52,9 @@ class Lexicon:
             dfa.kinds.index(kind) for kind in ("SPACE", "COMMENT", "NL", "CONTINUATION", BAD)
         )
         self.nesting = frozenset(i for i, kind in enumerate(dfa.kinds) if changes_nesting(kind))
+
+        self.always_viable = 1 << self.space | 1 << self.continuation
+        self.ends_line = 1 << self.comment | 1 << self.line_end
 
     @property
     def skipped(self) -> frozenset[int]:

@@ -9,8 +9,9 @@ is ever paid twice.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
-from fimlsp.lexing.reading import BAD, Lexicon
+from fimlsp.lexing.reading import Lexicon
 from fimlsp.quotient.automaton import Automaton, Rules
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.grammar import Grammar
@@ -47,6 +48,10 @@ class Direction:
             found = self._memo[key] = self.earley.read(before, symbols)
             return found
 
+    def read_any(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
+        """The set after one symbol, any of *symbols*."""
+        return self.read(before, symbols) if len(symbols) == 1 else self.earley.scan(before, symbols)
+
 
 class Language:
     """The tables of one language; made once, shared by all documents.
@@ -65,9 +70,11 @@ class Language:
         self.terminal_of = tuple(self._terminal(kind) for kind in lexicon.kinds)
         self.suites: dict[int, int] = {}
         self.lists: dict[int, int] = {}
+        self._live_terminals: dict[int, tuple[int, ...]] = {}
         self._find_suites()
         self.bodies = frozenset(self.lists)
         self.file_body = grammar.repetitions[self._file_list()]
+        self.neighbours = neighbours(grammar)
         self.forward = Direction(self._rules(backward=False))
         self.backward = Direction(self._rules(backward=True))
 
@@ -95,6 +102,14 @@ class Language:
             rules.add(production.lhs, production.rhs[::-1] if turned else production.rhs)
         return rules
 
+    def live_terminals(self, live: int) -> tuple[int, ...]:
+        """The terminals of the lexeme kinds in the bit set *live*."""
+        found = self._live_terminals.get(live)
+        if found is None:
+            terminals = (self.terminal_of[kind] for kind in range(live.bit_length()) if live >> kind & 1)
+            found = self._live_terminals[live] = tuple(dict.fromkeys(t for t in terminals if t >= 0))
+        return found
+
     def terminals(self, kinds: Iterable[int]) -> tuple[int, ...]:
         """The terminals of lexeme *kinds*; BAD becomes -1, which no rule expects."""
         terminal_of = self.terminal_of
@@ -106,4 +121,26 @@ class Language:
         return tuple(suite for suite, body in self.suites.items() if body in wanted)
 
 
-__all__ = ["BAD", "Direction", "Language"]
+def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
+    """The pairs of terminals that may stand beside each other in a sentence."""
+    first = _ends(grammar, 0)
+    last = _ends(grammar, -1)
+    pairs: set[tuple[int, int]] = set()
+    for production in grammar.productions:
+        for left, right in pairwise(production.rhs):
+            pairs.update((a, b) for a in last[left] for b in first[right])
+    return frozenset(pairs)
+
+
+def _ends(grammar: Grammar, side: int) -> dict[int, set[int]]:
+    """For each symbol, the terminals at one end of what it derives: *side* is 0 or -1."""
+    ends = {symbol: {symbol} for symbol in range(len(grammar.terminals))}
+    ends.update({production.lhs: set() for production in grammar.productions})
+    changed = True
+    while changed:
+        changed = False
+        for production in grammar.productions:
+            size = len(ends[production.lhs])
+            ends[production.lhs] |= ends[production.rhs[side]]
+            changed |= len(ends[production.lhs]) > size
+    return ends

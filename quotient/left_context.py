@@ -128,7 +128,7 @@ class LeftContext:
             suites = self.language.suites_of(context.completed)
             if not suites or frame.parent is None or frame.holder is None:
                 return None
-            group = self.language.forward.earley.scan(frame.holder, suites)
+            group = self.language.forward.read_any(frame.holder, suites)
             assert group is not None
             context = replace(context, frame=frame.parent, group=group)
         return context

@@ -28,7 +28,7 @@ class Joint(Enum):
     SUITE_JOIN = "the following lines are its suite, then a line of its own column continues it"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Head:
     """A reading, from its end, of the first group at a line start.
 
@@ -99,7 +99,7 @@ class RightContext:
             after = [(Joint.SUITE_END, start, self.fall.bodies)]
             after += [(Joint.SUITE_JOIN, head.group, head.rest) for head in self.fall.heads]
             for joint, base, rest in after:
-                group = language.backward.earley.scan(base, suites)
+                group = language.backward.read_any(base, suites)
                 if group is not None:
                     found.append(Ending(joint, group, rest))
         return found
@@ -114,6 +114,17 @@ class RightContext:
             if group is not None:
                 found[ending] = group
         return found
+
+    def equivalent(self, other: RightContext) -> bool:
+        """Whether this context, made from another text, can stand for *other*."""
+        if self is other:
+            return True
+        if self.unmatched or other.unmatched or (self.fall is None) != (other.fall is None):
+            return False
+        return (
+            (self.column, self.heads, self.bodies, self.broken)
+            == (other.column, other.heads, other.bodies, other.broken)
+        ) and (self.fall is None or other.fall is None or self.fall.equivalent(other.fall))
 
     def after_logical_line(self) -> RightContext:
         """The context at the next line start outside brackets."""

@@ -1,0 +1,152 @@
+"""A buffer with its contexts: for each line start, what the text before it opens and the text after it closes.
+
+Left contexts are functions of the text before, right contexts of the text after. So an edit leaves the left
+contexts above it and the right contexts below it as they are. Those on its other side are kept aside: once
+one of them turns out to hold again, so do all beyond it, and a keystroke costs its line.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from fimlsp.lexing.line import Line, LineReader
+from fimlsp.lexing.nesting import Nesting
+from fimlsp.quotient.language import Language
+from fimlsp.quotient.left_context import LeftContext, start_of_file
+from fimlsp.quotient.right_context import RightContext, end_of_file
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_MOST_BATCHES = 3
+
+
+class Document:
+    """The text of a buffer as UTF-8, with the contexts of its lines."""
+
+    def __init__(self, language: Language, lines: LineReader, data: bytes) -> None:
+        self.language = language
+        self.data = data
+        self._lines = lines
+        self._reset()
+
+    def _reset(self) -> None:
+        self._starts = [len(_BYTE_ORDER_MARK) if self.data.startswith(_BYTE_ORDER_MARK) else 0]
+        self._lefts = [start_of_file(self.language)]
+        self._rights = {0: end_of_file(self.language)}
+        self._left_stale: list[dict[int, LeftContext]] = []
+        self._right_stale: list[dict[int, RightContext]] = []
+        self._dead: set[int] = set()
+
+    def prepare(self) -> None:
+        """Make all contexts now, so that no later question pays for them. O(len(data)) the first time."""
+        self.left_at(len(self.data))
+        for start in reversed(self._starts):
+            self.right_at(start)
+
+    def line_at(self, position: int) -> Line:
+        """The line that begins at *position*."""
+        return self._lines.read(self.data, position)
+
+    def line_inside(self, position: int, nesting: Nesting) -> Line:
+        """The rest of the line with *position*, read inside *nesting*."""
+        return self._lines.read_inside(self.data, position, nesting)
+
+    def left_at(self, position: int) -> tuple[int, LeftContext]:
+        """The start of the line with *position*, and the context there. O(lines not seen before)."""
+        while self._starts[-1] < position and self._extend_left(position):
+            pass
+        index = bisect_right(self._starts, position) - 1
+        return self._starts[max(index, 0)], self._lefts[max(index, 0)]
+
+    def _extend_left(self, position: int) -> bool:
+        start = self._starts[-1]
+        line = self.line_at(start)
+        if not line.size or start + line.size > position or self.data[start + line.size - 1] not in b"\r\n":
+            return False
+        if line.broken and self._lefts[-1].reading().feed(self.data[start:position]) is not None:
+            return False
+        context = self._lefts[-1].after_line(line)
+        self._starts.append(start + line.size)
+        self._lefts.append(context)
+        self._revive_left(start + line.size, context)
+        return True
+
+    def _revive_left(self, start: int, context: LeftContext) -> None:
+        for batch in self._left_stale:
+            if batch.get(start) == context:
+                later = {s: c for s, c in batch.items() if s > start}
+                self._starts.extend(later)
+                self._lefts.extend(later.values())
+                self._left_stale.remove(batch)
+                return
+
+    def right_at(self, position: int) -> RightContext:
+        """The context at *position*, a line start in ordinary code. O(lines not seen before)."""
+        rights = self._rights
+        length = len(self.data)
+        starts: list[int] = []
+        while length - position not in rights:
+            starts.append(position)
+            position += self.line_at(position).size
+        context = rights[length - position]
+        for start in reversed(starts):
+            if length - start in rights:
+                context = rights[length - start]
+                continue
+            context = rights[length - start] = context.before_line(self.line_at(start))
+            self._revive_right(length - start, context)
+        return context
+
+    def goes_on_at(self, position: int) -> RightContext | None:
+        """As `right_at`, but None as soon as a line turns out to be broken."""
+        length = len(self.data)
+        start = position
+        seen: list[int] = []
+        while length - position not in self._rights:
+            line = self.line_at(position)
+            seen.append(length - position)
+            if length - position in self._dead or line.broken or not self.may_stand(line):
+                self._dead.update(seen)
+                return None
+            position += line.size
+        context = self.right_at(start)
+        return None if context.broken else context
+
+    def may_stand(self, line: Line) -> bool:
+        """Whether each two neighbouring lexemes of *line* may stand beside each other."""
+        terminals = self.language.terminals(line.kinds)
+        return self.language.neighbours.issuperset(zip(terminals, terminals[1:], strict=False))
+
+    def _revive_right(self, distance: int, context: RightContext) -> None:
+        for batch in self._right_stale:
+            stale = batch.get(distance)
+            if stale is not None and stale.equivalent(context):
+                self._rights.update((d, c) for d, c in batch.items() if d > distance)
+                self._right_stale.remove(batch)
+                return
+
+    def edit(self, start: int, end: int, replacement: bytes) -> None:
+        """Replace `data[start:end]`. O(lines) of cheap moves; contexts are made again when asked for."""
+        length = len(self.data)
+        marked = self.data.startswith(_BYTE_ORDER_MARK)
+        self.data = self.data[:start] + replacement + self.data[end:]
+        if marked != self.data.startswith(_BYTE_ORDER_MARK):
+            self._reset()
+            return
+        shift = len(replacement) - (end - start)
+        self._cut_left(start, end, shift)
+        self._cut_right(length - start, length - end, shift)
+
+    def _cut_left(self, start: int, end: int, shift: int) -> None:
+        kept = max(bisect_right(self._starts, start - 1), 1)
+        cut = dict(zip(self._starts[kept:], self._lefts[kept:], strict=True))
+        del self._starts[kept:], self._lefts[kept:]
+        moved = [{s + shift: c for s, c in batch.items() if s > end} for batch in (*self._left_stale, cut)]
+        self._left_stale = [batch for batch in moved if batch][-_MOST_BATCHES:]
+
+    def _cut_right(self, start: int, end: int, shift: int) -> None:
+        """As `_cut_left`, with distances from the end of the text."""
+        batches = (*self._right_stale, self._rights)
+        moved = [{d + shift: c for d, c in batch.items() if d > start} for batch in batches]
+        self._right_stale = [batch for batch in moved if batch][-_MOST_BATCHES:]
+        self._rights = {d: c for d, c in self._rights.items() if d <= end}
+        self._dead = {d for d in self._dead if d <= end}

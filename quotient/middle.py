@@ -1,0 +1,165 @@
+"""The middles between two contexts, as states that are fed bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from fimlsp.lexing.indentation import Column
+from fimlsp.lexing.reading import Reading, Step, Symbol
+from fimlsp.quotient.earley import EarleySet
+from fimlsp.quotient.language import Language
+from fimlsp.quotient.middle_grammar import MiddleGrammar
+from fimlsp.quotient.seam import Seam, way_to
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A seam with the roots that the middle grammar has for it.
+
+    `blank_root` is for a middle that ends on a blank line, `root` for the others. `spaces` is the white space
+    before the first lexeme of the rest of the cursor's line, None if that rest is blank.
+    """
+
+    seam: Seam
+    root: int | None
+    blank_root: int | None
+    spaces: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Middle:
+    """What connects a left and a right context: the grammar, and the ways to meet the right."""
+
+    language: Language
+    grammar: MiddleGrammar
+    joins: tuple[Join, ...]
+    reading: Reading
+    _ways: dict[tuple[int, Seam], bytes | None] = field(default_factory=dict, repr=False)
+
+    @property
+    def start(self) -> MiddleState:
+        """The state before any byte."""
+        return MiddleState(self, self.reading, self.grammar.start)
+
+
+@dataclass(frozen=True, slots=True)
+class MiddleState:
+    """What is known after some bytes of a middle.
+
+    Immutable: feeding makes new states. A state is never a dead end: some continuation is complete.
+    """
+
+    middle: Middle
+    reading: Reading
+    chart: EarleySet
+
+    def feed(self, data: bytes) -> MiddleState | None:
+        """The state after *data*, None if nothing that begins so connects. O(len(data))."""
+        step = self.reading.feed(data)
+        if step is None:
+            return None
+        chart = self.scanned(step.symbols)
+        if chart is None:
+            return None
+        state = MiddleState(self.middle, step.reading, chart)
+        return state if state._is_viable() else None
+
+    def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
+        """The chart after *symbols*."""
+        grammar = self.middle.grammar
+        chart: EarleySet | None = self.chart
+        for symbol in symbols:
+            if chart is None:
+                return None
+            if isinstance(symbol, Column):
+                chart = grammar.earley.scan(chart, grammar.indent_terminals(symbol))
+            else:
+                chart = grammar.earley.scan(chart, (self.middle.language.terminal_of[symbol],))
+        return chart
+
+    def _is_viable(self) -> bool:
+        """Whether the lexeme being read can be finished in some way."""
+        reading = self.reading
+        if reading.at_lexeme_start:
+            return True
+        lexicon = reading.lexicon
+        live = lexicon.dfa.live[reading.state]
+        if live & lexicon.always_viable:
+            return True
+        if live & lexicon.ends_line and self._may_end_line():
+            return True
+        chart = self.chart
+        if any(chart.expects(terminal) for terminal in self.middle.language.live_terminals(live)):
+            return True
+        return self._may_meet_right() or (bool(reading.leftover) and self._is_viable_after_fallback())
+
+    def _may_end_line(self) -> bool:
+        """Whether a line end, or a comment before one, may stand here."""
+        reading = self.reading
+        if reading.margin is not None or reading.nesting.depth or not reading.nesting.in_code:
+            return True
+        return self.chart.expects(self.middle.language.newline)
+
+    def _may_meet_right(self) -> bool:
+        """Whether the lexeme being read may straddle the end of the middle."""
+        for join in self.middle.joins:
+            if join.seam.kind is None:
+                continue
+            if join.seam.admits(self.reading.nesting) and self._accepts(self.chart, join.root):
+                key = self.reading.state, join.seam
+                ways = self.middle._ways
+                if key not in ways:
+                    ways[key] = way_to(self.reading.lexicon, self.reading.state, join.seam.states)
+                if ways[key] is not None:
+                    return True
+        return False
+
+    def _is_viable_after_fallback(self) -> bool:
+        step = self.reading.finish()
+        chart = step and self.scanned(step.symbols)
+        if step is None or chart is None:
+            return False
+        return MiddleState(self.middle, step.reading, chart).feed(self.reading.leftover) is not None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the middle may end here: left, middle and right together are valid."""
+        return any(self._joins(join) for join in self.middle.joins)
+
+    def _joins(self, join: Join) -> bool:
+        reading, seam = self.reading, join.seam
+        if reading.leftover and seam.kind is None:
+            return False
+        if reading.state not in seam.states or not seam.admits(reading.nesting):
+            return False
+        if seam.kind is not None:
+            return self._accepts(self.chart, join.root)
+        return self._joins_whole(join)
+
+    def _joins_whole(self, join: Join) -> bool:
+        """The lexeme being read, if any, ends with the middle."""
+        reading = self.reading
+        if reading.accepted < 0 and not reading.at_lexeme_start:
+            step: Step | None = Step(replace(reading, state=reading.lexicon.dfa.starts["code"]), [])
+        else:
+            step = reading.finish()
+        chart = step and self.scanned(step.symbols)
+        if step is None or chart is None:
+            return False
+        if step.reading.margin is None or step.reading.nesting.depth:
+            return self._accepts(chart, join.root)
+        if join.spaces is None:
+            return self._accepts(chart, join.blank_root)
+        line = step.reading.start_line(join.spaces)
+        if line is None:
+            return False
+        laid_out = MiddleState(self.middle, line.reading, chart).scanned(line.symbols)
+        return laid_out is not None and self._accepts(laid_out, join.root)
+
+    def _accepts(self, chart: EarleySet, root: int | None) -> bool:
+        if root is None:
+            return False
+        start = self.middle.grammar.start
+        if chart is start:
+            return root in self.middle.grammar.earley.automaton.rules.nullable
+        return any(root in state.completed for state, origin in chart.entries if origin is start)
