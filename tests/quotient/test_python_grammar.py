@@ -17,7 +17,7 @@ INVALID = "--- invalid ---"
 BUDGETS = (0, 10, 20, 40, 80)
 FIXED = ("NEWLINE", "INDENT", "DEDENT", "FSTRING_", "FIELD_")
 # What the grammar does not decide: escapes, characters, columns, and line ends that `tokenize` does not know.
-LEXICAL = ("unicode error", "value error", "only contain ASCII", "inconsistent use of tabs", "surrogates not allowed")
+LEXICAL = ("unicode error", "value error", "ASCII literal", "use of tabs", "surrogates not allowed")
 
 FIELDS = {
     "FIELD_OPEN NAME FIELD_CLOSE": True,
