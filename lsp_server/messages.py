@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import pickle
 import struct
-from asyncio import StreamReader
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import IO, cast
 
 _LENGTH = struct.Struct("!I")
 
@@ -138,21 +137,20 @@ def pack(message: Request | Report) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-def read_request(stream: BinaryIO) -> Request | None:
-    """The next message of a blocking *stream*; None at its end."""
+def read_request(stream: IO[bytes]) -> Request | None:
+    """The next message of the server, waiting for it; None at the end of *stream*."""
+    return cast("Request | None", _read(stream))
+
+
+def read_report(stream: IO[bytes]) -> Report | None:
+    """The next message of the worker, waiting for it; None at the end of *stream*."""
+    return cast("Report | None", _read(stream))
+
+
+def _read(stream: IO[bytes]) -> object:
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack(head)
     body = stream.read(length)
-    return cast("Request", pickle.loads(body)) if len(body) == length else None
-
-
-async def read_report(stream: StreamReader) -> Report:
-    """The next message of *stream*.
-
-    Raises:
-        asyncio.IncompleteReadError: The other side has closed it.
-    """
-    (length,) = _LENGTH.unpack(await stream.readexactly(_LENGTH.size))
-    return cast("Report", pickle.loads(await stream.readexactly(length)))
+    return pickle.loads(body) if len(body) == length else None

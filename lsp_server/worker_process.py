@@ -3,21 +3,26 @@
 The worker is a plain child process with pipes, not a fork, so that it inherits neither the editor's
 pipes nor an event loop. It is started with a search path that leaves out the working directory: an editor
 starts servers in the user's workspace, where a `queue.py` may lie.
+
+One thread keeps the process alive and reads from it, another writes to it, so that nothing here ever
+makes the event loop wait; what they have to tell is told on the event loop. (asyncio's own subprocesses
+are not used: in CPython 3.11 one that is cancelled while it starts keeps the loop from ever closing.)
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import signal
+import subprocess
 import sys
-from asyncio.subprocess import PIPE, Process
+import time
 from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import IO
 
 from fimlsp.lsp_server.messages import Report, Request, pack, read_report
-
-log = logging.getLogger(__name__)
 
 WORKER_COMMAND = (
     sys.executable,
@@ -49,67 +54,112 @@ class WorkerProcess:
         self._on_start = on_start
         self._on_report = on_report
         self._on_end = on_end
-        self._process: Process | None = None
-        self._keeper: asyncio.Task[None] | None = None
+        self._life: Life | None = None
+        self._closing = Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._keeper = Thread(target=self._keep_alive, name="worker", daemon=True)
 
     def start(self) -> None:
         """Start the process and keep it alive until `close`."""
-        self._keeper = asyncio.get_running_loop().create_task(self._keep_alive())
+        self._loop = asyncio.get_running_loop()
+        self._keeper.start()
 
     @property
     def is_running(self) -> bool:
         """Whether there is a process that messages can be sent to."""
-        return self._process is not None
+        return self._life is not None
 
     def send(self, message: Request) -> None:
         """Pass *message* on without waiting; it is lost when no process is running."""
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.write(pack(message))
+        if self._life is not None:
+            self._life.outbox.put(pack(message))
 
     def kill(self) -> None:
         """End a process that does not answer; a new one is started."""
-        if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
+        if self._life is not None:
+            self._life.process.kill()
 
     async def close(self) -> None:
         """End the process for good."""
-        if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.wait([self._keeper])
+        self._closing.set()
+        self.kill()
+        if self._keeper.is_alive():
+            await asyncio.to_thread(self._keeper.join)
 
-    async def _keep_alive(self) -> None:
-        loop = asyncio.get_running_loop()
+    def _keep_alive(self) -> None:
         short_lives = 0
-        while True:
-            began = loop.time()
-            reason = await self._live_once()
-            short_lives = 0 if loop.time() - began > _HEALTHY_S else short_lives + 1
+        while not self._closing.is_set():
+            begun = time.monotonic()
+            reason = self._live_once()
+            short_lives = 0 if time.monotonic() - begun > _HEALTHY_S else short_lives + 1
             pause = pause_after(short_lives)
-            self._on_end(f"{reason}; it is started again" + (f" in {pause:g} s" if pause else ""))
-            await asyncio.sleep(pause)
+            self._tell(self._end, f"{reason}; it is started again" + (f" in {pause:g} s" if pause else ""))
+            self._closing.wait(pause)
 
-    async def _live_once(self) -> str:
+    def _live_once(self) -> str:
         """Start a process and serve it until it ends; why it ended."""
         try:
-            process = await asyncio.create_subprocess_exec(*self._command, stdin=PIPE, stdout=PIPE)
+            life = Life(self._command)
         except OSError as error:
             return f"the worker process could not be started ({error})"
-        self._process = process
-        try:
-            self._on_start()
-            await self._read_reports(process)
-        finally:
-            self._process = None
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-        return describe_end(await process.wait())
+        self._tell(self._begin, life)
+        while not self._closing.is_set() and (report := life.read()) is not None:
+            self._tell(self._on_report, report)
+        return describe_end(life.end())
 
-    async def _read_reports(self, process: Process) -> None:
-        assert process.stdout is not None
-        with contextlib.suppress(asyncio.IncompleteReadError):
-            while True:
-                self._on_report(await read_report(process.stdout))
+    def _begin(self, life: Life) -> None:
+        self._life = life
+        self._on_start()
+
+    def _end(self, reason: str) -> None:
+        self._life = None
+        if not self._closing.is_set():
+            self._on_end(reason)
+
+    def _tell(self, callback: Callable[..., None], *arguments: object) -> None:
+        """Call *callback* on the event loop; when that is closed, the server is gone and all this is over."""
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(callback, *arguments)
+        except RuntimeError:
+            self._closing.set()
+
+
+class Life:
+    """One process, from its start to its end.
+
+    Raises:
+        OSError: The command cannot be run.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.outbox: SimpleQueue[bytes | None] = SimpleQueue()
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._source = self.process.stdout
+        self._writer = Thread(target=_write_all, args=(self.outbox, self.process.stdin), daemon=True)
+        self._writer.start()
+
+    def read(self) -> Report | None:
+        """The next message of the process; None at its end."""
+        return read_report(self._source)
+
+    def end(self) -> int:
+        """Make sure that it has ended; the exit status."""
+        self.process.kill()
+        self.outbox.put(None)
+        self._writer.join()
+        self._source.close()
+        return self.process.wait()
+
+
+def _write_all(outbox: SimpleQueue[bytes | None], sink: IO[bytes]) -> None:
+    """Write what comes in *outbox* up to None, or until nobody reads any more."""
+    with contextlib.suppress(BrokenPipeError, ValueError), sink:
+        while (frame := outbox.get()) is not None:
+            sink.write(frame)
+            sink.flush()
 
 
 def pause_after(short_lives: int) -> float:

@@ -124,14 +124,13 @@ async def test_trigger_kind_zero_of_old_clients(wire):
     assert "items" in (await wire.answer(1))["result"]
 
 
-async def test_a_burst_is_answered_completely_and_the_last_request_wins(wire):
+async def test_a_burst_is_answered_completely_and_for_the_text_of_its_moment(wire):
     edit = {"range": {"start": {"line": 0, "character": 4}, "end": {"line": 0, "character": 4}}, "text": "y"}
-    await wire.answer((wire.send(inline(1)), 1)[1])
     document = {"uri": "file:///a.py", "version": 2}
     change = message("textDocument/didChange", {"textDocument": document, "contentChanges": [edit]})
     wire.send(*(inline(id) for id in range(10, 40)), change, inline(40, character=5))
     answers = [(await wire.answer(id))["result"]["items"] for id in range(10, 41)]
-    assert answers[:-1] == [[]] * 30
+    assert {item["insertText"] for items in answers[:-1] for item in items} <= {"scripted v1 'x = ' ''"}
     assert answers[-1][0]["insertText"] == "scripted v2 'x = y' ''"
 
 
@@ -143,4 +142,4 @@ async def test_a_client_that_goes_away_ends_the_server():
     wire.send(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 0))
     await wire.answer(0)
     process.stdin.close()
-    await asyncio.wait_for(process.wait(), 20)
+    assert await asyncio.wait_for(process.wait(), 20) == 0
