@@ -42,7 +42,8 @@ class CheckpointNetwork:
             trust_remote_code=False,
         )
         torch.nn.Module.to(network, device)
-        return cls(network.eval(), token_bytes, stops)
+        network.train(False)
+        return cls(network, token_bytes, stops)
 
     def begin(self, tokens: Sequence[int]) -> Candidates:
         """Read a prompt; what was read before is reused as far as it is the same."""
@@ -58,7 +59,7 @@ class CheckpointNetwork:
         if any(self._cache.is_sliding) or known == 0:
             self._cache, known = DynamicCache(config=self._network.config), 0
         elif known < len(self._read):
-            self._cache.crop(known)
+            self._cache.crop(known - len(self._read))
         del self._read[known:]
         return known
 
@@ -67,7 +68,9 @@ class CheckpointNetwork:
         ids = torch.tensor([list(tokens)], device=self._network.device)
         output = self._network(input_ids=ids, past_key_values=self._cache, use_cache=True, logits_to_keep=1)
         self._read.extend(tokens)
-        return best_candidates(output.logits[0, -1].float().cpu().numpy(), self.stops)
+        return best_candidates(
+            output.logits[0, -1, : len(self.token_bytes)].float().cpu().numpy(), self.stops
+        )
 
 
 def _be_quiet() -> None:

@@ -43,12 +43,12 @@ def decode_middle(
     return _Decoding(model, settings, start).run(prompt, should_stop)
 
 
-def period(tokens: Sequence[int]) -> int:
-    """Length of the shortest run that *tokens* end with three times (12 tokens at least); 0: none."""
+def n_repeated(tokens: Sequence[int]) -> int:
+    """How many of the last *tokens* only repeat the run before them (thrice, 12 tokens in all); else 0."""
     for size in range(1, PERIOD_MAX + 1):
         repeated = max(REPETITIONS * size, REPEATED_TOKENS_MIN)
         if repeated <= len(tokens) and tokens[-repeated:-size] == tokens[size - repeated :]:
-            return size
+            return repeated - size
     return 0
 
 
@@ -103,7 +103,7 @@ class _Decoding:
                 self.steered = True
                 continue
             self.written = following
-            return "repetition" if period(following.tokens) else None
+            return "repetition" if n_repeated(following.tokens) else None
         return "dead_end"
 
     def _viable(self, candidates: Candidates) -> Iterator[Written]:
@@ -147,7 +147,7 @@ class _Decoding:
     def _finish(self, reason: StopReason) -> Middle:
         written = self.written
         if reason not in ("end", "lines", "cancelled"):
-            written = self._best_stop(period(written.tokens) * (REPETITIONS - 1)) or self._completed()
+            written = self._best_stop(len(written.tokens) - n_repeated(written.tokens)) or self._completed()
         self.watch.engine_done()
         return Middle(
             text=written.text,
@@ -161,10 +161,9 @@ class _Decoding:
             engine_ms=self.watch.engine_ms,
         )
 
-    def _best_stop(self, repeated: int) -> Written | None:
-        """The best place to stop that is not among the last *repeated* tokens."""
-        known = len(self.written.tokens) - repeated
-        places = [(score, place) for score, place in self.stops if len(place.tokens) <= known]
+    def _best_stop(self, length: int) -> Written | None:
+        """The best place to stop among the first *length* tokens."""
+        places = [(score, place) for score, place in self.stops if len(place.tokens) <= length]
         return max(places, key=lambda scored: scored[0])[1] if places else None
 
     def _completed(self) -> Written:

@@ -18,6 +18,7 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.fim_format import MODELS_THAT_WORK, FimFormat, find_format
 from fimlsp.models.protocols import NextToken
 from fimlsp.models.vocabulary import Vocabulary, read_vocabulary
+from safetensors import SafetensorError
 from tokenizers import Tokenizer
 
 BUNDLED = Path(__file__).parent / "bundled"
@@ -60,12 +61,19 @@ def load_model(
     tokenizer = _read_tokenizer(folder, name)
     fim = find_format(tokenizer.get_vocab(with_added_tokens=True), name)
     vocabulary = read_vocabulary(tokenizer, fim.markers)
-    network: NextToken
-    if device in (None, "cpu") and small.fits(config, weights):
-        device = "cpu"
-        network = small.SmallNetwork.load(config, weights, vocabulary.token_bytes, fim.stops)
-    else:
-        device, network = _load_with_transformers(folder, name, device, vocabulary, fim)
+    small_fits = device in (None, "cpu") and small.fits(config, weights)
+    device = "cpu" if small_fits else device or _default_device()
+    try:
+        if small_fits:
+            network = _load_small(config, weights, vocabulary, fim)
+        else:
+            network = _load_with_transformers(folder, device, vocabulary, fim)
+    except (OSError, ValueError, KeyError, RuntimeError, AssertionError, SafetensorError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"{name} cannot be loaded on {device} ({reason}); "
+            f"use another model, such as {MODELS_THAT_WORK}, or another device."
+        ) from error
     context = min(_context(config), CONTEXT_MAX[device.partition(":")[0]])
     return FimModel(name, network, vocabulary, fim, context, device)
 
@@ -134,20 +142,22 @@ def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
         ) from error
 
 
-def _load_with_transformers(
-    folder: Path, name: str, device: str | None, vocabulary: Vocabulary, fim: FimFormat
-) -> tuple[str, NextToken]:
-    from fimlsp.models import checkpoint
+def _load_small(
+    config: Mapping[str, Any], weights: list[Path], vocabulary: Vocabulary, fim: FimFormat
+) -> NextToken:
+    return small.SmallNetwork.load(config, weights, vocabulary.token_bytes, fim.stops)
 
-    chosen = device or checkpoint.default_device()
-    try:
-        return chosen, checkpoint.CheckpointNetwork.load(folder, chosen, vocabulary.token_bytes, fim.stops)
-    except (OSError, ValueError, KeyError, RuntimeError, AssertionError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise ModelError(
-            f"{name} cannot be loaded on {chosen} ({reason}); "
-            f"use another model, such as {MODELS_THAT_WORK}, or another device."
-        ) from error
+
+def _load_with_transformers(folder: Path, device: str, vocabulary: Vocabulary, fim: FimFormat) -> NextToken:
+    from fimlsp.models.checkpoint import CheckpointNetwork
+
+    return CheckpointNetwork.load(folder, device, vocabulary.token_bytes, fim.stops)
+
+
+def _default_device() -> str:
+    from fimlsp.models.checkpoint import default_device
+
+    return default_device()
 
 
 def _context(config: Mapping[str, Any]) -> int:

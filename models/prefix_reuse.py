@@ -7,6 +7,6 @@ from itertools import takewhile
 
 
 def n_known(read: Sequence[int], prompt: Sequence[int]) -> int:
-    """How many tokens of *prompt* are as in *read*; never the last one, which has to be read to get a result."""
+    """How many tokens of *prompt* are as in *read*; the last one never counts."""
     pairs = zip(read, prompt[:-1], strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -66,7 +66,9 @@ class SmallNetwork:
         self._shape = shape
         self._embedding = _float(weights["model.embed_tokens.weight"])
         head = _float(weights["lm_head.weight"]) if "lm_head.weight" in weights else self._embedding
-        self._head: Array = np.ascontiguousarray((head * _float(weights["model.norm.weight"])).T)
+        self._head: Array = np.ascontiguousarray(
+            (head * _float(weights["model.norm.weight"]))[: len(token_bytes)].T
+        )
         self._layers = [_layer(weights, f"model.layers.{n}.", shape) for n in range(shape.num_hidden_layers)]
         self._cosine, self._sine = _rotation(shape)
         cached = (
@@ -92,7 +94,7 @@ class SmallNetwork:
         return cls(Shape.from_config(config), tensors, token_bytes, stops)
 
     def begin(self, tokens: Sequence[int]) -> Candidates:
-        """Read a prompt; what was read before is reused as far as it is the same."""
+        """Read a prompt, but for what is known of it."""
         known = n_known(self._read, tokens)
         del self._read[known:]
         for start in range(known, len(tokens), CHUNK):
@@ -104,7 +106,7 @@ class SmallNetwork:
         return best_candidates(self.logits([token]), self.stops)
 
     def logits(self, tokens: Sequence[int]) -> Array:
-        """Scores [vocabulary] of what follows after *tokens*, read behind what was read before; at most 256."""
+        """Scores [vocabulary] of what follows *tokens* (at most 256), read after what was read before."""
         past, n = len(self._read), len(tokens)
         self._read.extend(tokens)
         turn = self._cosine[past : past + n], self._sine[past : past + n]

@@ -1,0 +1,122 @@
+"""Tiny checkpoints with random weights, written to disk as real ones are."""
+
+import json
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import (
+    GemmaConfig,
+    GemmaForCausalLM,
+    GPTBigCodeConfig,
+    GPTBigCodeForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Starcoder2Config,
+    Starcoder2ForCausalLM,
+)
+
+SANTACODER = ["<|endoftext|>", "<fim-prefix>", "<fim-middle>", "<fim-suffix>", "<fim-pad>"]
+STARCODER = [
+    "<|endoftext|>",
+    "<fim_prefix>",
+    "<fim_middle>",
+    "<fim_suffix>",
+    "<fim_pad>",
+    "<repo_name>",
+    "<file_sep>",
+]
+QWEN = ["<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|file_sep|>"]
+DEEPSEEK = [
+    "<｜begin▁of▁sentence｜>",
+    "<｜end▁of▁sentence｜>",
+    "<｜fim▁begin｜>",
+    "<｜fim▁hole｜>",
+    "<｜fim▁end｜>",
+]
+GEMMA = [
+    "<pad>",
+    "<eos>",
+    "<bos>",
+    "<|fim_prefix|>",
+    "<|fim_middle|>",
+    "<|fim_suffix|>",
+    "<|file_separator|>",
+]
+CODELLAMA = ["<unk>", "<s>", "</s>"]
+CODELLAMA_PIECES = ["▁<PRE>", "▁<SUF>", "▁<MID>", "▁<EOT>"]
+SIZES = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 256,
+}
+
+
+def byte_tokenizer(special):
+    """A byte-level vocabulary of the *special* tokens, the 256 bytes and a few merges."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    merges = [("r", "e"), ("Ġ", "x"), ("t", "u"), ("re", "tu"), ("r", "n"), ("retu", "rn")]
+    texts = [*special, *alphabet, *("".join(pair) for pair in merges)]
+    tokenizer = Tokenizer(models.BPE({text: n for n, text in enumerate(dict.fromkeys(texts))}, merges))
+    tokenizer.add_special_tokens(special)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def sentence_piece_tokenizer():
+    """A SentencePiece vocabulary with byte pieces, and with markers as plain pieces."""
+    bytes_ = [f"<0x{byte:02X}>" for byte in range(256)]
+    letters = ["▁", *map(chr, range(0x21, 0x7F)), "é"]
+    merges = [("▁", "a"), ("▁", "x"), ("r", "e")]
+    texts = [*CODELLAMA, *bytes_, *letters, *("".join(pair) for pair in merges), *CODELLAMA_PIECES]
+    vocabulary = {text: n for n, text in enumerate(dict.fromkeys(texts))}
+    tokenizer = Tokenizer(models.BPE(vocabulary, merges, byte_fallback=True, unk_token="<unk>"))
+    tokenizer.add_special_tokens(CODELLAMA)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="first", split=False)
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    return tokenizer
+
+
+def santacoder(size):
+    return GPTBigCodeForCausalLM(
+        GPTBigCodeConfig(vocab_size=size, n_positions=256, n_embd=32, n_layer=2, n_head=4, multi_query=True)
+    )
+
+
+def llama(size, **changes):
+    return LlamaForCausalLM(LlamaConfig(vocab_size=size, num_key_value_heads=2, **(SIZES | changes)))
+
+
+def qwen(size):
+    return Qwen2ForCausalLM(Qwen2Config(vocab_size=size, num_key_value_heads=2, **SIZES))
+
+
+def starcoder2(size):
+    return Starcoder2ForCausalLM(
+        Starcoder2Config(vocab_size=size, num_key_value_heads=2, sliding_window=16, **SIZES)
+    )
+
+
+def gemma(size):
+    return GemmaForCausalLM(GemmaConfig(vocab_size=size, num_key_value_heads=1, head_dim=8, **SIZES))
+
+
+def write_checkpoint(folder, network, tokenizer, shard="1GB"):
+    """Save both as a hub repository has them, and give back the folder."""
+    torch.manual_seed(0)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    network.save_pretrained(folder, max_shard_size=shard)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def change_config(folder, **changes):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))

@@ -1,0 +1,143 @@
+"""The laws of the decoding loop, on scripted models and a toy constraint."""
+
+from fimlsp.models.decoding import decode_middle, n_repeated
+from fimlsp.models.middle import DecodeSettings
+from fimlsp.models.prompt import Prompt
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .scripted import END, Brackets, ScriptedModel
+
+PROMPT = Prompt((7, 8, 9), room=1000)
+
+
+def never():
+    return False
+
+
+def decode(model, start=None, should_stop=never, **limits):
+    limits.setdefault("tokens", 16)
+    return decode_middle(model, PROMPT, start or Brackets(), DecodeSettings(**limits), should_stop)
+
+
+def check(steps, text, stop_reason, *, start=b"", rejected=0, steered=False, **limits):
+    middle = decode(ScriptedModel(*steps), Brackets(start), **limits)
+    assert (middle.text, middle.stop_reason, middle.rejected) == (text, stop_reason, rejected)
+    assert (middle.complete, middle.steered) == (True, steered)
+
+
+def test_the_best_candidate_is_written_until_the_model_stops():
+    check([[b"a", b"b"], [b"(", END], [b")"], [END]], b"a()", "end")
+
+
+def test_a_dead_candidate_is_skipped_and_the_next_best_taken():
+    check([[b"))", b"a"], [END]], b"a", "end", rejected=1)
+
+
+def test_the_end_is_taken_only_where_the_middle_is_complete():
+    check([[END, b"x"], [END, b")"], [END, b"y"]], b"x)", "end", start=b"(", rejected=2)
+
+
+def test_special_tokens_write_nothing():
+    check([[b"", b"a"], [END]], b"a", "end", rejected=1)
+
+
+def test_the_prompt_is_read_as_it_is():
+    model = ScriptedModel([END])
+    decode(model)
+    assert (model.prompt, model.steps) == (PROMPT.tokens, 1)
+
+
+def test_a_line_ends_the_middle_where_it_may():
+    check([[b"a"], [b"b\n    "], [b"c"]], b"ab", "lines")
+    check([[b"a"], [b",\n"], [b"b)"], [b"\n"]], b"a,\nb)", "lines", start=b"(")
+    check([[b"a"], [b"\n"], [b"b"], [b"\n"]], b"a\nb", "lines", lines=2)
+    check([[b"a"], [b"\n\n"], [b"b"], [END]], b"a\n\nb", "end", lines=None)
+    check([[b"(\n)\n"]], b"(\n)", "lines")
+    check([[b"\n"]], b"", "lines")
+
+
+def test_at_the_end_of_the_budget_the_best_place_to_stop_is_chosen():
+    likely, unlikely = [b"b", END], [b"c", b"d", b"e", END]
+    check([[b"a", b"x"], likely, unlikely], b"a", "budget", tokens=4)
+
+
+def test_without_a_place_to_stop_the_shortest_completion_is_written():
+    check([[b"a"]], b"aaa)", "budget", start=b"(", steered=True, tokens=3)
+    check([[b"[a"]], b"[a])", "dead_end", start=b"(", steered=True, tokens=3)
+
+
+def test_without_steering_the_budget_may_end_in_an_incomplete_middle():
+    middle = decode(ScriptedModel([b"(a"]), tokens=3, steer=False)
+    assert (middle.text, middle.complete, middle.stop_reason) == (b"", True, "budget")
+    middle = decode(ScriptedModel([b"(a"]), Brackets(b"("), tokens=3, steer=False)
+    assert (middle.text, middle.complete, middle.steered) == (b"(a(a(a", False, False)
+
+
+def test_steering_refuses_candidates_that_lead_too_far_from_an_end():
+    steps = [[b"([" * 12, b"]"], [b"(" * 50, b")"]]
+    middle = decode(ScriptedModel(*steps), Brackets(b"([" * 2), tokens=8)
+    assert (middle.text, middle.complete, middle.steered) == (b"])])", True, True)
+
+
+def test_a_step_without_a_viable_candidate_ends_the_middle():
+    check([[b"a"], [b")"]], b"a", "dead_end", rejected=1)
+    check([[b"a"], [b"]"]], b"a)", "dead_end", start=b"(", rejected=1, steered=True)
+
+
+def test_at_most_fifty_candidates_are_refused_in_a_step():
+    dead = [b")" * (n + 1) for n in range(60)]
+    check([[b"a"], [*dead, b"b"]], b"a", "dead_end", rejected=50)
+
+
+def test_a_loop_is_left_before_it_begins_to_repeat():
+    check([[b"a"], [b"b"], *[[b"x"], [b"y"]] * 6, [END]], b"abxy", "repetition", tokens=64)
+
+
+def test_repetitions_in_token_sequences():
+    assert n_repeated([1, 2, 3] * 4) == 9
+    assert n_repeated([9, *[1, 2, 3] * 4]) == 9
+    assert n_repeated([1] * 11) == 0
+    assert n_repeated([1] * 12) == 11
+    assert n_repeated(range(100)) == 0
+    assert n_repeated(list(range(24)) * 3) == 48
+
+
+def test_cancelling_stops_before_the_next_step_of_the_network():
+    model = ScriptedModel([b"a"])
+    middle = decode(model, should_stop=lambda: model.steps == 3)
+    assert (middle.text, middle.stop_reason, model.steps) == (b"aaa", "cancelled", 3)
+    assert decode(ScriptedModel([b"a"]), should_stop=lambda: True).tokens == 0
+
+
+def test_at_the_deadline_the_middle_is_finished():
+    check([[b"a"]], b")", "deadline", start=b"(", steered=True, seconds=0)
+
+
+def test_tokens_may_end_inside_a_character():
+    check([[b"\xc3"], [b"\x28", b"\xa9"], [END]], "é".encode(), "end", rejected=1)
+    check([[b"a"], [b"\xe2\x82"], [END, b"x", b"\xac"], [END]], "a€".encode(), "end", rejected=2)
+
+
+def test_scores_are_means_over_tokens():
+    middle = decode(ScriptedModel([b"a"], [END, b"b"]))
+    assert round(middle.log_probability, 6) == round(-0.693147, 6)
+
+
+PIECES = st.sampled_from(
+    [b"(", b")", b"[", b"]", b"a", b"\n", b"(\n", b"])", b"\xc3", b"\xa9", "é(".encode(), END, b""]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    steps=st.lists(st.lists(PIECES, min_size=1, max_size=5, unique=True), min_size=1, max_size=6),
+    start=st.sampled_from([b"", b"(", b"([", b"(" * 40]),
+    tokens=st.integers(1, 40),
+    lines=st.sampled_from([None, 1, 2]),
+)
+def test_every_middle_connects(steps, start, tokens, lines):
+    middle = decode(ScriptedModel(*steps), Brackets(start), tokens=tokens, lines=lines)
+    assert middle.complete
+    assert Brackets(start).feed(middle.text).complete
+    assert middle.tokens <= tokens

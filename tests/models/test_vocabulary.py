@@ -1,0 +1,71 @@
+"""Exact bytes of tokens, for both kinds of vocabulary."""
+
+import pytest
+from fimlsp.models.errors import ModelError
+from fimlsp.models.fim_format import FAMILIES, find_format
+from fimlsp.models.vocabulary import byte_level_bytes, read_vocabulary, sentence_piece_bytes
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, sentence_piece_tokenizer
+
+VOCABULARIES = {
+    "byte-level": (byte_tokenizer(SANTACODER), SANTACODER),
+    "SentencePiece": (sentence_piece_tokenizer(), ["<s>", "</s>", "▁<PRE>", "▁<MID>"]),
+}
+
+
+def vocabulary_of(kind):
+    tokenizer, _ = VOCABULARIES[kind]
+    return read_vocabulary(tokenizer, find_format(tokenizer.get_vocab(), kind).markers)
+
+
+@pytest.mark.parametrize("kind", VOCABULARIES)
+@given(text=st.text(st.characters(exclude_categories=["Cs"])))
+def test_tokens_of_a_text_hold_exactly_its_bytes(kind, text):
+    vocabulary = vocabulary_of(kind)
+    assert vocabulary.decode(vocabulary.encode(text)) == text.encode()
+
+
+@pytest.mark.parametrize("kind", VOCABULARIES)
+def test_special_tokens_have_no_bytes(kind):
+    tokenizer, special = VOCABULARIES[kind]
+    vocabulary = vocabulary_of(kind)
+    assert [vocabulary.token_bytes[tokenizer.token_to_id(text)] for text in special] == [None] * len(special)
+
+
+@pytest.mark.parametrize("kind", VOCABULARIES)
+def test_every_byte_can_be_written(kind):
+    assert {bytes([byte]) for byte in range(256)} <= set(vocabulary_of(kind).token_bytes)
+
+
+def test_bytes_of_single_pieces():
+    assert byte_level_bytes("ĠifĊ") == b" if\n"
+    assert byte_level_bytes("Ã©") == "é".encode()
+    assert sentence_piece_bytes("▁▁if") == b"  if"
+    assert sentence_piece_bytes("<0x0A>") == b"\n"
+    assert sentence_piece_bytes("é") == "é".encode()
+
+
+def test_added_tokens_that_are_text_keep_it():
+    tokenizer = byte_tokenizer(DEEPSEEK)
+    tokenizer.add_tokens(["é    "])
+    table = read_vocabulary(tokenizer, ()).token_bytes
+    assert table[tokenizer.token_to_id("é    ")] == "é    ".encode()
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_a_family_is_recognised_by_its_markers(family):
+    texts = [family.prefix, family.suffix, family.middle, *family.opening, *family.stops]
+    ids = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    found = find_format(ids, "model")
+    assert found.family == family.name
+    assert len(found.stops) == len(family.stops)
+    assert found.arrange([100], [200])[-4:] == [100, found.suffix, 200, found.middle]
+    assert len(found.arrange([], [])) == found.overhead
+    assert found.markers >= {found.prefix, found.suffix, found.middle} | found.stops
+
+
+def test_no_family():
+    with pytest.raises(ModelError, match="model has no fill-in-the-middle markers"):
+        find_format({"<fim_prefix>": 1, "<fim_suffix>": 2}, "model")
