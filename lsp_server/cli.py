@@ -19,8 +19,8 @@ def to_address(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     """`HOST:PORT` of this machine: the server trusts whoever connects, so it listens nowhere else."""
     if value is None:
         return None
-    host, _colon, port = value.rpartition(":")
-    if not (port.isdecimal() and int(port) < 65_536):
+    host, colon, port = value.rpartition(":")
+    if not (colon and port.isdecimal() and int(port) < 65_536):
         raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:8765.")
     host = host.strip("[]")
     if not is_loopback(host):

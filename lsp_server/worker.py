@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import BinaryIO, Protocol
 
-from fimlsp.lsp_server.errors import summary
+from fimlsp.lsp_server.errors import is_for_users, summary
 from fimlsp.lsp_server.messages import (
     Answer,
     Cancel,
@@ -143,7 +143,7 @@ class Worker:
         try:
             name = self._backend.load(model, lambda step: self._send(Loading(step)))
         except Exception as error:
-            log.exception("loading failed")
+            log.error("loading failed: %s", error, exc_info=not is_for_users(error))
             self._send(NotReady(summary(error)))
         else:
             self._send(Ready(name))
@@ -160,7 +160,7 @@ class Worker:
         try:
             return self._backend.complete(request, lambda: self._inbox.is_cancelled(request.id))
         except Exception as error:
-            log.exception("completing failed")
+            log.error("completing failed: %s", error, exc_info=not is_for_users(error))
             return Completion(reason=summary(error))
 
     def _send(self, report: Report) -> None:

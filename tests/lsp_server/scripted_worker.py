@@ -1,13 +1,14 @@
 """A worker whose engine and model are a script: what it answers is written in the document itself.
 
-The line of the cursor decides: `# die` ends the process, `# slow` decodes until it is told to stop,
-`# raise` fails; anything else is answered by the name of the model, the version and the length of the left
-context, so that a test sees which text the worker knows.
+The line of the cursor decides: `# die` and `# kill` end the process, `# slow` decodes until it is told to
+stop, `# raise` fails, `# nothing` has nothing to say; anything else is answered by the name of the model, the
+version and what stands around the cursor, so that a test sees which text the worker knows.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 
@@ -50,6 +51,8 @@ class ScriptedBackend:
         line = left.rpartition(b"\n")[2]
         if line == b"# die":
             os._exit(3)
+        if line == b"# kill":
+            os.kill(os.getpid(), signal.SIGKILL)
         if line == b"# raise":
             raise ValueError("the script says so")
         steps = 0

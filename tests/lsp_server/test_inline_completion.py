@@ -137,11 +137,14 @@ async def test_requests_for_two_documents_do_not_supersede_each_other(editor):
     assert both == ["scripted v1 'a' ''", "scripted v2 'b' ''"]
 
 
-async def test_a_worker_that_dies_is_replaced_and_its_request_answered(editor):
+@pytest.mark.parametrize(
+    ("end", "words"), [("die", "ended with exit code 3"), ("kill", "was ended by SIGKILL")]
+)
+async def test_a_worker_that_dies_is_replaced_and_its_request_answered(editor, end, words):
     editor.open("x = <|>\n", uri="file:///b.py")
-    editor.open("# die<|>\n")
+    editor.open(f"# {end}<|>\n")
     assert not (await editor.request()).items
-    await editor.until_status("loading", "the worker process ended with exit code 3; it is started again")
+    await editor.until_status("loading", f"the worker process {words}; it is started again")
     await editor.until(lambda: editor.last_status().state == "idle")
     assert await editor.suggestion(types.Position(0, 4), uri="file:///b.py") == "scripted v1 'x = ' ''"
 

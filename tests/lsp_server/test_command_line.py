@@ -1,0 +1,141 @@
+"""The command line: what it refuses, what it imports, and the server as editors start it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from fimlsp.lsp_server.cli import command_line, is_loopback
+
+MODULE = [sys.executable, "-m", "fimlsp"]
+
+REFUSED = [
+    (["--tcp", "8765"], "is not HOST:PORT"),
+    (["--tcp", "127.0.0.1:none"], "is not HOST:PORT"),
+    (["--tcp", "127.0.0.1:99999"], "is not HOST:PORT"),
+    (["--tcp", "0.0.0.0:8765"], "is not this machine"),
+    (["--tcp", "example.org:8765"], "is not this machine"),
+    (["--tcp", "127.0.0.1:8765", "--stdio"], "either"),
+    (["--stdio", "doctor"], "leave out doctor"),
+    (["complete"], "Missing argument"),
+    (["complete", "{file}"], "--at"),
+    (["complete", "{file}", "--at", "1"], "is not LINE:COLUMN"),
+    (["complete", "{file}", "--at", "0:1"], "numbers from 1"),
+    (["complete", "{file}", "--at", "4:1"], "There is no line 4; the file has 3"),
+    (["complete", "{file}", "--at", "2:7"], "Line 2 has no column 7; its end is column 6"),
+    (["complete", "{missing}", "--at", "1:1"], "does not exist"),
+    (["complete", "{binary}", "--at", "1:1"], "cannot be decoded"),
+    (["complete", "{file}", "--at", "1:1", "--model", "/no/such/model"], "neither a folder nor a hub name"),
+    (["complete", "{file}", "--at", "1:1", "--max-tokens", "0"], "range"),
+    (["unknown"], "No such command"),
+]
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "sample.py").write_text("x = 1\né = 2\n", encoding="utf-8")
+    (tmp_path / "binary.py").write_bytes(b"x = '\xff'\n")
+    return {
+        name: str(tmp_path / f"{name.replace('file', 'sample')}.py") for name in ("file", "missing", "binary")
+    }
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), REFUSED, ids=str)
+def test_what_is_refused_and_how(files, arguments, sentence):
+    result = CliRunner().invoke(command_line, [argument.format(**files) for argument in arguments])
+    assert result.exit_code in (1, 2)
+    assert sentence in " ".join(result.output.split())
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("host", "verdict"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("localhost", True),
+        ("10.0.0.1", False),
+        ("", False),
+    ],
+)
+def test_loopback(host, verdict):
+    assert is_loopback(host) is verdict
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["--version"], ["verify", "--help"]], ids=str)
+def test_help_and_version_import_nothing_heavy(arguments):
+    script = f"""
+import sys
+from fimlsp.lsp_server.cli import command_line
+try:
+    command_line({arguments})
+finally:
+    heavy = {{"torch", "transformers", "numpy", "pygls", "rich", "lark"}} & sys.modules.keys()
+    assert not heavy, heavy
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    assert "fimlsp" in ended.stdout or "Usage" in ended.stdout
+
+
+def test_the_package_itself_imports_nothing():
+    script = "import sys, __future__; before = {*sys.modules}; import fimlsp; print({*sys.modules} - before)"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ended.stdout.strip() == "{'fimlsp'}"
+
+
+HOSTILE = [
+    "queue",
+    "models",
+    "json",
+    "logging",
+    "asyncio",
+    "subprocess",
+    "click",
+    "pickle",
+    "struct",
+    "numpy",
+    "lexing",
+    "datasets",
+    "signal",
+]
+
+
+async def test_a_workspace_with_modules_of_the_same_names(start_editor, tmp_path):
+    for name in HOSTILE:
+        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} was shadowed')\n")
+    editor = await start_editor(*MODULE, "--stdio", "--stdio", cwd=tmp_path)
+    await editor.initialize({"model": str(tmp_path / "nothing")})
+    editor.open("x = <|>\n")
+    assert not (await editor.request()).items
+    await editor.until_status("none", "nothing is neither a folder nor a hub name")
+    assert "shadowed" not in str(editor.statuses)
+
+
+async def test_tcp(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = await asyncio.create_subprocess_exec(*MODULE, "--tcp", f"127.0.0.1:{port}", cwd=tmp_path)
+    reader, writer = await connect(port)
+    params = b'{"capabilities": {}, "processId": null, "rootUri": null}'
+    body = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": %s}' % params
+    writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20)
+    assert head.startswith(b"Content-Length: ")
+    writer.close()
+    await asyncio.wait_for(server.wait(), 20)
+
+
+async def connect(port):
+    for _ in range(1000):
+        try:
+            return await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.02)
+    raise AssertionError("nobody listens")
