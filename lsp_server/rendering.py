@@ -26,7 +26,7 @@ def numbered_lines(left: str, inserted: str, right: str) -> list[StyledText]:
     code = Syntax("", "python", background_color="default").highlight(left + inserted + right)
     code.stylize(INSERTED, len(left), len(left) + len(inserted))
     first, last = left.count("\n"), (left + inserted).count("\n")
-    lines = code.split("\n", allow_blank=True)
+    lines = code.split("\n")
     shown = range(max(0, first - CONTEXT_LINES), min(len(lines), last + CONTEXT_LINES + 1))
     return [
         _gutter(number + 1, bool(inserted) and first <= number <= last) + lines[number] for number in shown

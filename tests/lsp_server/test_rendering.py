@@ -6,8 +6,8 @@ import pytest
 from fimlsp.lsp_server.rendering import INSERTED, numbered_lines
 
 SHOWN = [
-    ("x = ", "1", "\ny\n", ["    1 + x = 1", "    2   y", "    3   "]),
-    ("x = ", "f(\n    1\n)", "\n", ["    1 + x = f(", "    2 +     1", "    3 + )", "    4   "]),
+    ("x = ", "1", "\ny\n", ["    1 + x = 1", "    2   y"]),
+    ("x = ", "f(\n    1\n)", "\n", ["    1 + x = f(", "    2 +     1", "    3 + )"]),
     ("a\r\nb", "é", "c\rd", ["    1   a", "    2 + béc", "    3   d"]),
     ("a", "", "b", ["    1   ab"]),
     ("\n" * 10, "x", "\n" * 10, [f"{n:>5} {'+ x' if n == 11 else '  '}" for n in range(5, 18)]),
