@@ -13,6 +13,7 @@ import click
 from fimlsp.lsp_server.backend import Backend
 from fimlsp.lsp_server.errors import summary
 from fimlsp.lsp_server.messages import Complete, Completion, Limits
+from fimlsp.lsp_server.status import describe_relaxed
 from fimlsp.lsp_server.text_positions import Text, encode
 
 DEADLINE_MS = 60_000
@@ -107,7 +108,7 @@ def describe(shown: Shown) -> str:
     completion = shown.completion
     parts = [f"{completion.tokens} tokens, {completion.rejected} rejected, {shown.ms:.0f} ms"]
     if completion.relaxed is not None:
-        parts.append(f"the file is broken elsewhere: {completion.relaxed} of the cursor was partly left out")
+        parts.append(describe_relaxed(completion.relaxed))
     if completion.reason is not None:
         parts.insert(0, f"no completion: {completion.reason}")
     return "; ".join(parts)

@@ -28,7 +28,7 @@ from fimlsp.lsp_server.messages import (
     Report,
 )
 from fimlsp.lsp_server.settings import Settings
-from fimlsp.lsp_server.status import Status
+from fimlsp.lsp_server.status import Status, status_of_completion, status_of_loading
 from fimlsp.lsp_server.worker_process import WorkerProcess
 
 log = logging.getLogger(__name__)
@@ -186,7 +186,7 @@ class Session:
         if completion.reason is not None:
             log.info("no suggestion: %s", completion.reason)
         if uri not in self._newest:
-            self._on_status(Status("suggestion" if completion.text else "none", completion.reason))
+            self._on_status(status_of_completion(completion))
 
     # The worker
 
@@ -196,15 +196,19 @@ class Session:
 
     def _on_report(self, report: Report) -> None:
         if isinstance(report, Answer):
-            pending = self._unanswered.pop(report.id, None)
-            if pending is not None and not pending.done():
-                pending.set_result(report.completion)
-        else:
-            self._is_loading = isinstance(report, Loading)
-            self._on_status(
-                Status("thinking") if self._newest and isinstance(report, Ready) else status_of(report)
-            )
-            self._on_loading(report)
+            self._take(report)
+            return
+        self._is_loading = isinstance(report, Loading)
+        is_next_under_way = isinstance(report, Ready) and bool(self._newest)
+        self._on_status(Status("thinking") if is_next_under_way else status_of_loading(report))
+        self._on_loading(report)
+
+    def _take(self, answer: Answer) -> None:
+        done = answer.completion
+        log.info("%d tokens, %d rejected, %.0f ms", done.tokens, done.rejected, answer.ms)
+        pending = self._unanswered.pop(answer.id, None)
+        if pending is not None and not pending.done():
+            pending.set_result(done)
 
     def _on_worker_end(self, reason: str) -> None:
         log.error("%s", reason)
@@ -213,14 +217,3 @@ class Session:
         self._is_loading = True
         self._answer_all(reason)
         self._on_status(Status("loading", reason))
-
-
-def status_of(report: Loading | Ready | NotReady) -> Status:
-    """The status that a report about loading means."""
-    match report:
-        case Loading(step):
-            return Status("loading", step)
-        case Ready(model):
-            return Status("idle", model)
-        case NotReady(reason):
-            return Status("none", reason)

@@ -1,8 +1,9 @@
 """A worker whose engine and model are a script: what it answers is written in the document itself.
 
 The line of the cursor decides: `# die` and `# kill` end the process, `# slow` decodes until it is told to
-stop, `# raise` fails, `# nothing` has nothing to say; anything else is answered by the name of the model, the
-version and what stands around the cursor, so that a test sees which text the worker knows.
+stop, `# stuck` does not even then, `# raise` fails, `# nothing` has nothing to say; anything else is answered
+by the name of the model, the version and what stands around the cursor, so that a test sees which text the
+worker knows.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ class ScriptedBackend:
             os._exit(3)
         if line == b"# kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        if line == b"# stuck":
+            time.sleep(3600)
         if line == b"# raise":
             raise ValueError("the script says so")
         steps = 0
