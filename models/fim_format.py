@@ -1,90 +1,85 @@
 """Markers and order of the fill-in-the-middle families, and which of them a tokenizer belongs to.
 
-Each family sets its parts in the order prefix, suffix, middle ("PSM", Bavarian et al. 2022): *opening*
-tokens, the prefix marker, the text left of the cursor, the suffix marker, the text right of it, the middle
-marker. The names come from the model cards of the families. A family is recognised by its markers being
-single tokens of the vocabulary, so a local fine-tune needs no configuration.
+Most families set their parts in the order prefix, suffix, middle ("PSM", Bavarian et al. 2022); the model
+bundled here has the suffix first and goes on where the prefix ends ("SPM"). The marker names come from the
+model cards of the families. A family is recognised by its markers being single tokens of the vocabulary, so
+a local fine-tune needs no configuration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fimlsp.models.errors import ModelError
 
+LEFT, RIGHT = "{left}", "{right}"
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How one family of models writes a fill-in-the-middle prompt, as token texts."""
+    """How a family of models writes a prompt (marker texts, two places for text) and ends a middle."""
 
     name: str
-    prefix: str
-    suffix: str
-    middle: str
+    prompt: tuple[str, ...]
     stops: tuple[str, ...]
-    opening: tuple[str, ...] = ()
+
+    @property
+    def markers(self) -> list[str]:
+        """The marker texts of the prompt."""
+        return [part for part in self.prompt if part not in (LEFT, RIGHT)]
 
 
 @dataclass(frozen=True, slots=True)
 class FimFormat:
-    """A family's markers as token ids of one tokenizer; *stops* end a middle, *markers* are never text."""
+    """A family's prompt in token ids of one tokenizer, and the ids that end a middle."""
 
     family: str
-    opening: tuple[int, ...]
-    prefix: int
-    suffix: int
-    middle: int
+    prompt: tuple[int | str, ...]
     stops: frozenset[int]
 
     @property
     def markers(self) -> frozenset[int]:
         """Ids that carry no text."""
-        return self.stops | {self.prefix, self.suffix, self.middle, *self.opening}
+        return self.stops | {part for part in self.prompt if isinstance(part, int)}
 
     @property
     def overhead(self) -> int:
-        """Tokens of a prompt that are neither prefix nor suffix."""
-        return len(self.opening) + 3
+        """Tokens of a prompt that are not text."""
+        return len(self.prompt) - 2
 
-    def arrange(self, before: list[int], after: list[int]) -> list[int]:
-        """The prompt for the tokens *before* and *after* the cursor."""
-        return [*self.opening, self.prefix, *before, self.suffix, *after, self.middle]
+    def arrange(self, left: Sequence[int], right: Sequence[int]) -> list[int]:
+        """The prompt for the tokens *left* and *right* of the cursor."""
+        tokens = list[int]()
+        for part in self.prompt:
+            tokens.extend([part] if isinstance(part, int) else left if part == LEFT else right)
+        return tokens
 
 
 FAMILIES = (
-    Family("SantaCoder", "<fim-prefix>", "<fim-suffix>", "<fim-middle>", ("<|endoftext|>",)),
+    Family("fimlsp", ("<|right|>", RIGHT, "<|left|>", LEFT), ("<|endoftext|>",)),
+    Family("SantaCoder", ("<fim-prefix>", LEFT, "<fim-suffix>", RIGHT, "<fim-middle>"), ("<|endoftext|>",)),
     Family(
         "StarCoder",
-        "<fim_prefix>",
-        "<fim_suffix>",
-        "<fim_middle>",
+        ("<fim_prefix>", LEFT, "<fim_suffix>", RIGHT, "<fim_middle>"),
         ("<|endoftext|>", "<file_sep>", "<repo_name>"),
     ),
     Family(
         "DeepSeek-Coder",
-        "<｜fim▁begin｜>",
-        "<｜fim▁hole｜>",
-        "<｜fim▁end｜>",
+        ("<｜begin▁of▁sentence｜>", "<｜fim▁begin｜>", LEFT, "<｜fim▁hole｜>", RIGHT, "<｜fim▁end｜>"),
         ("<｜end▁of▁sentence｜>", "<|EOT|>"),
-        opening=("<｜begin▁of▁sentence｜>",),
     ),
     Family(
         "CodeGemma",
-        "<|fim_prefix|>",
-        "<|fim_suffix|>",
-        "<|fim_middle|>",
+        ("<bos>", "<|fim_prefix|>", LEFT, "<|fim_suffix|>", RIGHT, "<|fim_middle|>"),
         ("<|file_separator|>", "<eos>"),
-        opening=("<bos>",),
     ),
     Family(
         "Qwen-Coder",
-        "<|fim_prefix|>",
-        "<|fim_suffix|>",
-        "<|fim_middle|>",
+        ("<|fim_prefix|>", LEFT, "<|fim_suffix|>", RIGHT, "<|fim_middle|>"),
         ("<|endoftext|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>", "<|im_end|>"),
     ),
-    Family("CodeLlama", "▁<PRE>", "▁<SUF>", "▁<MID>", ("▁<EOT>", "</s>"), opening=("<s>",)),
+    Family("CodeLlama", ("<s>", "▁<PRE>", LEFT, "▁<SUF>", RIGHT, "▁<MID>"), ("▁<EOT>", "</s>")),
 )
 
 MODELS_THAT_WORK = (
@@ -100,15 +95,10 @@ def find_format(vocabulary: Mapping[str, int], model_name: str) -> FimFormat:
         ModelError: the model was not trained to fill in the middle.
     """
     for family in FAMILIES:
-        if {family.prefix, family.suffix, family.middle, *family.opening} <= vocabulary.keys():
-            return FimFormat(
-                family=family.name,
-                opening=tuple(vocabulary[text] for text in family.opening),
-                prefix=vocabulary[family.prefix],
-                suffix=vocabulary[family.suffix],
-                middle=vocabulary[family.middle],
-                stops=frozenset(vocabulary[text] for text in family.stops if text in vocabulary),
-            )
+        if vocabulary.keys() >= set(family.markers):
+            prompt = tuple(part if part in (LEFT, RIGHT) else vocabulary[part] for part in family.prompt)
+            stops = frozenset(vocabulary[text] for text in family.stops if text in vocabulary)
+            return FimFormat(family.name, prompt, stops)
     raise ModelError(
         f"{model_name} has no fill-in-the-middle markers in its tokenizer; "
         f"use a model that was trained with them, such as {MODELS_THAT_WORK}."

@@ -16,7 +16,7 @@ from itertools import accumulate
 from random import Random
 
 from fimlsp.models.training.corpus import SourceFile
-from fimlsp.models.training.tokenizer import END_OF_TEXT, MIDDLE, PAD, PREFIX, SUFFIX
+from fimlsp.models.training.tokenizer import END_OF_TEXT, LEFT, PAD, RIGHT
 from tokenizers import Tokenizer
 
 FIM_RATE = 0.8
@@ -83,9 +83,8 @@ def _line_with_code(text: str, rng: Random) -> Span:
 class Markers:
     """Ids of the special tokens."""
 
-    prefix: int
-    suffix: int
-    middle: int
+    left: int
+    right: int
     end: int
     pad: int
 
@@ -93,7 +92,7 @@ class Markers:
     def of(cls, tokenizer: Tokenizer) -> Markers:
         """Look the markers up in *tokenizer*."""
         ids = tokenizer.get_vocab(with_added_tokens=True)
-        return cls(*(ids[text] for text in (PREFIX, SUFFIX, MIDDLE, END_OF_TEXT, PAD)))
+        return cls(*(ids[text] for text in (LEFT, RIGHT, END_OF_TEXT, PAD)))
 
 
 class Examples:
@@ -129,25 +128,26 @@ class Examples:
 
     def example(self, budget: int) -> list[int]:
         """One example of at most *budget* ids, its end token included."""
-        text = self._passage(budget * CHARACTERS_PER_TOKEN)
+        text = self.passage(budget * CHARACTERS_PER_TOKEN)
         if self.rng.random() >= self.fim_rate:
-            return [*self._encode(text)[: budget - 1], self.markers.end]
+            return [*self.encode(text)[: budget - 1], self.markers.end]
         rule = self.rng.choices([rule for rule, _ in RULES], [weight for _, weight in RULES])[0]
         begin, end = rule(text, self.rng)
         return self.join(text[:begin], text[begin:end], text[end:], budget)
 
     def join(self, prefix: str, middle: str, suffix: str, budget: int) -> list[int]:
-        """Set one example in prefix-suffix-middle order, outer ends cut so that *budget* ids hold it."""
-        marks, inner = self.markers, self._encode(middle)
+        """Set one example in suffix-prefix-middle order, outer ends cut so that *budget* ids hold it."""
+        marks, inner = self.markers, self.encode(middle)
         inner = inner[: budget // 2]
-        room = budget - 4 - len(inner)
-        after = self._encode(suffix)[: int(room * self.rng.uniform(0, 0.5))]
-        before = self._encode(prefix)
+        room = budget - 3 - len(inner)
+        after = self.encode(suffix)[: int(room * self.rng.uniform(0, 0.5))]
+        before = self.encode(prefix)
         before = before[max(0, len(before) - (room - len(after))) :]
         ending = [marks.end] if len(inner) < budget // 2 else []
-        return [marks.prefix, *before, marks.suffix, *after, marks.middle, *inner, *ending]
+        return [marks.right, *after, marks.left, *before, *inner, *ending]
 
-    def _passage(self, size: int) -> str:
+    def passage(self, size: int) -> str:
+        """Up to *size* characters of a random file, from the beginning of a line on."""
         at = bisect(self._cumulated, self.rng.random() * self._cumulated[-1])
         text = self.files[min(at, len(self.files) - 1)].text
         if len(text) <= size:
@@ -156,5 +156,6 @@ class Examples:
         begin = text.rfind("\n", 0, begin) + 1
         return text[begin : begin + size]
 
-    def _encode(self, text: str) -> list[int]:
+    def encode(self, text: str) -> list[int]:
+        """Token ids of *text*."""
         return self.tokenizer.encode(text, add_special_tokens=False).ids

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from fimlsp.models.shape import Shape
 from fimlsp.models.training.network import Transformer
-from fimlsp.models.training.tokenizer import END_OF_TEXT, MIDDLE, PAD, PREFIX, SUFFIX
+from fimlsp.models.training.tokenizer import END_OF_TEXT, LEFT, PAD, RIGHT
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 
@@ -57,7 +57,7 @@ def _tokenizer_config(shape: Shape) -> dict[str, Any]:
         "bos_token": END_OF_TEXT,
         "eos_token": END_OF_TEXT,
         "pad_token": PAD,
-        "additional_special_tokens": [PREFIX, MIDDLE, SUFFIX],
+        "additional_special_tokens": [LEFT, RIGHT],
         "clean_up_tokenization_spaces": False,
     }
 

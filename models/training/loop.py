@@ -80,7 +80,7 @@ def train(model: Transformer, examples: Examples, plan: Plan) -> Iterator[Progre
             for group in optimizer.param_groups:
                 group["lr"] = group["peak"] * rate
         rows = _batch(examples, plan.context(progress.share), plan.tokens)
-        loss = _step(model, rows, optimizers)
+        loss = _step(model, rows, examples.markers.pad, optimizers)
         progress.record(loss, rows.numel())
         progress.seconds = time.monotonic() - started
         progress.share = progress.seconds / (60 * plan.minutes)
@@ -97,10 +97,10 @@ def _batch(examples: Examples, context: int, tokens: int) -> Tensor:
     return torch.tensor([examples.row(context + 1) for _ in range(tokens // context)])
 
 
-def _step(model: Transformer, rows: Tensor, optimizers: list[torch.optim.Optimizer]) -> float:
+def _step(model: Transformer, rows: Tensor, pad: int, optimizers: list[torch.optim.Optimizer]) -> float:
     with torch.autocast(rows.device.type, torch.bfloat16):
         logits = model(rows[:, :-1])
-    loss = next_token_loss(logits, rows, pad=4)
+    loss = next_token_loss(logits, rows, pad)
     backward: Callable[[], None] = loss.backward  # type: ignore[no-untyped-call,unused-ignore]
     backward()
     torch.nn.utils.clip_grad_norm_([model.model.embed_tokens.weight], 1.0)

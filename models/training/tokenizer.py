@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 END_OF_TEXT = "<|endoftext|>"
-PREFIX, MIDDLE, SUFFIX, PAD = "<fim-prefix>", "<fim-middle>", "<fim-suffix>", "<fim-pad>"
-SPECIAL = [END_OF_TEXT, PREFIX, MIDDLE, SUFFIX, PAD]
+LEFT, RIGHT, PAD = "<|left|>", "<|right|>", "<|pad|>"
+SPECIAL = [END_OF_TEXT, LEFT, RIGHT, PAD]
 
 SPLIT = r"(?:[ \t]*\n)+[ \t]*| ?[\p{L}_]+|\d| ?[^\s\p{L}\p{N}_]+|[ \t]+|\s+|[\s\S]"
 
 
 def train_tokenizer(texts: Iterable[str], vocabulary_size: int) -> Tokenizer:
-    """Learn *vocabulary_size* tokens from *texts*: the five special ones, the 256 bytes, then merges."""
+    """Learn *vocabulary_size* tokens from *texts*: the four special ones, the 256 bytes, then merges."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [

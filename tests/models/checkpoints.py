@@ -44,6 +44,7 @@ GEMMA = [
     "<|fim_suffix|>",
     "<|file_separator|>",
 ]
+FIMLSP = ["<|endoftext|>", "<|left|>", "<|right|>", "<|pad|>"]
 CODELLAMA = ["<unk>", "<s>", "</s>"]
 CODELLAMA_PIECES = ["▁<PRE>", "▁<SUF>", "▁<MID>", "▁<EOT>"]
 SIZES = {

@@ -22,6 +22,7 @@ FAMILIES = {
     "Qwen-Coder": (c.qwen, c.QWEN),
     "CodeGemma": (c.gemma, c.GEMMA),
     "CodeLlama": (c.llama, None),
+    "fimlsp": (c.llama, c.FIMLSP),
 }
 
 

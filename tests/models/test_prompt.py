@@ -41,8 +41,9 @@ def prompt(left, right, context=40, reserve=10):
     vocabulary = read_vocabulary(tokenizer, fim.markers)
     built = build_prompt(vocabulary, fim, context, left, right, reserve)
     ids = list(built.tokens)
-    after, middle = ids.index(fim.suffix), ids.index(fim.middle)
-    assert (ids[0], middle) == (fim.prefix, len(ids) - 1)
+    first, _, second, _, third = fim.prompt
+    after, middle = ids.index(second), ids.index(third)
+    assert (ids[0], middle) == (first, len(ids) - 1)
     assert built.room == context - len(ids)
     return vocabulary.decode(ids[1:after]), vocabulary.decode(ids[after + 1 : middle]), built.room
 

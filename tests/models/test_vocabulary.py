@@ -2,7 +2,7 @@
 
 import pytest
 from fimlsp.models.errors import ModelError
-from fimlsp.models.fim_format import FAMILIES, find_format
+from fimlsp.models.fim_format import FAMILIES, LEFT, RIGHT, find_format
 from fimlsp.models.vocabulary import byte_level_bytes, read_vocabulary, sentence_piece_bytes
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,14 +56,14 @@ def test_added_tokens_that_are_text_keep_it():
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_a_family_is_recognised_by_its_markers(family):
-    texts = [family.prefix, family.suffix, family.middle, *family.opening, *family.stops]
-    ids = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    ids = {text: number for number, text in enumerate(dict.fromkeys([*family.markers, *family.stops]))}
     found = find_format(ids, "model")
     assert found.family == family.name
     assert len(found.stops) == len(family.stops)
-    assert found.arrange([100], [200])[-4:] == [100, found.suffix, 200, found.middle]
+    assert found.markers == set(ids.values())
     assert len(found.arrange([], [])) == found.overhead
-    assert found.markers >= {found.prefix, found.suffix, found.middle} | found.stops
+    texts = {**{number: text for text, number in ids.items()}, 100: LEFT, 200: RIGHT}
+    assert tuple(texts[token] for token in found.arrange([100], [200])) == family.prompt
 
 
 def test_no_family():
