@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fimlsp.lsp_server.engine_documents import EngineDocuments
 from fimlsp.lsp_server.errors import summary
 from fimlsp.lsp_server.messages import Complete, Completion, Limits
+from fimlsp.quotient.engine import Engine
 
 if TYPE_CHECKING:
-    from fimlsp.lsp_server.engine_documents import EngineDocuments
     from fimlsp.models.loading import FimModel
     from fimlsp.models.middle import DecodeSettings, Middle
 
@@ -21,10 +22,7 @@ class Backend:
     """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.Backend`."""
 
     def __init__(self) -> None:
-        from fimlsp.lsp_server.engine_documents import EngineDocuments
-        from fimlsp.quotient.engine import Engine
-
-        self.documents: EngineDocuments = EngineDocuments(Engine())
+        self.documents = EngineDocuments(Engine)
         self._model: FimModel | None = None
         self._why_no_model = "no model is loaded yet"
 
@@ -39,9 +37,11 @@ class Backend:
         Raises:
             fimlsp.models.errors.ModelError: It cannot be used; the message says what to do.
         """
-        report(f"loading {model or 'the bundled model'}")
         self._model = None
         try:
+            report("reading the grammar of Python")
+            self.documents.start_engine()
+            report(f"loading {model or 'the bundled model'}")
             from fimlsp.models.loading import load_model
 
             self._model = load_model(model)
@@ -72,7 +72,11 @@ class Backend:
             return Completion(reason="the text was changed")
         if self._model is None:
             return Completion(reason=self._why_no_model)
-        return self._write(self._model, request, should_stop)
+        try:
+            return self._write(self._model, request, should_stop)
+        except Exception:
+            self.documents.renew(request.uri)
+            raise
 
     def _write(self, model: FimModel, request: Complete, should_stop: Callable[[], bool]) -> Completion:
         from fimlsp.models.completion import complete

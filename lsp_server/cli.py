@@ -72,9 +72,9 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
     if not stdio and not tcp:
         click.echo(context.get_help())
         return
-    from fimlsp.lsp_server.server import run
+    from fimlsp.lsp_server.server import create_server, run
 
-    run(tcp)
+    run(create_server(), tcp)
 
 
 _MODEL = click.option(

@@ -9,7 +9,9 @@ always kept.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from fimlsp.quotient.document import Document
 from fimlsp.quotient.engine import Engine
@@ -26,11 +28,19 @@ class _Entry:
 
 
 class EngineDocuments:
-    """The open documents by name, the least recently touched first."""
+    """The open documents by name, the least recently touched first. *make_engine* is called on first use."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, make_engine: Callable[[], Engine]) -> None:
+        self._make_engine = make_engine
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return self._make_engine()
+
+    def start_engine(self) -> None:
+        """Make the engine now: it reads the grammar's tables, or makes them in a few seconds."""
+        assert self._engine is not None
 
     def open(self, uri: str, version: int, data: bytes) -> None:
         """Take a text in."""
@@ -61,6 +71,10 @@ class EngineDocuments:
             return False
         self.document(uri).prepare()
         return True
+
+    def renew(self, uri: str) -> None:
+        """Make the contexts of a document again when they are next asked for."""
+        self._entries[uri].document = None
 
     def version(self, uri: str) -> int | None:
         """The version of the text; None if it is not open."""

@@ -130,12 +130,15 @@ class ClientLog(logging.Handler):
             self._server.window_log_message(types.LogMessageParams(type=kind, message=self.format(record)))
 
 
-def run(host_and_port: tuple[str, int] | None) -> None:
-    """Serve one client over standard input and output, or over TCP; returns when it is done."""
-    server = create_server()
+def run(server: FimServer, host_and_port: tuple[str, int] | None) -> None:
+    """Serve one client over standard input and output, or over TCP; returns when it is done.
+
+    Standard output is kept for the protocol alone: what a library prints goes to standard error.
+    """
     start_logging(server)
     if host_and_port is None:
-        server.start_io()
+        stdout, sys.stdout = sys.stdout.buffer, sys.stderr
+        server.start_io(stdout=stdout)
     else:
         server.start_tcp(*host_and_port)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
+from fimlsp.lsp_server.errors import summary
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.verification import verify_case
 
@@ -36,5 +37,7 @@ def answer(engine: Engine, line: bytes) -> dict[str, object]:
             raise ValueError("the line is not a JSON object")
         case_id = case.get("id")
         return {"id": case_id, **verify_case(engine, case)}
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return {"id": case_id, "error": str(error)}
+    except Exception as error:  # a fault of the engine must not end the run of those who look for it
+        return {"id": case_id, "error": summary(error)}

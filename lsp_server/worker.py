@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -187,7 +188,8 @@ def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def main() -> None:
-    """Run the worker with the real backend."""
+    """Run the worker with the real backend. An interrupt from the keyboard is for the server to handle."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(stream=sys.stderr, format="fimlsp worker: %(message)s", level=logging.INFO)
     from fimlsp.lsp_server.backend import Backend as RealBackend
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from fimlsp.lsp_server.server import create_server, start_logging
+from fimlsp.lsp_server.server import create_server, run
 
 if __name__ == "__main__":
-    server = create_server([sys.executable, str(Path(__file__).with_name("scripted_worker.py"))])
-    start_logging(server)
-    server.start_io()
+    run(create_server([sys.executable, str(Path(__file__).with_name("scripted_worker.py"))]), None)

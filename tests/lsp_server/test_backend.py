@@ -81,7 +81,7 @@ class ScriptedEngine:
 @pytest.fixture
 def documents(monkeypatch):
     monkeypatch.setattr(engine_documents, "MOST_BYTES", 10)
-    return EngineDocuments(ScriptedEngine())
+    return EngineDocuments(ScriptedEngine)
 
 
 def test_a_document_is_made_once_and_edited_in_place(documents):
