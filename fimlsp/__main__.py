@@ -2,7 +2,7 @@
 
 import sys
 
-if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
+if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
     # `python -m` puts the working directory first on the search path. Editors start servers in the
     # user's workspace, and a `queue.py` there would be taken for the standard library's.
     del sys.path[0]

@@ -89,10 +89,7 @@ async def shutdown(ls: FimServer, _: None) -> None:
     await ls.session.close()
 
 
-async def inline_completion(
-    ls: FimServer,  # noqa: ARG001 - pygls passes it
-    asked: tuple[types.Position, Pending],
-) -> types.InlineCompletionList:
+async def inline_completion(asked: tuple[types.Position, Pending]) -> types.InlineCompletionList:
     """`textDocument/inlineCompletion`: at most one item, to be inserted at the cursor as it is.
 
     *asked* was made by the protocol when the request arrived. An empty list has its reason in the log
