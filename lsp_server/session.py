@@ -58,7 +58,7 @@ class Session:
         self._settings = Settings()
         self._on_status = on_status
         self._on_loading = on_loading
-        self._unanswered: dict[int, Pending] = {}
+        self._unanswered: dict[int, tuple[Complete, Pending]] = {}
         self._newest: dict[str, int] = {}
         self._ids = itertools.count(1)
         self._is_loading = True
@@ -123,14 +123,14 @@ class Session:
         settings = self._settings
         if automatic and not settings.automatic:
             raise NoSuggestion("completing while typing is switched off (option automatic)")
-        if not self._worker.is_running:
-            raise NoSuggestion("the worker process is being started")
+        if not self._worker.is_available:
+            raise NoSuggestion("the worker process has ended and is not started again yet")
         offset = self.documents.offset(document, line, character)
         limits = Limits(settings.max_tokens, settings.deadline_ms, settings.one_line)
         return Complete(next(self._ids), uri, document.version, offset, limits)
 
     def _send(self, request: Complete, pending: Pending) -> None:
-        self._unanswered[request.id] = pending
+        self._unanswered[request.id] = request, pending
         self._newest[request.uri] = request.id
         pending.add_done_callback(lambda _: self._stop(request))
         self._limit_time(request)
@@ -157,26 +157,26 @@ class Session:
         asyncio.get_running_loop().call_later(limit, self._expire, request, self._is_loading)
 
     def _expire(self, request: Complete, was_loading: bool) -> None:
-        pending = self._unanswered.get(request.id)
-        if pending is None or pending.done():
-            return
-        if was_loading:
+        if was_loading and request.id in self._unanswered:
             self._limit_time(request)
         else:
-            pending.set_result(Completion(reason="the answer took too long"))
+            self._answer(request.id, Completion(reason="the answer took too long"))
 
     def _drop(self, uri: str, reason: str) -> None:
         """Answer the request under way for *uri*, if any."""
-        pending = self._unanswered.get(self._newest.pop(uri, 0))
+        self._answer(self._newest.pop(uri, 0), Completion(reason=reason))
+
+    def _answer(self, request_id: int, completion: Completion) -> None:
+        """Fulfil the future of a request, unless that was done."""
+        _, pending = self._unanswered.get(request_id, (None, None))
         if pending is not None and not pending.done():
-            pending.set_result(Completion(reason=reason))
+            pending.set_result(completion)
 
     def _answer_all(self, reason: str) -> None:
         """Answer every request, as the worker never will."""
-        unanswered, self._unanswered = self._unanswered, {}
-        for pending in unanswered.values():
-            if not pending.done():
-                pending.set_result(Completion(reason=reason))
+        for request_id in self._unanswered:
+            self._answer(request_id, Completion(reason=reason))
+        self._unanswered.clear()
 
     def _tell(self, uri: str, pending: Pending) -> None:
         """Status and log for an answer. One that was overtaken leaves the status to the newer request."""
@@ -191,8 +191,12 @@ class Session:
     # The worker
 
     def _on_worker_start(self) -> None:
+        """Tell a worker that knows nothing yet; a request may have come while it was started."""
         self._worker.send(Load(self._settings.model))
         self.documents.send_all()
+        self._unanswered = {id: asked for id, asked in self._unanswered.items() if not asked[1].done()}
+        for request, _ in self._unanswered.values():
+            self._worker.send(request)
 
     def _on_report(self, report: Report) -> None:
         if isinstance(report, Answer):
@@ -206,9 +210,8 @@ class Session:
     def _take(self, answer: Answer) -> None:
         done = answer.completion
         log.info("%d tokens, %d rejected, %.0f ms", done.tokens, done.rejected, answer.ms)
-        pending = self._unanswered.pop(answer.id, None)
-        if pending is not None and not pending.done():
-            pending.set_result(done)
+        self._answer(answer.id, done)
+        self._unanswered.pop(answer.id, None)
 
     def _on_worker_end(self, reason: str) -> None:
         log.error("%s", reason)

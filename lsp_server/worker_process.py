@@ -55,6 +55,7 @@ class WorkerProcess:
         self._on_report = on_report
         self._on_end = on_end
         self._life: Life | None = None
+        self._is_pausing = False
         self._closing = Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._keeper = Thread(target=self._keep_alive, name="worker", daemon=True)
@@ -65,9 +66,9 @@ class WorkerProcess:
         self._keeper.start()
 
     @property
-    def is_running(self) -> bool:
-        """Whether there is a process that messages can be sent to."""
-        return self._life is not None
+    def is_available(self) -> bool:
+        """Whether there is a process, or will be one in a moment: not after `close` nor in a pause."""
+        return not (self._is_pausing or self._closing.is_set())
 
     def send(self, message: Request) -> None:
         """Pass *message* on without waiting; it is lost when no process is running."""
@@ -93,7 +94,7 @@ class WorkerProcess:
             reason = self._live_once()
             short_lives = 0 if time.monotonic() - begun > _HEALTHY_S else short_lives + 1
             pause = pause_after(short_lives)
-            self._tell(self._end, f"{reason}; it is started again" + (f" in {pause:g} s" if pause else ""))
+            self._tell(self._end, reason, pause)
             self._closing.wait(pause)
 
     def _live_once(self) -> str:
@@ -109,12 +110,14 @@ class WorkerProcess:
 
     def _begin(self, life: Life) -> None:
         self._life = life
+        self._is_pausing = False
         self._on_start()
 
-    def _end(self, reason: str) -> None:
+    def _end(self, reason: str, pause: float) -> None:
         self._life = None
+        self._is_pausing = pause > 0
         if not self._closing.is_set():
-            self._on_end(reason)
+            self._on_end(f"{reason}; it is started again" + (f" in {pause:g} s" if pause else ""))
 
     def _tell(self, callback: Callable[..., None], *arguments: object) -> None:
         """Call *callback* on the event loop; when that is closed, the server is gone and all this is over."""

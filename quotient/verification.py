@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from time import perf_counter
 
 from fimlsp.quotient.engine import Engine
-from fimlsp.quotient.middle import MiddleState
+from fimlsp.quotient.middle_state import MiddleState
 
 
 def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]:

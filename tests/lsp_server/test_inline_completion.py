@@ -156,6 +156,6 @@ async def test_a_worker_that_dies_again_and_again_is_started_after_a_pause(edito
     assert not (await editor.request()).items
     await editor.until_status("loading", "it is started again in 1 s")
     assert not (await editor.request()).items
-    assert editor.last_status().reason == "the worker process is being started"
+    assert editor.last_status().reason == "the worker process has ended and is not started again yet"
     await editor.until(lambda: editor.last_status().state == "idle")
     assert await editor.suggestion(types.Position(1, 0)) is not None

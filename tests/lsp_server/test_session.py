@@ -57,7 +57,15 @@ async def test_closing_answers_what_is_under_way(session):
     pending = session.complete(URI, 0, 6, automatic=True)
     await session.close()
     assert (await pending).reason == "the server is shutting down"
-    assert (await ask(session)).reason == "the worker process is being started"
+    assert (await ask(session)).reason == "the worker process has ended and is not started again yet"
+
+
+async def test_a_request_may_come_before_the_worker_runs(scripted_worker):
+    session = Session(scripted_worker, lambda _: None, lambda _: None)
+    session.start()
+    session.open(URI, "python", 1, "")
+    assert (await ask(session)).text == "scripted v1 '' ''"
+    await session.close()
 
 
 async def test_nothing_is_kept_of_requests_that_are_over(session):

@@ -29,9 +29,9 @@ async def test_a_command_that_cannot_run_is_reported():
     worker = WorkerProcess(["/does/not/exist"], lambda: None, lambda _: None, reasons.put_nowait)
     worker.start()
     assert "could not be started" in await asyncio.wait_for(reasons.get(), 10)
-    assert not worker.is_running
     worker.send(Close("a"))
     await worker.close()
+    assert not worker.is_available
 
 
 async def test_messages_for_documents_it_does_not_know_do_not_end_a_worker(scripted_worker):
