@@ -10,7 +10,7 @@ from fimlsp.lexing.reading import Reading
 from fimlsp.quotient.closing import ClosedBlock, closed_blocks
 from fimlsp.quotient.document import Document
 from fimlsp.quotient.left_context import LeftContext
-from fimlsp.quotient.middle import Join, Middle
+from fimlsp.quotient.middle_state import Join, Middle
 from fimlsp.quotient.middle_grammar import middle_grammar
 from fimlsp.quotient.right_context import RightContext, read_backward
 from fimlsp.quotient.seam import Seam, closing_quote, seams
@@ -21,20 +21,25 @@ class _Meeting:
     """A seam, what the right context closes when it is met there, and what if the line is blank so far."""
 
     seam: Seam
-    right: ClosedBlock
+    right: ClosedBlock | None
     blank_right: ClosedBlock | None
     spaces: bytes | None
 
 
-def connect(document: Document, cursor: int, left: LeftContext, reading: Reading) -> Middle | None:
-    """The middles that connect *left*, read on by *reading*, with the text after *cursor*; None if none does."""
-    meetings = _Meetings(document, cursor).find()
+def connect(
+    document: Document, cursor: int, left: LeftContext, reading: Reading, *, lenient: bool = False
+) -> Middle | None:
+    """The middles that connect *left*, read on by *reading*, with the text after *cursor*; None if none does.
+
+    If *lenient*, lines further down that cannot be parsed are passed over.
+    """
+    meetings = _Meetings(document, cursor, lenient).find()
     rights = list(dict.fromkeys(right for m in meetings for right in (m.right, m.blank_right) if right is not None))
     grammar = middle_grammar(left, rights)
     if grammar is None:
         return None
     roots = dict(zip(rights, grammar.roots, strict=True))
-    joins = [Join(m.seam, roots[m.right], m.blank_right and roots[m.blank_right], m.spaces) for m in meetings]
+    joins = [Join(m.seam, m.right and roots[m.right], m.blank_right and roots[m.blank_right], m.spaces) for m in meetings]
     live = tuple(join for join in joins if join.root is not None or join.blank_root is not None)
     return Middle(document.language, grammar, live, reading)
 
@@ -42,11 +47,13 @@ def connect(document: Document, cursor: int, left: LeftContext, reading: Reading
 class _Meetings:
     """Finds where a middle may meet the text after a cursor; equal continuations are looked at once."""
 
-    def __init__(self, document: Document, cursor: int) -> None:
+    def __init__(self, document: Document, cursor: int, lenient: bool) -> None:
         self.document = document
+        self.lenient = lenient
         self.language = document.language
         self.cursor = cursor
-        self.closings: dict[tuple[RightContext, tuple[int, ...] | None, int], ClosedBlock] = {}
+        self.rests: dict[tuple[int, Nesting], tuple[Line, RightContext] | None] = {}
+        self.closings: dict[tuple[RightContext, tuple[int, ...] | None, int], ClosedBlock | None] = {}
 
     def find(self) -> list[_Meeting]:
         lexicon, data = self.language.lexicon, self.document.data
@@ -61,10 +68,17 @@ class _Meetings:
 
     def _rest(self, position: int, nesting: Nesting) -> tuple[Line, RightContext] | None:
         """The rest of the line with *position*, and the context after it; None if that cannot be."""
+        key = position, nesting
+        if key not in self.rests:
+            self.rests[key] = self._read_rest(position, nesting)
+        return self.rests[key]
+
+    def _read_rest(self, position: int, nesting: Nesting) -> tuple[Line, RightContext] | None:
         line = self.document.line_inside(position, nesting)
         if line.broken or not self.document.may_stand(line):
             return None
-        following = self.document.goes_on_at(position + line.size)
+        context_at = self.document.right_at if self.lenient else self.document.goes_on_at
+        following = context_at(position + line.size)
         if following is None or len(line.openers) > following.unmatched:
             return None
         return line, following
@@ -83,20 +97,23 @@ class _Meetings:
         width = line.column.tabs8 if seam.kind is None and line.column is not None else 0
         return _Meeting(seam, self._closing(following, kinds, width), None, spaces)
 
-    def _closing(self, following: RightContext, kinds: tuple[int, ...] | None, width: int = 0) -> ClosedBlock:
-        """What is closed after *kinds* on the cursor's line; None is for a line that is blank altogether."""
+    def _closing(
+        self, following: RightContext, kinds: tuple[int, ...] | None, width: int = 0
+    ) -> ClosedBlock | None:
+        """What is closed after *kinds* on the cursor's line; no kinds stand for a line that is blank altogether."""
         key = following, kinds, width
-        found = self.closings.get(key)
-        if found is None:
-            found = self.closings[key] = self._close(following, kinds, width)
-        return found
+        if key not in self.closings:
+            self.closings[key] = self._close(following, kinds, width)
+        return self.closings[key]
 
-    def _close(self, following: RightContext, kinds: tuple[int, ...] | None, width: int) -> ClosedBlock:
+    def _close(self, following: RightContext, kinds: tuple[int, ...] | None, width: int) -> ClosedBlock | None:
         language = self.language
         if kinds is None:
             ways = {ending: ending.base for ending in following.endings}
         else:
             ways = read_backward(language, following.ways(), language.terminals(kinds))
+        if not ways:
+            return None
         logical = following.after_logical_line()
         return closed_blocks(language, logical, ways, blank=kinds is None, spaces=width)
 

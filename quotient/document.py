@@ -25,7 +25,7 @@ class Document:
     def __init__(self, language: Language, lines: LineReader, data: bytes) -> None:
         self.language = language
         self.data = data
-        self._lines = lines
+        self.lines = lines
         self._reset()
 
     def _reset(self) -> None:
@@ -44,11 +44,11 @@ class Document:
 
     def line_at(self, position: int) -> Line:
         """The line that begins at *position*."""
-        return self._lines.read(self.data, position)
+        return self.lines.read(self.data, position)
 
     def line_inside(self, position: int, nesting: Nesting) -> Line:
         """The rest of the line with *position*, read inside *nesting*."""
-        return self._lines.read_inside(self.data, position, nesting)
+        return self.lines.read_inside(self.data, position, nesting)
 
     def left_at(self, position: int) -> tuple[int, LeftContext]:
         """The start of the line with *position*, and the context there. O(lines not seen before)."""

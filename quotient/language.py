@@ -9,24 +9,31 @@ is ever paid twice.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import pairwise
 
 from fimlsp.lexing.reading import Lexicon
+from fimlsp.lexing.witnesses import Witnesses
 from fimlsp.quotient.automaton import Automaton, Rules
+from fimlsp.quotient.cheapest import Choices, Costs, cheapest
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.grammar import Grammar
+from fimlsp.quotient.spine import Spine, spine
 
 _MOST_REMEMBERED = 50_000
+_MOST_SPINES = 1_000
+_INDENT_COST = 4
 
 
 class Direction:
     """A recogniser that reads groups from one side, remembering what it read."""
 
-    __slots__ = ("_memo", "_starts", "earley", "rules")
+    __slots__ = ("_memo", "_spines", "_starts", "earley", "rules")
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.earley = Earley(Automaton(rules))
+        self._spines: dict[tuple[EarleySet, tuple[int, ...] | None], Spine] = {}
         self._starts: dict[frozenset[int], EarleySet] = {}
         self._memo: dict[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = {}
 
@@ -47,6 +54,16 @@ class Direction:
                 self._memo.clear()
             found = self._memo[key] = self.earley.read(before, symbols)
             return found
+
+    def spine(self, last: EarleySet, suites: tuple[int, ...] | None) -> Spine:
+        """As `spine.spine`, remembered."""
+        key = last, suites
+        found = self._spines.get(key)
+        if found is None:
+            if len(self._spines) >= _MOST_SPINES:
+                self._spines.clear()
+            found = self._spines[key] = spine(self.rules, last, suites)
+        return found
 
     def read_any(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
         """The set after one symbol, any of *symbols*."""
@@ -75,12 +92,30 @@ class Language:
         self.bodies = frozenset(self.lists)
         self.file_body = grammar.repetitions[self._file_list()]
         self.neighbours = neighbours(grammar)
+        self.witnesses = Witnesses(lexicon.dfa)
+        self.kinds_of = self._kinds_of()
         self.forward = Direction(self._rules(backward=False))
         self.backward = Direction(self._rules(backward=True))
 
     def _terminal(self, kind: str) -> int:
         name = kind.partition(":")[0] if kind.startswith("FSTRING_START") else kind
         return self.grammar.symbol(name) if name in self.grammar.terminals else -1
+
+    def _kinds_of(self) -> dict[int, tuple[int, ...]]:
+        kinds: dict[int, tuple[int, ...]] = {}
+        for kind, terminal in enumerate(self.terminal_of[: len(self.lexicon.dfa.kinds)]):
+            kinds[terminal] = (*kinds.get(terminal, ()), kind)
+        return kinds
+
+    @cached_property
+    def cheapest(self) -> tuple[Costs, Choices]:
+        """What each symbol of the grammar costs at least in bytes, and how its cheapest sentence begins."""
+        starts = self.lexicon.dfa.starts.values()
+        costs = {self.newline: 1, self.indent: _INDENT_COST, self.dedent: 1}
+        for terminal, kinds in self.kinds_of.items():
+            texts = [text for kind in kinds for s in starts if (text := self.witnesses.suffix(s, kind)) is not None]
+            costs[terminal] = min(len(text) + text.isalpha() for text in texts)
+        return cheapest(self.forward.rules, costs)
 
     def _find_suites(self) -> None:
         for production in self.grammar.productions:

@@ -11,15 +11,16 @@ read.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fimlsp.lexing.indentation import Column
 from fimlsp.quotient.automaton import Rules
+from fimlsp.quotient.cheapest import Choices, Costs
 from fimlsp.quotient.closing import ClosedBlock, Remainder
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_context import Frame, LeftContext
-from fimlsp.quotient.spine import Hole, Open, Progress, Spine, spine
+from fimlsp.quotient.spine import Hole, Open, Progress, Spine
 
 Rhs = tuple[int, ...]
 
@@ -37,6 +38,7 @@ class MiddleGrammar:
     start: EarleySet
     roots: tuple[int | None, ...]
     indents: tuple[tuple[int, ClosedBlock], ...]
+    costs: list[tuple[Costs, Choices]] = field(default_factory=list, repr=False)
 
     def indent_terminals(self, column: Column) -> list[int]:
         """The terminals that an INDENT to *column* may be."""
@@ -60,7 +62,7 @@ class _LeftBlock:
         self.frame = frame
         self.start = language.forward.start(frame.bodies)
         suites = None if inner is None else language.suites_of(inner.bodies)
-        self.spine: Spine = {} if group is self.start else spine(language.forward.rules, group, suites)
+        self.spine: Spine = {} if group is self.start else language.forward.spine(group, suites)
         self.empty = group is self.start
         done = group.completed_from(self.start) & frame.bodies if inner is None else frozenset[int]()
         self.ended = frame.bodies if self.empty else done
@@ -78,7 +80,6 @@ class _Builder:
         self.rules: dict[int, list[Rhs]] = {}
         self.pending: list[tuple[int, Callable[[], Iterable[Rhs]]]] = []
         self.indents: list[tuple[int, ClosedBlock]] = []
-        self.spines: dict[tuple[EarleySet, tuple[ClosedBlock, ...]], Spine] = {}
 
     # Symbols and rules
 
@@ -133,12 +134,7 @@ class _Builder:
 
     def right_spine(self, remainder: Remainder) -> Spine:
         assert remainder.group is not None
-        key = remainder.group, remainder.suites
-        found = self.spines.get(key)
-        if found is None:
-            suites = tuple(self.language.suites) if remainder.suites else None
-            found = self.spines[key] = spine(self.language.backward.rules, remainder.group, suites)
-        return found
+        return self.language.backward.spine(remainder.group, tuple(self.language.suites) if remainder.suites else None)
 
     def right(self, opened: Open, remainder: Remainder) -> int:
         key = opened, remainder.group, remainder.suites

@@ -57,7 +57,7 @@ def seams(lexicon: Lexicon, data: bytes, cursor: int, quotes: Iterable[str]) -> 
     Of f-strings only those of *quotes* are considered. O(lexemes that straddle the cursor).
     """
     possible = frozenset(quotes)
-    parts = (part for quote in quotes for part in unknown_string_parts(quote))
+    parts = [part for quote in possible for part in _parts(data, cursor, quote)]
     for before in (UNKNOWN, *parts):
         for (kind, offset, nesting), states in _ends(lexicon, data, cursor, before).items():
             quote = _place(nesting)[0].partition(":")[2]
@@ -65,19 +65,29 @@ def seams(lexicon: Lexicon, data: bytes, cursor: int, quotes: Iterable[str]) -> 
                 yield Seam(kind, offset, before, nesting, frozenset(states))
 
 
+def _parts(data: bytes, cursor: int, quote: str) -> list[Nesting]:
+    """The parts of an f-string that the cursor may be in: a field must be closed before the string is."""
+    text, *others = unknown_string_parts(quote)
+    return [text, *others] if data.find(b"}", cursor, closing_quote(data, cursor, quote)) >= 0 else [text]
+
+
 def closing_quote(data: bytes, cursor: int, quote: str) -> int | None:
     """Where an f-string of *quote* that is open at *cursor* would end; None if nowhere."""
-    plain = quote.removeprefix("r")
-    found = _CLOSING[plain].match(data, cursor)
-    return found.end() if found else None
+    plain = quote.removeprefix("r").encode()
+    if len(plain) == 1:
+        found = _ON_ONE_LINE[plain].match(data, cursor)
+        return found.end() if found else None
+    start = data.find(plain, cursor)
+    while start >= 0:
+        before = data[cursor:start]
+        if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
+            return start + len(plain)
+        start = data.find(plain, start + 1)
+    return None
 
 
-_CLOSING = {
-    quote: re.compile(
-        (r"(?:[^\\%s\r\n]|\\(?:\r\n|.))*%s" if len(quote) == 1 else r"(?:[^\\]|\\.)*?%s").replace("%s", quote).encode(),
-        re.DOTALL,
-    )
-    for quote in ("'", '"', "'''", '"""')
+_ON_ONE_LINE = {
+    quote: re.compile(rb"(?:[^\\\r\n%s]|\\(?:\r\n|.))*%s" % (quote, quote), re.DOTALL) for quote in (b"'", b'"')
 }
 
 
@@ -127,8 +137,8 @@ def _run(lexicon: Lexicon, data: bytes, cursor: int, state: int, before: Nesting
     while True:
         if data[position - 1] in before.forbidden:
             return lexicon.bad, position
-        if not before.restricted and position < len(data) and rows[state][data[position]] == state:
-            position = _other_byte(lexicon, state)(data, position)
+        if position < len(data) and rows[state][data[position]] == state:
+            position = _other_byte(lexicon, state, before.forbidden)(data, position)
         if accepts[state] >= 0:
             found = accepts[state], position
         if position == len(data) or not rows[state][data[position]]:
@@ -138,9 +148,9 @@ def _run(lexicon: Lexicon, data: bytes, cursor: int, state: int, before: Nesting
 
 
 @lru_cache(maxsize=4096)
-def _other_byte(lexicon: Lexicon, state: int) -> Callable[[bytes, int], int]:
-    """Finds the first byte that leads away from *state*, or the end."""
-    loops = bytes(byte for byte in range(256) if lexicon.dfa.rows[state][byte] == state)
+def _other_byte(lexicon: Lexicon, state: int, forbidden: frozenset[int]) -> Callable[[bytes, int], int]:
+    """Finds the first byte that leads away from *state* or is *forbidden*, or the end."""
+    loops = bytes(b for b in range(256) if lexicon.dfa.rows[state][b] == state and b not in forbidden)
     pattern = re.compile(rb"[^" + re.escape(loops) + rb"]|\Z", re.DOTALL)
 
     def find(data: bytes, start: int) -> int:

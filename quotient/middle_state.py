@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from fimlsp.lexing.indentation import Column
 from fimlsp.lexing.reading import Reading, Step, Symbol
+from fimlsp.quotient.completing import shortest_completion
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.middle_grammar import MiddleGrammar
@@ -105,7 +106,7 @@ class MiddleState:
         for join in self.middle.joins:
             if join.seam.kind is None:
                 continue
-            if join.seam.admits(self.reading.nesting) and self._accepts(self.chart, join.root):
+            if join.seam.admits(self.reading.nesting) and self.accepts(self.chart, join.root):
                 key = self.reading.state, join.seam
                 ways = self.middle._ways
                 if key not in ways:
@@ -126,6 +127,11 @@ class MiddleState:
         """Whether the middle may end here: left, middle and right together are valid."""
         return any(self._joins(join) for join in self.middle.joins)
 
+    @property
+    def shortest_completion(self) -> bytes:
+        """A text, near the shortest, that completes this middle; empty if it is complete."""
+        return shortest_completion(self)
+
     def _joins(self, join: Join) -> bool:
         reading, seam = self.reading, join.seam
         if reading.leftover and seam.kind is None:
@@ -133,7 +139,7 @@ class MiddleState:
         if reading.state not in seam.states or not seam.admits(reading.nesting):
             return False
         if seam.kind is not None:
-            return self._accepts(self.chart, join.root)
+            return self.accepts(self.chart, join.root)
         return self._joins_whole(join)
 
     def _joins_whole(self, join: Join) -> bool:
@@ -147,16 +153,17 @@ class MiddleState:
         if step is None or chart is None:
             return False
         if step.reading.margin is None or step.reading.nesting.depth:
-            return self._accepts(chart, join.root)
+            return self.accepts(chart, join.root)
         if join.spaces is None:
-            return self._accepts(chart, join.blank_root)
+            return self.accepts(chart, join.blank_root)
         line = step.reading.start_line(join.spaces)
         if line is None:
             return False
         laid_out = MiddleState(self.middle, line.reading, chart).scanned(line.symbols)
-        return laid_out is not None and self._accepts(laid_out, join.root)
+        return laid_out is not None and self.accepts(laid_out, join.root)
 
-    def _accepts(self, chart: EarleySet, root: int | None) -> bool:
+    def accepts(self, chart: EarleySet, root: int | None) -> bool:
+        """Whether all symbols so far are a sentence of *root*."""
         if root is None:
             return False
         start = self.middle.grammar.start

@@ -1,0 +1,129 @@
+"""A cheap text that completes a middle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from fimlsp.quotient.cheapest import Choices, Costs, cheapest, expand
+from fimlsp.quotient.middle_grammar import MiddleGrammar
+from fimlsp.quotient.seam import way_to
+from fimlsp.quotient.shortest import Source, completions
+from fimlsp.quotient.writing import Writer, indentation, narrower
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.middle_state import MiddleState
+
+_TRIES = 40
+_COST_OF_CLOSED_INDENT = 4
+
+
+class NoCompletionError(AssertionError):
+    """A viable middle for which no completion was found: the engine is at fault."""
+
+
+def shortest_completion(state: MiddleState) -> bytes:
+    """A text, near the shortest, that completes *state*; empty if it is complete.
+
+    O(open rules). Raises NoCompletionError if none is found, which would be a fault of the engine.
+    """
+    if state.complete:
+        return b""
+    direct = _straddling(state)
+    for text in islice(_candidates(state), _TRIES):
+        if direct is not None and len(direct) <= len(text):
+            return direct
+        reached = state.feed(text)
+        if reached is not None and reached.complete:
+            return text
+    if direct is not None:
+        return direct
+    raise NoCompletionError(f"no completion in state {state.reading}")
+
+
+def _straddling(state: MiddleState) -> bytes | None:
+    """The lexeme being read may reach into the right context."""
+    ways = [
+        way
+        for join in state.middle.joins
+        if join.seam.kind is not None and join.seam.admits(state.reading.nesting)
+        if state.accepts(state.chart, join.root)
+        if (way := way_to(state.reading.lexicon, state.reading.state, join.seam.states)) is not None
+    ]
+    found = [way for way in sorted(ways, key=len) if (end := state.feed(way)) is not None and end.complete]
+    return found[0] if found else None
+
+
+def _candidates(state: MiddleState) -> Iterator[bytes]:
+    """Texts that bring *state* to a root of its grammar, cheapest first."""
+    grammar = state.middle.grammar
+    costs, choices = _costs(grammar)
+    blocks = dict(grammar.indents)
+    rules = grammar.earley.automaton.rules
+    goals = _goals(state)
+    for source, goal, missing in completions(rules, costs, _sources(state), grammar.start, goals):
+        writer = Writer(state.middle.language, state.reading)
+        if writer.put(source.prefix) and writer.write(expand(choices, missing), blocks):
+            for way in _ways_on(state, goal, writer):
+                yield writer.text + way
+
+
+def _goals(state: MiddleState) -> dict[int, int]:
+    return {
+        root: 0 if join.seam.kind is None else 1
+        for join in state.middle.joins
+        for root in (join.root, join.blank_root)
+        if root is not None
+    }
+
+
+def _ways_on(state: MiddleState, root: int, writer: Writer) -> Iterator[bytes]:
+    """How a middle that has reached *root* meets the right context: white space, then a straddling lexeme."""
+    margin, place = writer.margin, writer.place
+    for join in state.middle.joins:
+        if root not in (join.root, join.blank_root):
+            continue
+        if join.seam.kind is not None:
+            if place is not None and join.seam.admits(place.nesting):
+                way = way_to(place.lexicon, place.state, join.seam.states)
+                lead = b"" if margin is None else indentation(margin, writer.columns[-1])
+                yield from () if way is None else (lead + way, lead + b" " + way)
+        else:
+            if margin is not None and join.spaces is not None:
+                yield indentation(margin, narrower(writer.columns[-1], len(join.spaces)))
+            yield from (b"", b" ")
+
+
+def _sources(state: MiddleState) -> list[Source]:
+    """The charts after each way to finish the lexeme being read."""
+    reading, language = state.reading, state.middle.language
+    if reading.at_lexeme_start:
+        return [Source(state.chart, 0, b"")]
+    lexicon = reading.lexicon
+    live = lexicon.dfa.live[reading.state]
+    if live & (1 << lexicon.continuation | lexicon.ends_line) and not live & 1 << lexicon.space:
+        step = reading.feed(b"\n") if reading.accepted != lexicon.line_end else reading.finish()
+        step = step and step.reading.finish() if reading.accepted != lexicon.line_end else step
+        chart = step and state.scanned(step.symbols)
+        prefix = b"" if reading.accepted == lexicon.line_end else b"\n"
+        return [] if chart is None else [Source(chart, len(prefix), prefix)]
+    if live & 1 << lexicon.space:
+        return [Source(state.chart, 0, b"")]
+    sources = []
+    for terminal in language.live_terminals(live):
+        suffixes = (language.witnesses.suffix(reading.state, kind) for kind in language.kinds_of[terminal])
+        suffix = min((s for s in suffixes if s is not None), key=len)
+        chart = state.middle.grammar.earley.scan(state.chart, (terminal,))
+        if chart is not None:
+            sources.append(Source(chart, len(suffix), suffix))
+    return sources
+
+
+def _costs(grammar: MiddleGrammar) -> tuple[Costs, Choices]:
+    if not grammar.costs:
+        costs, choices = grammar.language.cheapest
+        known = costs | dict.fromkeys((symbol for symbol, _ in grammar.indents), _COST_OF_CLOSED_INDENT)
+        found, more = cheapest(grammar.earley.automaton.rules, known)
+        grammar.costs.append((found, choices | more))
+    return grammar.costs[0]

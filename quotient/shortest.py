@@ -1,0 +1,106 @@
+"""A cheap way to complete a middle: the symbols that are missing.
+
+From an Earley set the missing symbols are the rest of one of its rules, then the rest of a rule that waits
+for that one, and so on up to a root: a shortest path, found with Dijkstra's algorithm. What a nonterminal
+costs at least is known beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from heapq import heappop, heappush
+from itertools import count
+
+from fimlsp.quotient.automaton import END, Rules
+from fimlsp.quotient.cheapest import Costs, cost_of
+from fimlsp.quotient.earley import EarleySet
+
+Symbols = tuple[int, ...]
+_Path = tuple["_Path", Symbols] | None
+
+
+class Source:
+    """A set to complete from, and what it costs to get there."""
+
+    __slots__ = ("chart", "cost", "prefix")
+
+    def __init__(self, chart: EarleySet, cost: int, prefix: bytes) -> None:
+        self.chart = chart
+        self.cost = cost
+        self.prefix = prefix
+
+
+def completions(
+    rules: Rules, costs: Costs, sources: list[Source], start: EarleySet, goals: Mapping[int, int]
+) -> Iterator[tuple[Source, int, Symbols]]:
+    """Ways to complete one of *goals*, cheapest first: where from, which goal, and the missing symbols.
+
+    *goals* are nonterminals that must span everything since *start*, each with the cost of what follows it.
+    """
+    serial = count()
+    queue: list[tuple[int, int, Source, int, EarleySet | None, _Path]] = []
+    for source in sources:
+        for symbol, origin, rest in _beginnings(rules, source.chart, start, goals):
+            _push(queue, serial, costs, source.cost, source, symbol, origin, rest, None)
+    done: set[tuple[int, EarleySet | None]] = set()
+    while queue:
+        cost, _, source, symbol, origin, path = heappop(queue)
+        if origin is None:
+            yield source, symbol, _symbols(path)
+            continue
+        if (symbol, origin) in done:
+            continue
+        done.add((symbol, origin))
+        if origin is start and symbol in goals:
+            heappush(queue, (cost + goals[symbol], next(serial), source, symbol, None, path))
+        for lhs, earlier, rest in _waiting(rules, symbol, origin):
+            if (lhs, earlier) not in done:
+                _push(queue, serial, costs, cost, source, lhs, earlier, rest, path)
+
+
+def _push(
+    queue: list[tuple[int, int, Source, int, EarleySet | None, _Path]],
+    serial: Iterator[int],
+    costs: Costs,
+    cost: int,
+    source: Source,
+    symbol: int,
+    origin: EarleySet,
+    rest: Symbols,
+    path: _Path,
+) -> None:
+    more = cost_of(costs, rest)
+    if more is not None:
+        heappush(queue, (cost + more, next(serial), source, symbol, origin, (path, rest)))
+
+
+def _beginnings(
+    rules: Rules, chart: EarleySet, start: EarleySet, goals: Mapping[int, int]
+) -> Iterator[tuple[int, EarleySet, Symbols]]:
+    for state, origin in chart.entries:
+        for item in state.items:
+            yield rules.lhs[item], origin, _rest(rules, item)
+    if chart is start:
+        for goal in goals:
+            yield goal, start, (goal,)
+
+
+def _waiting(rules: Rules, symbol: int, origin: EarleySet) -> Iterator[tuple[int, EarleySet, Symbols]]:
+    for state, earlier in origin.waiting:
+        for item in state.by_symbol.get(symbol, ()):
+            yield rules.lhs[item], earlier, _rest(rules, item)
+    for item in origin.predicted.by_symbol.get(symbol, ()):
+        yield rules.lhs[item], origin, _rest(rules, item)
+
+
+def _rest(rules: Rules, item: int) -> Symbols:
+    symbols = rules.next_symbol
+    return tuple(symbols[item : symbols.index(END, item)])
+
+
+def _symbols(path: _Path) -> Symbols:
+    parts: list[Symbols] = []
+    while path is not None:
+        path, rest = path
+        parts.append(rest)
+    return tuple(symbol for part in reversed(parts) for symbol in part)

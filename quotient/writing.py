@@ -1,0 +1,120 @@
+"""Symbols as text: the inverse of reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fimlsp.lexing.indentation import Column
+from fimlsp.lexing.reading import Reading, Symbol
+from fimlsp.quotient.closing import ClosedBlock
+from fimlsp.quotient.language import Language
+
+_STEP = 4
+
+
+class Writer:
+    """Writes symbols after what a reading has read, with the white space that they need."""
+
+    def __init__(self, language: Language, reading: Reading) -> None:
+        assert reading.indents is not None
+        self.language = language
+        self.reading = reading
+        self.columns = list(reading.indents.columns)
+        self.text = b""
+
+    def put(self, data: bytes) -> bool:
+        """Write *data* as it is; False if it cannot be read."""
+        step = self.reading.feed(data)
+        if step is None:
+            return False
+        self.text += data
+        self.reading = step.reading
+        return True
+
+    def write(self, symbols: Iterable[int], blocks: dict[int, ClosedBlock]) -> bool:
+        """Write terminals; *blocks* tells which columns the INDENTs of closed blocks may have."""
+        return all(self._write(symbol, blocks) for symbol in symbols)
+
+    def _write(self, symbol: int, blocks: dict[int, ClosedBlock]) -> bool:
+        language = self.language
+        if symbol == language.newline:
+            return self.put(b"\n")
+        if symbol == language.dedent:
+            self.columns.pop()
+            return bool(self.columns)
+        if symbol == language.indent or symbol in blocks:
+            column = self._inner_column(blocks.get(symbol))
+            if column is not None:
+                self.columns.append(column)
+            return column is not None
+        return self._indent() and self._write_lexeme(symbol)
+
+    def _inner_column(self, block: ClosedBlock | None) -> Column | None:
+        outer = self.columns[-1]
+        usual = Column(outer.tabs8 + _STEP, outer.tabs1 + _STEP)
+        if block is None or block.fits(usual):
+            return usual
+        if block.exactly is not None:
+            return block.exactly if block.exactly.deeper_than(outer) else None
+        limit = block.below.tabs8 if block.below is not None else usual.tabs8
+        for width in range(1, max(limit, block.least + 1) - outer.tabs8 + 1):
+            column = Column(outer.tabs8 + width, outer.tabs1 + width)
+            if block.fits(column):
+                return column
+        return None
+
+    @property
+    def place(self) -> Reading | None:
+        """The reading once the lexeme being read has ended; None if it cannot end."""
+        if self.reading.at_lexeme_start:
+            return self.reading
+        step = self.reading.finish()
+        return step.reading if step is not None else None
+
+    @property
+    def margin(self) -> Column | None:
+        """The column of a line that is blank so far; None in a line with lexemes."""
+        place = self.place
+        if place is None or place.margin is None or place.nesting.depth:
+            return None
+        return place.margin.column
+
+    def _indent(self) -> bool:
+        margin = self.margin
+        return margin is None or self.put(indentation(margin, self.columns[-1]))
+
+    def _write_lexeme(self, terminal: int) -> bool:
+        step = None if self.reading.at_lexeme_start else self.reading.finish()
+        place = self.reading if step is None else step.reading
+        start = self.language.lexicon.dfa.starts[place.nesting.mode]
+        for kind in self.language.kinds_of[terminal]:
+            text = self.language.witnesses.suffix(start, kind)
+            for candidate in (text, b" " + text) if text else ():
+                if self._reads_as(candidate, kind, [] if step is None else step.symbols):
+                    return self.put(candidate)
+        return False
+
+    def _reads_as(self, data: bytes, kind: int, ended: list[Symbol]) -> bool:
+        """Whether *data* is read as a lexeme of *kind*, after the lexemes that *ended* before it."""
+        step = self.reading.feed(data)
+        if step is None or step.reading.accepted != kind or step.reading.leftover:
+            return False
+        return [s for s in step.symbols if s in ended] == ended
+
+
+def indentation(margin: Column, column: Column) -> bytes:
+    """White space that brings a blank line at *margin* to *column*, on a new line if it is beyond."""
+    line = b"" if margin == Column() or _spaces_reach(margin, column) else b"\n"
+    if line or margin == Column():
+        tabs = (column.tabs8 - column.tabs1) // 7
+        return line + b"\t" * tabs + b" " * (column.tabs1 - tabs)
+    return b" " * (column.tabs8 - margin.tabs8)
+
+
+def narrower(column: Column, width: int) -> Column:
+    """*column* less *width* spaces, at least the margin."""
+    return Column(max(column.tabs8 - width, 0), max(column.tabs1 - width, 0))
+
+
+def _spaces_reach(margin: Column, column: Column) -> bool:
+    return column.tabs8 - margin.tabs8 == column.tabs1 - margin.tabs1 >= 0
