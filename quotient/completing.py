@@ -13,7 +13,7 @@ from fimlsp.quotient.shortest import Source, completions
 from fimlsp.quotient.writing import Writer, indentation, narrower
 
 if TYPE_CHECKING:
-    from fimlsp.quotient.middle_state import MiddleState
+    from fimlsp.quotient.middle_state import Join, MiddleState
 
 _TRIES = 40
 _COST_OF_CLOSED_INDENT = 4
@@ -80,19 +80,22 @@ def _goals(state: MiddleState) -> dict[int, int]:
 
 def _ways_on(state: MiddleState, root: int, writer: Writer) -> Iterator[bytes]:
     """How a middle that has reached *root* meets the right context: white space, then a straddling lexeme."""
-    margin, place = writer.margin, writer.place
+    place = writer.place
+    if place is None:
+        return
     for join in state.middle.joins:
-        if root not in (join.root, join.blank_root):
-            continue
-        if join.seam.kind is not None:
-            if place is not None and join.seam.admits(place.nesting):
-                way = way_to(place.lexicon, place.state, join.seam.states)
-                lead = b"" if margin is None else indentation(margin, writer.columns[-1])
-                yield from () if way is None else (lead + way, lead + b" " + way)
-        else:
-            if margin is not None and join.spaces is not None:
-                yield indentation(margin, narrower(writer.columns[-1], len(join.spaces)))
-            yield from (b"", b" ")
+        if root in (join.root, join.blank_root) and join.seam.admits(place.nesting):
+            way = way_to(place.lexicon, place.state, join.seam.states)
+            if way is not None:
+                yield from (lead + way for lead in _leads(join, writer))
+
+
+def _leads(join: Join, writer: Writer) -> Iterator[bytes]:
+    """White space before the right context."""
+    if writer.margin is not None:
+        spaces = len(join.spaces or b"") if join.seam.kind is None else 0
+        yield indentation(writer.margin, narrower(writer.columns[-1], spaces))
+    yield from (b"", b" ")
 
 
 def _sources(state: MiddleState) -> list[Source]:
