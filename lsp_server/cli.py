@@ -121,3 +121,32 @@ def verify() -> None:
 
     for line in answer_lines(sys.stdin.buffer):
         click.echo(line)
+
+
+@command_line.command()
+@click.argument("output", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--from",
+    "roots",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder of Python source; without it, the standard library and the installed packages.",
+)
+@click.option(
+    "--minutes", default=60.0, show_default=True, type=click.FloatRange(min=0.1), help="Time to train."
+)
+@click.option(
+    "--hold-out",
+    multiple=True,
+    metavar="PACKAGE",
+    help="Learn nothing from a package, judge the model by it.",
+)
+@click.option("--threads", default=1, show_default=True, type=click.IntRange(min=1), help="Threads on a CPU.")
+def train(
+    output: Path, roots: tuple[Path, ...], minutes: float, hold_out: tuple[str, ...], threads: int
+) -> None:
+    """Train a small model from Python source and write it to OUTPUT."""
+    from fimlsp.lsp_server.train_command import default_roots, train_model
+    from fimlsp.models.training.run import Options
+
+    train_model(Options(roots or default_roots(), output, minutes, held_out=hold_out, threads=threads))

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from fimlsp.quotient.document import Document
-from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.engine import EditedDocument, Engine
 
 MOST_BYTES = 600_000
 """Text that may have engine documents at the same time, the newest document always among it."""
@@ -24,7 +23,7 @@ MOST_BYTES = 600_000
 class _Entry:
     version: int
     data: bytes
-    document: Document | None = None
+    document: EditedDocument | None = None
 
 
 class EngineDocuments:
@@ -81,7 +80,7 @@ class EngineDocuments:
         entry = self._entries.get(uri)
         return None if entry is None else entry.version
 
-    def document(self, uri: str) -> Document:
+    def document(self, uri: str) -> EditedDocument:
         """The engine's document; O(len(data)) if it was not in use. KeyError if it is not open."""
         entry = self._entries[uri]
         self._entries.move_to_end(uri)

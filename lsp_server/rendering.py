@@ -9,6 +9,8 @@ from rich.text import Text as StyledText
 CONTEXT_LINES = 6
 """Lines shown before and after the completion."""
 
+_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
+
 INSERTED = "bold on dark_green"
 
 
@@ -22,9 +24,12 @@ def print_in_place(left: str, inserted: str, right: str, note: str) -> None:
 
 def numbered_lines(left: str, inserted: str, right: str) -> list[StyledText]:
     """The lines to print. Those with inserted text are also marked with `+`, for when there is no colour."""
-    left, inserted, right = (_with_plain_line_ends(part) for part in (left, inserted, right))
-    code = Syntax("", "python", background_color="default").highlight(left + inserted + right)
-    code.stylize(INSERTED, len(left), len(left) + len(inserted))
+    left, inserted, right = (_printable(part) for part in (left, inserted, right))
+    before, with_it, all_of_it = (
+        part.expandtabs() for part in (left, left + inserted, left + inserted + right)
+    )
+    code = Syntax("", "python", background_color="default").highlight(all_of_it)
+    code.stylize(INSERTED, len(before), len(with_it))
     first, last = left.count("\n"), (left + inserted).count("\n")
     lines = code.split("\n")
     shown = range(max(0, first - CONTEXT_LINES), min(len(lines), last + CONTEXT_LINES + 1))
@@ -37,5 +42,6 @@ def _gutter(number: int, is_new: bool) -> StyledText:
     return StyledText(f"{number:>5} {'+' if is_new else ' '} ", style="bold green" if is_new else "dim")
 
 
-def _with_plain_line_ends(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def _printable(text: str) -> str:
+    """*text* with plain line ends, and with pictures for characters that would steer the terminal."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_PICTURES)

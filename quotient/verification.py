@@ -38,8 +38,7 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
 
 def connect(engine: Engine, left: bytes, right: bytes) -> MiddleState | None:
     """The constraint between all of *left* and all of *right*; None when nothing connects them."""
-    constraint = engine.document(left + right).middle(len(left), len(left))
-    return None if constraint.relaxed else constraint.start
+    return engine.document(left + right).middle(len(left), len(left), relax=False).start
 
 
 def longest_viable(start: MiddleState, middle: bytes) -> int:

@@ -10,6 +10,7 @@ SHOWN = [
     ("x = ", "f(\n    1\n)", "\n", ["    1 + x = f(", "    2 +     1", "    3 + )"]),
     ("a\r\nb", "é", "c\rd", ["    1   a", "    2 + béc", "    3   d"]),
     ("a", "", "b", ["    1   ab"]),
+    ("'", "\x1b[2J\x7f", "\t'", ["    1 + '␛[2J␡  '"]),
     ("\n" * 10, "x", "\n" * 10, [f"{n:>5} {'+ x' if n == 11 else '  '}" for n in range(5, 18)]),
 ]
 
@@ -21,6 +22,6 @@ def test_lines_around_the_completion(left, inserted, right, lines):
 
 
 def test_the_inserted_text_is_underlaid():
-    (line,) = [line for line in numbered_lines("x = '😋' + ", "y\n", "z") if "y" in line.plain]
+    (line,) = [line for line in numbered_lines("\tx = '😋' +\t", "y\n", "z") if "y" in line.plain]
     (span,) = [span for span in line.spans if span.style == INSERTED]
     assert line.plain[span.start : span.end].strip() == "y"
