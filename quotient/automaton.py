@@ -5,7 +5,7 @@ Parsing" (The Computer Journal 45(6), 2002): a state is a set of dotted rules, `
 symbol, and what a state predicts is a state of its own because its origin differs. Rules may be added to a
 copy (`extended`): the states of the original are then shared, which is what makes a middle grammar cheap.
 
-A dotted rule is an integer: the position of its dot in the concatenation of all right-hand sides, each
+No rule is empty. A dotted rule is an integer: the position of its dot in the concatenation of all right-hand sides, each
 followed by an end mark.
 """
 
@@ -23,7 +23,7 @@ class Rules:
     side, `rule[item]` the number of the rule, and `item + 1` the item with its dot one symbol further.
     """
 
-    __slots__ = ("first", "lhs", "next_symbol", "nullable", "rule", "starts")
+    __slots__ = ("first", "lhs", "next_symbol", "rule", "starts")
 
     def __init__(self) -> None:
         self.next_symbol: list[int] = []
@@ -31,7 +31,6 @@ class Rules:
         self.rule: list[int] = []
         self.first: list[int] = []
         self.starts: dict[int, list[int]] = {}
-        self.nullable: set[int] = set()
 
     def copy(self) -> Rules:
         """A copy to which rules for *new* left-hand sides can be added. O(size)."""
@@ -140,8 +139,8 @@ class Automaton:
         return Automaton(rules, self, frozenset(self.rules.starts))
 
     def kernel(self, items: Iterable[int]) -> State:
-        """The state of *items*, completed by moving dots over nullable symbols."""
-        key = tuple(sorted(self._over_nullables(items)))
+        """The state of *items*."""
+        key = tuple(sorted(items))
         if self._base is not None and key[-1] < self._base_items:
             return self._base.kernel(key)
         state = self._kernels.get(key)
@@ -161,17 +160,6 @@ class Automaton:
             state = self._predicted[symbols] = State(self, tuple(sorted(items)))
         return state
 
-    def _over_nullables(self, items: Iterable[int]) -> Iterable[int]:
-        nullable = self.rules.nullable
-        if not nullable:
-            return items
-        found = set(items)
-        for item in (waiting := list(found)):
-            if self.rules.next_symbol[item] in nullable and item + 1 not in found:
-                found.add(item + 1)
-                waiting.append(item + 1)
-        return found
-
     def _closure(self, symbol: int) -> frozenset[int]:
         if self._base is not None and symbol in self._base_symbols:
             return self._base._closure(symbol)
@@ -188,7 +176,7 @@ class Automaton:
             if self._base is not None and nonterminal in self._base_symbols:
                 items |= self._base._closure(nonterminal)
                 continue
-            for item in self._over_nullables(rules.starts[nonterminal]):
+            for item in rules.starts[nonterminal]:
                 items.add(item)
                 following = rules.next_symbol[item]
                 if following in rules.starts and following not in seen:

@@ -8,6 +8,7 @@ at the fall across it, or is deeper than b1 and is closed by the first line.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fimlsp.lexing.indentation import Column
@@ -17,17 +18,33 @@ from fimlsp.quotient.right_context import Ending, Joint, RightContext
 
 
 @dataclass(frozen=True, slots=True)
+class LineEnd:
+    """One way to read the rest of the cursor's line: the backward sets at the cursor.
+
+    `marker` is the symbol that stands for it at the end of a middle. `blank` tells that the rest is empty and
+    so is the line before the cursor; `spaces` is the width of the white space before the first lexeme of the
+    rest, which bounds the column of the line if it is blank before the cursor.
+    """
+
+    marker: int
+    ways: dict[Ending, EarleySet]
+    blank: bool
+    spaces: int
+
+
+@dataclass(frozen=True, slots=True)
 class Remainder:
     """How a block's groups end on the right of the cursor.
 
-    `group` is the backward set of the group that the cursor stands in, with `suites` the blocks that may be
-    open at its end towards the cursor; None when the cursor stands between groups. `bodies` is what the
-    groups may be, `has_groups` tells whether whole groups follow, `on_line` whether the first of them stands
-    on the cursor's own line.
+    `group` is the backward set of the group that the cursor stands in; None when it stands between groups.
+    Towards the cursor comes either the `marker` of the cursor's line, or one of the open blocks `suites`.
+    `bodies` is what the groups may be, `has_groups` tells whether whole groups follow, `on_line` whether the
+    first of them stands on the cursor's own line.
     """
 
     bodies: frozenset[int]
-    group: EarleySet | None = None
+    group: EarleySet | None
+    marker: int | None = None
     suites: tuple[ClosedBlock, ...] = ()
     has_groups: bool = False
     on_line: bool = False
@@ -70,18 +87,15 @@ class _Level:
     bounded: list[ClosedBlock] = field(default_factory=list)
 
 
-def closed_blocks(
-    language: Language, logical: RightContext, ways: dict[Ending, EarleySet], *, blank: bool, spaces: int
-) -> ClosedBlock:
+def closed_blocks(language: Language, logical: RightContext, line_ends: Iterable[LineEnd]) -> ClosedBlock:
     """The file's own block as the right context closes it; the others hang below it.
 
-    *logical* is the context at the next line, *ways* the readings of the rest of the cursor's line. *blank*
-    tells that this rest is empty and so is the line before the cursor; *spaces* is the white space before
-    the first lexeme of the rest, which bounds the column if the line before the cursor is blank.
+    *logical* is the context at the next line, *line_ends* are the readings of the rest of the cursor's line.
     """
     levels = _levels(logical)
-    for ending, group in ways.items():
-        _add_line(language, levels, ending, group, blank=blank, spaces=spaces)
+    for line_end in line_ends:
+        for ending, group in line_end.ways.items():
+            _add_line(language, levels, line_end, ending, group)
     inner: ClosedBlock | None = None
     for level in levels:
         suites = (level.between, *level.bounded)
@@ -103,41 +117,42 @@ def _levels(logical: RightContext) -> list[_Level]:
 
 
 def _add_line(
-    language: Language, levels: list[_Level], ending: Ending, group: EarleySet, *, blank: bool, spaces: int
+    language: Language, levels: list[_Level], line_end: LineEnd, ending: Ending, group: EarleySet
 ) -> None:
-    """Add how the cursor's line ends."""
+    """Add one way in which the cursor's line ends."""
     indented = ending.joint in (Joint.SUITE_END, Joint.SUITE_JOIN)
     level = levels[1 if indented else 0]
-    ends = ending.joint in (Joint.END, Joint.SUITE_END)
     every = language.bodies
     start = language.backward.start(every)
-    places = [(level.same, ending.rest)] + ([(level.between, every)] if ends else [])
+    places = [(level.same, ending.rest)]
+    if ending.joint in (Joint.END, Joint.SUITE_END):
+        places.append((level.between, every))
     for block, rest in places:
-        if group is not start:
-            block.remainders.append(Remainder(rest, group))
-        completed = group.completed_from(start) & rest
-        if blank and group is start:
+        if group is start:
             follows = block is level.same and not level.context.is_end
-            block.remainders.append(Remainder(rest, has_groups=follows))
-        elif completed and not blank:
-            _add_own_line(block, level, completed, spaces)
+            block.remainders.append(Remainder(rest, None, line_end.marker, has_groups=follows))
+            continue
+        block.remainders.append(Remainder(rest, group, line_end.marker))
+        completed = group.completed_from(start) & rest
+        if completed and not line_end.blank:
+            _add_own_line(block, level, completed, line_end)
 
 
-def _add_own_line(block: ClosedBlock, level: _Level, completed: frozenset[int], spaces: int) -> None:
+def _add_own_line(block: ClosedBlock, level: _Level, completed: frozenset[int], line_end: LineEnd) -> None:
     """The rest of the cursor's line is a whole group, if the line is blank before the cursor."""
-    remainder = Remainder(completed, has_groups=True, on_line=True)
+    remainder = Remainder(completed, None, line_end.marker, has_groups=True, on_line=True)
     if block.exactly is not None:
-        if block.exactly.tabs8 >= spaces:
+        if block.exactly.tabs8 >= line_end.spaces:
             block.remainders.append(remainder)
     else:
-        level.bounded.append(ClosedBlock(None, block.above, block.below, spaces, [remainder]))
+        level.bounded.append(ClosedBlock(None, block.above, block.below, line_end.spaces, [remainder]))
 
 
 def _add_suites(language: Language, level: _Level, inner: tuple[ClosedBlock, ...]) -> None:
     """Add that the last group of a block ends with one of the *inner* blocks."""
     every = language.bodies
     start = language.backward.start(every)
-    level.between.remainders.append(Remainder(every, start, inner))
-    level.same.remainders.append(Remainder(level.context.bodies, start, inner))
+    level.between.remainders.append(Remainder(every, start, suites=inner))
+    level.same.remainders.append(Remainder(level.context.bodies, start, suites=inner))
     for head in level.context.heads:
-        level.same.remainders.append(Remainder(head.rest, head.group, inner))
+        level.same.remainders.append(Remainder(head.rest, head.group, suites=inner))

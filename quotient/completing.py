@@ -7,16 +7,16 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fimlsp.quotient.cheapest import Choices, Costs, cheapest, expand
-from fimlsp.quotient.middle_grammar import MiddleGrammar
 from fimlsp.quotient.seam import way_to
 from fimlsp.quotient.shortest import Source, completions
 from fimlsp.quotient.writing import Writer, indentation, narrower
 
 if TYPE_CHECKING:
-    from fimlsp.quotient.middle_state import Join, MiddleState
+    from fimlsp.quotient.middle_state import Join, Middle, MiddleState
 
 _TRIES = 40
 _COST_OF_CLOSED_INDENT = 4
+_COST_OF_STRADDLING = 1
 
 
 class NoCompletionError(AssertionError):
@@ -48,7 +48,7 @@ def _straddling(state: MiddleState) -> bytes | None:
         way
         for join in state.middle.joins
         if join.seam.kind is not None and join.seam.admits(state.reading.nesting)
-        if state.accepts(state.chart, join.root)
+        if state.accepts(state.chart, join.marker)
         if (way := way_to(state.reading.lexicon, state.reading.state, join.seam.states)) is not None
     ]
     found = [way for way in sorted(ways, key=len) if (end := state.feed(way)) is not None and end.complete]
@@ -56,35 +56,26 @@ def _straddling(state: MiddleState) -> bytes | None:
 
 
 def _candidates(state: MiddleState) -> Iterator[bytes]:
-    """Texts that bring *state* to a root of its grammar, cheapest first."""
+    """Texts that bring *state* to the end of a sentence of its grammar, cheapest first."""
     grammar = state.middle.grammar
-    costs, choices = _costs(grammar)
+    costs, choices = _costs(state.middle)
     blocks = dict(grammar.indents)
     rules = grammar.earley.automaton.rules
-    goals = _goals(state)
-    for source, goal, missing in completions(rules, costs, _sources(state), grammar.start, goals):
+    for source, missing in completions(rules, costs, _sources(state), grammar.start, grammar.roots):
+        *symbols, marker = expand(choices, missing)
         writer = Writer(state.middle.language, state.reading)
-        if writer.put(source.prefix) and writer.write(expand(choices, missing), blocks):
-            for way in _ways_on(state, goal, writer):
+        if writer.put(source.prefix) and writer.write(symbols, blocks):
+            for way in _ways_on(state, marker, writer):
                 yield writer.text + way
 
 
-def _goals(state: MiddleState) -> dict[int, int]:
-    return {
-        root: 0 if join.seam.kind is None else 1
-        for join in state.middle.joins
-        for root in (join.root, join.blank_root)
-        if root is not None
-    }
-
-
-def _ways_on(state: MiddleState, root: int, writer: Writer) -> Iterator[bytes]:
-    """How a middle that has reached *root* meets the right context: white space, then a straddling lexeme."""
+def _ways_on(state: MiddleState, marker: int, writer: Writer) -> Iterator[bytes]:
+    """How a middle that ends before *marker* meets the right context: white space, then a straddling lexeme."""
     place = writer.place
     if place is None:
         return
     for join in state.middle.joins:
-        if root in (join.root, join.blank_root) and join.seam.admits(place.nesting):
+        if marker in (join.marker, join.blank_marker) and join.seam.admits(place.nesting):
             way = way_to(place.lexicon, place.state, join.seam.states)
             if way is not None:
                 yield from (lead + way for lead in _leads(join, writer))
@@ -123,10 +114,16 @@ def _sources(state: MiddleState) -> list[Source]:
     return sources
 
 
-def _costs(grammar: MiddleGrammar) -> tuple[Costs, Choices]:
+def _costs(middle: Middle) -> tuple[Costs, Choices]:
+    grammar = middle.grammar
     if not grammar.costs:
         costs, choices = grammar.language.cheapest
         known = costs | dict.fromkeys((symbol for symbol, _ in grammar.indents), _COST_OF_CLOSED_INDENT)
+        for join in middle.joins:
+            cost = 0 if join.seam.kind is None and not join.seam.offset else _COST_OF_STRADDLING
+            for marker in (join.marker, join.blank_marker):
+                if marker is not None:
+                    known[marker] = min(cost, known.get(marker, cost))
         found, more = cheapest(grammar.earley.automaton.rules, known)
         grammar.costs.append((found, choices | more))
     return grammar.costs[0]

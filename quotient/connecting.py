@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fimlsp.lexing.line import Line
 from fimlsp.lexing.nesting import QUOTES, UNKNOWN, Nesting
 from fimlsp.lexing.reading import Reading
-from fimlsp.quotient.closing import ClosedBlock, closed_blocks
+from fimlsp.quotient.closing import ClosedBlock, LineEnd, closed_blocks
 from fimlsp.quotient.document import Document
+from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.left_context import LeftContext
-from fimlsp.quotient.middle_state import Join, Middle
 from fimlsp.quotient.middle_grammar import middle_grammar
-from fimlsp.quotient.right_context import RightContext, read_backward
+from fimlsp.quotient.middle_state import Join, Middle
+from fimlsp.quotient.right_context import Ending, RightContext, read_backward
 from fimlsp.quotient.seam import Seam, closing_quote, seams
-
-
-@dataclass(frozen=True, slots=True)
-class _Meeting:
-    """A seam, what the right context closes when it is met there, and what if the line is blank so far."""
-
-    seam: Seam
-    right: ClosedBlock | None
-    blank_right: ClosedBlock | None
-    spaces: bytes | None
 
 
 def connect(
@@ -33,15 +22,10 @@ def connect(
 
     If *lenient*, lines further down that cannot be parsed are passed over.
     """
-    meetings = _Meetings(document, cursor, lenient).find()
-    rights = list(dict.fromkeys(right for m in meetings for right in (m.right, m.blank_right) if right is not None))
-    grammar = middle_grammar(left, rights)
-    if grammar is None:
-        return None
-    roots = dict(zip(rights, grammar.roots, strict=True))
-    joins = [Join(m.seam, m.right and roots[m.right], m.blank_right and roots[m.blank_right], m.spaces) for m in meetings]
-    live = tuple(join for join in joins if join.root is not None or join.blank_root is not None)
-    return Middle(document.language, grammar, live, reading)
+    meetings = _Meetings(document, cursor, lenient)
+    joins = meetings.find()
+    grammar = middle_grammar(left, meetings.closed_blocks(), len(meetings.line_ends))
+    return None if grammar is None else Middle(document.language, grammar, joins, reading)
 
 
 class _Meetings:
@@ -53,13 +37,21 @@ class _Meetings:
         self.language = document.language
         self.cursor = cursor
         self.rests: dict[tuple[int, Nesting], tuple[Line, RightContext] | None] = {}
-        self.closings: dict[tuple[RightContext, tuple[int, ...] | None, int], ClosedBlock | None] = {}
+        self.line_ends: dict[tuple[RightContext, tuple[int, ...] | None, int], LineEnd] = {}
 
-    def find(self) -> list[_Meeting]:
+    def find(self) -> tuple[Join, ...]:
         lexicon, data = self.language.lexicon, self.document.data
         quotes = [quote for quote in QUOTES if self._may_be_in_string(quote)]
-        meetings = (self._meet(seam) for seam in seams(lexicon, data, self.cursor, quotes))
-        return [meeting for meeting in meetings if meeting is not None]
+        joins = (self._join(seam) for seam in seams(lexicon, data, self.cursor, quotes))
+        return tuple(join for join in joins if join is not None)
+
+    def closed_blocks(self) -> list[ClosedBlock]:
+        """What the text after the cursor closes, for each line that the cursor's line may end before."""
+        by_context: dict[RightContext, list[LineEnd]] = {}
+        for (following, _, _), line_end in self.line_ends.items():
+            if line_end.ways:
+                by_context.setdefault(following.after_logical_line(), []).append(line_end)
+        return [closed_blocks(self.language, logical, ends) for logical, ends in by_context.items()]
 
     def _may_be_in_string(self, quote: str) -> bool:
         """Whether the text goes on validly where a string of *quote* that is open at the cursor ends."""
@@ -83,39 +75,33 @@ class _Meetings:
             return None
         return line, following
 
-    def _meet(self, seam: Seam) -> _Meeting | None:
+    def _join(self, seam: Seam) -> Join | None:
         position = self.cursor + seam.offset
         rest = self._rest(position, seam.nesting)
         if rest is None:
             return None
         line, following = rest
         if seam.kind is None and line.blank:
-            blank = None if following.unmatched else self._closing(following, None)
-            return _Meeting(seam, self._closing(following, ()), blank, None)
+            blank = None if following.unmatched else self._marker(following, None)
+            return Join(seam, self._marker(following, ()), blank, None)
         kinds = line.kinds if seam.kind is None else (seam.kind, *line.kinds)
         spaces = _leading_blanks(self.document.data, position) if seam.kind is None else b""
         width = line.column.tabs8 if seam.kind is None and line.column is not None else 0
-        return _Meeting(seam, self._closing(following, kinds, width), None, spaces)
+        return Join(seam, self._marker(following, kinds, width), None, spaces)
 
-    def _closing(
-        self, following: RightContext, kinds: tuple[int, ...] | None, width: int = 0
-    ) -> ClosedBlock | None:
-        """What is closed after *kinds* on the cursor's line; no kinds stand for a line that is blank altogether."""
+    def _marker(self, following: RightContext, kinds: tuple[int, ...] | None, width: int = 0) -> int:
+        """The marker of a line that ends with *kinds*; no kinds stand for one that is blank altogether."""
         key = following, kinds, width
-        if key not in self.closings:
-            self.closings[key] = self._close(following, kinds, width)
-        return self.closings[key]
+        found = self.line_ends.get(key)
+        if found is None:
+            marker = self.language.first_free_symbol + len(self.line_ends)
+            found = self.line_ends[key] = LineEnd(marker, self._ways(following, kinds), kinds is None, width)
+        return found.marker
 
-    def _close(self, following: RightContext, kinds: tuple[int, ...] | None, width: int) -> ClosedBlock | None:
-        language = self.language
+    def _ways(self, following: RightContext, kinds: tuple[int, ...] | None) -> dict[Ending, EarleySet]:
         if kinds is None:
-            ways = {ending: ending.base for ending in following.endings}
-        else:
-            ways = read_backward(language, following.ways(), language.terminals(kinds))
-        if not ways:
-            return None
-        logical = following.after_logical_line()
-        return closed_blocks(language, logical, ways, blank=kinds is None, spaces=width)
+            return {ending: ending.base for ending in following.endings}
+        return read_backward(self.language, following.ways(), self.language.terminals(kinds))
 
 
 def _leading_blanks(data: bytes, position: int) -> bytes:

@@ -97,6 +97,11 @@ class Language:
         self.forward = Direction(self._rules(backward=False))
         self.backward = Direction(self._rules(backward=True))
 
+    @property
+    def first_free_symbol(self) -> int:
+        """The first number that is no symbol of the grammar."""
+        return len(self.grammar.terminals) + len(self.grammar.nonterminals)
+
     def _terminal(self, kind: str) -> int:
         name = kind.partition(":")[0] if kind.startswith("FSTRING_START") else kind
         return self.grammar.symbol(name) if name in self.grammar.terminals else -1

@@ -14,7 +14,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from fimlsp.lexing.indentation import Column
-from fimlsp.quotient.automaton import Rules
 from fimlsp.quotient.cheapest import Choices, Costs
 from fimlsp.quotient.closing import ClosedBlock, Remainder
 from fimlsp.quotient.earley import Earley, EarleySet
@@ -29,14 +28,14 @@ Rhs = tuple[int, ...]
 class MiddleGrammar:
     """The grammar of the middles between two contexts.
 
-    `start` is the set before any symbol, `roots` has the start symbol of each right context that was given
-    (None if it cannot be reached), `indents` the terminals of blocks that the right context closes.
+    Each of its sentences ends with the marker of one reading of the right context. `start` is the set before
+    any symbol, `indents` the terminals of blocks that the right context closes.
     """
 
     language: Language
     earley: Earley
     start: EarleySet
-    roots: tuple[int | None, ...]
+    roots: frozenset[int]
     indents: tuple[tuple[int, ClosedBlock], ...]
     costs: list[tuple[Costs, Choices]] = field(default_factory=list, repr=False)
 
@@ -45,14 +44,14 @@ class MiddleGrammar:
         return [self.language.indent, *(terminal for terminal, block in self.indents if block.fits(column))]
 
 
-def middle_grammar(left: LeftContext, rights: Sequence[ClosedBlock]) -> MiddleGrammar | None:
+def middle_grammar(left: LeftContext, rights: Sequence[ClosedBlock], markers: int) -> MiddleGrammar | None:
     """The middle grammar of *left* and all of *rights*; None if no middle connects any of them.
 
-    O(depth at the cursor), independent of the lengths of the contexts.
+    The first *markers* symbols beyond those of the language are taken by markers. O(depth at the cursor),
+    independent of the lengths of the contexts.
     """
-    builder = _Builder(left)
-    roots = [builder.file_pair(right) for right in rights]
-    return builder.finish(roots)
+    builder = _Builder(left, markers)
+    return builder.finish([builder.file_pair(right) for right in rights])
 
 
 class _LeftBlock:
@@ -71,11 +70,11 @@ class _LeftBlock:
 class _Builder:
     """Collects the rules of a middle grammar, from the file's own block inwards, each when first needed."""
 
-    def __init__(self, left: LeftContext) -> None:
+    def __init__(self, left: LeftContext, markers: int) -> None:
         self.language = left.language
         self.base = left.language.forward.rules
         self.blocks = _left_blocks(left)
-        self.next_symbol = len(self.language.grammar.terminals) + len(self.language.grammar.nonterminals)
+        self.next_symbol = self.language.first_free_symbol + markers
         self.symbols: dict[Hashable, int] = {}
         self.rules: dict[int, list[Rhs]] = {}
         self.pending: list[tuple[int, Callable[[], Iterable[Rhs]]]] = []
@@ -137,23 +136,24 @@ class _Builder:
         return self.language.backward.spine(remainder.group, tuple(self.language.suites) if remainder.suites else None)
 
     def right(self, opened: Open, remainder: Remainder) -> int:
-        key = opened, remainder.group, remainder.suites
+        key = opened, remainder.group, remainder.marker, remainder.suites
         return self.symbol(key, lambda: self._right_rules(opened, remainder))
 
     def _right_rules(self, opened: Open, remainder: Remainder) -> Iterable[Rhs]:
         for progress in self.right_spine(remainder)[opened]:
             rest = self.language.backward.rules.rhs(progress.rule)[progress.read :]
-            if progress.child is None:
-                yield rest[::-1]
-                continue
-            for child in self._right_children(progress.child, remainder):
-                yield (*rest[:0:-1], child)
+            before = rest[::-1] if progress.child is None else rest[:0:-1]
+            yield (*before, self._right_child(progress.child, remainder))
 
-    def _right_children(self, child: Open | Hole, remainder: Remainder) -> Iterable[int]:
-        if isinstance(child, Hole):
-            body = self.language.suites[child.suite]
-            return [self.right_suite(closed, body) for closed in remainder.suites]
-        return [self.right(child, remainder)]
+    def _right_child(self, child: Open | Hole | None, remainder: Remainder) -> int:
+        if child is None:
+            assert remainder.marker is not None
+            return remainder.marker
+        if not isinstance(child, Hole):
+            return self.right(child, remainder)
+        body = self.language.suites[child.suite]
+        key = "suites?", remainder.suites, body
+        return self.symbol(key, lambda: [(self.right_suite(closed, body),) for closed in remainder.suites])
 
     def right_suite(self, closed: ClosedBlock, body: int) -> int:
         return self.symbol(("suite?", closed, body), lambda: self._right_suite_rules(closed, body))
@@ -166,20 +166,21 @@ class _Builder:
         groups = self.language.lists[body]
         for remainder in closed.remainders:
             for ended in self.right_parts(body, remainder):
-                yield (indent, groups, *ended)
-                if ended or remainder.on_line:
-                    yield (indent, *ended)
+                yield (indent, groups, ended)
+                if remainder.group is not None or remainder.on_line:
+                    yield (indent, ended)
 
-    def right_parts(self, body: int, remainder: Remainder) -> Iterable[Rhs]:
-        """What a block's groups begin with before the right context: nothing, or the beginning of one."""
+    def right_parts(self, body: int, remainder: Remainder) -> Iterable[int]:
+        """What a block's groups end with: the right context itself, or the beginning of a group."""
         if body not in remainder.bodies:
             return
         if remainder.group is None:
-            yield ()
+            assert remainder.marker is not None
+            yield remainder.marker
             return
         top = body, self.language.backward.start(self.language.bodies)
         if top in self.right_spine(remainder):
-            yield (self.right(top, remainder),)
+            yield self.right(top, remainder)
 
     # Begun on the left, ended on the right
 
@@ -197,9 +198,9 @@ class _Builder:
         for remainder in closed.remainders:
             for ended in self.right_parts(body, remainder):
                 for begun in self.left_parts(body, depth):
-                    yield (*begun, groups, *ended)
-                    if begun or ended or remainder.has_groups or not block.empty or not depth:
-                        yield (*begun, *ended)
+                    yield (*begun, groups, ended)
+                    if begun or remainder.group or remainder.has_groups or not block.empty or not depth:
+                        yield (*begun, ended)
             if body in remainder.bodies and remainder.group is not None:
                 yield from self._same_group(depth, remainder, body)
 
@@ -213,7 +214,7 @@ class _Builder:
     def pair(self, begun: Open, depth: int, ended: Open, remainder: Remainder) -> int | None:
         if begun not in self.blocks[depth].spine or ended not in self.right_spine(remainder):
             return None
-        key = begun, depth, ended, remainder.group, remainder.suites
+        key = begun, depth, ended, remainder.group, remainder.marker, remainder.suites
         return self.symbol(key, lambda: self._pair_rules(begun, depth, ended, remainder))
 
     def _pair_rules(self, begun: Open, depth: int, ended: Open, remainder: Remainder) -> Iterable[Rhs]:
@@ -234,21 +235,13 @@ class _Builder:
         first = left.read + (left.child is not None)
         last = len(rhs) - right.read - (right.child is not None)
         if first <= last:
-            for begun in self._begun(left.child, depth):
-                for ended in self._ended(right.child, remainder):
-                    yield (*begun, *rhs[first:last], *ended)
+            ended = self._right_child(right.child, remainder)
+            yield (*self._begun(left.child, depth), *rhs[first:last], ended)
         elif left.child is not None and right.child is not None and left.read == last:
             yield from self._same_child(left.child, right.child, depth, remainder)
 
-    def _begun(self, child: Open | Hole | None, depth: int) -> Iterable[Rhs]:
-        if child is None:
-            return [()]
-        return [(self._left_child(child, depth),)]
-
-    def _ended(self, child: Open | Hole | None, remainder: Remainder) -> Iterable[Rhs]:
-        if child is None:
-            return [()]
-        return [(symbol,) for symbol in self._right_children(child, remainder)]
+    def _begun(self, child: Open | Hole | None, depth: int) -> Rhs:
+        return () if child is None else (self._left_child(child, depth),)
 
     def _same_child(
         self, begun: Open | Hole, ended: Open | Hole, depth: int, remainder: Remainder
@@ -271,10 +264,10 @@ class _Builder:
         right_children = _element_children(rights, element)
         for begun_child in left_children:
             for ended_child in right_children:
-                for begun in self._begun(begun_child, depth):
-                    for ended in self._ended(ended_child, remainder):
-                        yield (*begun, *ended)
-                        yield (*begun, symbol, *ended)
+                begun = self._begun(begun_child, depth)
+                ended = self._right_child(ended_child, remainder)
+                yield (*begun, ended)
+                yield (*begun, symbol, ended)
                 if begun_child is not None and ended_child is not None:
                     yield from self._same_child(begun_child, ended_child, depth, remainder)
 
@@ -283,22 +276,20 @@ class _Builder:
     def finish(self, roots: list[int | None]) -> MiddleGrammar | None:
         for number, rules in self.pending:  # grows meanwhile
             self.rules[number] = list(dict.fromkeys(rules()))
-        productive = self._closure(lambda symbol: symbol not in self.rules)
-        kept = tuple(root if root in productive else None for root in roots)
-        present = [root for root in kept if root is not None]
+        productive = self._productive()
+        present = [root for root in roots if root in productive]
         if not present:
             return None
         rules = self.base.copy()
-        rules.nullable |= self._closure(lambda _symbol: False)
         for lhs in productive:
             for rhs in self.rules[lhs]:
                 if all(symbol not in self.rules or symbol in productive for symbol in rhs):
                     rules.add(lhs, rhs)
         earley = Earley(self.language.forward.earley.automaton.extended(rules))
-        return MiddleGrammar(self.language, earley, earley.start(present), kept, tuple(self.indents))
+        return MiddleGrammar(self.language, earley, earley.start(present), frozenset(present), tuple(self.indents))
 
-    def _closure(self, given: Callable[[int], bool]) -> set[int]:
-        """The new symbols that derive a string of *given* symbols.
+    def _productive(self) -> set[int]:
+        """The new symbols that derive something.
 
         Symbols are made before those in their rules, so going backwards nearly always takes one pass.
         """
@@ -308,7 +299,9 @@ class _Builder:
         while len(found) > before:
             before = len(found)
             for lhs, alternatives in backwards:
-                if lhs not in found and any(all(s in found or given(s) for s in rhs) for rhs in alternatives):
+                if lhs not in found and any(
+                    all(symbol in found or symbol not in self.rules for symbol in rhs) for rhs in alternatives
+                ):
                     found.add(lhs)
         return found
 

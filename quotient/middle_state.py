@@ -15,15 +15,15 @@ from fimlsp.quotient.seam import Seam, way_to
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A seam with the roots that the middle grammar has for it.
+    """A seam with the markers that the middle grammar has for it.
 
-    `blank_root` is for a middle that ends on a blank line, `root` for the others. `spaces` is the white space
-    before the first lexeme of the rest of the cursor's line, None if that rest is blank.
+    `blank_marker` is for a middle that ends on a blank line before a blank rest, `marker` for all others.
+    `spaces` is the white space before the first lexeme of the rest, None if that rest is blank.
     """
 
     seam: Seam
-    root: int | None
-    blank_root: int | None
+    marker: int | None
+    blank_marker: int | None
     spaces: bytes | None
 
 
@@ -106,7 +106,7 @@ class MiddleState:
         for join in self.middle.joins:
             if join.seam.kind is None:
                 continue
-            if join.seam.admits(self.reading.nesting) and self.accepts(self.chart, join.root):
+            if join.seam.admits(self.reading.nesting) and self.accepts(self.chart, join.marker):
                 key = self.reading.state, join.seam
                 ways = self.middle._ways
                 if key not in ways:
@@ -139,7 +139,7 @@ class MiddleState:
         if reading.state not in seam.states or not seam.admits(reading.nesting):
             return False
         if seam.kind is not None:
-            return self.accepts(self.chart, join.root)
+            return self.accepts(self.chart, join.marker)
         return self._joins_whole(join)
 
     def _joins_whole(self, join: Join) -> bool:
@@ -153,20 +153,15 @@ class MiddleState:
         if step is None or chart is None:
             return False
         if step.reading.margin is None or step.reading.nesting.depth:
-            return self.accepts(chart, join.root)
+            return self.accepts(chart, join.marker)
         if join.spaces is None:
-            return self.accepts(chart, join.blank_root)
+            return self.accepts(chart, join.blank_marker)
         line = step.reading.start_line(join.spaces)
         if line is None:
             return False
         laid_out = MiddleState(self.middle, line.reading, chart).scanned(line.symbols)
-        return laid_out is not None and self.accepts(laid_out, join.root)
+        return laid_out is not None and self.accepts(laid_out, join.marker)
 
-    def accepts(self, chart: EarleySet, root: int | None) -> bool:
-        """Whether all symbols so far are a sentence of *root*."""
-        if root is None:
-            return False
-        start = self.middle.grammar.start
-        if chart is start:
-            return root in self.middle.grammar.earley.automaton.rules.nullable
-        return any(root in state.completed for state, origin in chart.entries if origin is start)
+    def accepts(self, chart: EarleySet, marker: int | None) -> bool:
+        """Whether all symbols so far, with *marker* at their end, are a sentence of the middle grammar."""
+        return marker is not None and chart.expects(marker)

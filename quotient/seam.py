@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fimlsp.lexing.nesting import QUOTES, UNKNOWN, Nesting, unknown_string_parts
+from fimlsp.lexing.nesting import UNKNOWN, Nesting, unknown_string_parts
 from fimlsp.lexing.reading import Lexicon
 
 _Ends = dict[tuple[int | None, int, Nesting], list[int]]

@@ -7,7 +7,7 @@ costs at least is known beforehand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
 
@@ -17,6 +17,7 @@ from fimlsp.quotient.earley import EarleySet
 
 Symbols = tuple[int, ...]
 _Path = tuple["_Path", Symbols] | None
+_Queue = list[tuple[int, int, "Source", int, EarleySet, _Path]]
 
 
 class Source:
@@ -31,35 +32,33 @@ class Source:
 
 
 def completions(
-    rules: Rules, costs: Costs, sources: list[Source], start: EarleySet, goals: Mapping[int, int]
-) -> Iterator[tuple[Source, int, Symbols]]:
-    """Ways to complete one of *goals*, cheapest first: where from, which goal, and the missing symbols.
+    rules: Rules, costs: Costs, sources: list[Source], start: EarleySet, roots: frozenset[int]
+) -> Iterator[tuple[Source, Symbols]]:
+    """Ways to complete one of *roots*, cheapest first: where from, and the missing symbols.
 
-    *goals* are nonterminals that must span everything since *start*, each with the cost of what follows it.
+    The roots are nonterminals that must span everything since *start*.
     """
     serial = count()
-    queue: list[tuple[int, int, Source, int, EarleySet | None, _Path]] = []
+    queue: _Queue = []
     for source in sources:
-        for symbol, origin, rest in _beginnings(rules, source.chart, start, goals):
+        for symbol, origin, rest in _beginnings(rules, source.chart, start, roots):
             _push(queue, serial, costs, source.cost, source, symbol, origin, rest, None)
-    done: set[tuple[int, EarleySet | None]] = set()
+    done: set[tuple[int, EarleySet]] = set()
     while queue:
         cost, _, source, symbol, origin, path = heappop(queue)
-        if origin is None:
-            yield source, symbol, _symbols(path)
+        if origin is start and symbol in roots:
+            yield source, _symbols(path)
             continue
         if (symbol, origin) in done:
             continue
         done.add((symbol, origin))
-        if origin is start and symbol in goals:
-            heappush(queue, (cost + goals[symbol], next(serial), source, symbol, None, path))
         for lhs, earlier, rest in _waiting(rules, symbol, origin):
             if (lhs, earlier) not in done:
                 _push(queue, serial, costs, cost, source, lhs, earlier, rest, path)
 
 
 def _push(
-    queue: list[tuple[int, int, Source, int, EarleySet | None, _Path]],
+    queue: _Queue,
     serial: Iterator[int],
     costs: Costs,
     cost: int,
@@ -75,14 +74,14 @@ def _push(
 
 
 def _beginnings(
-    rules: Rules, chart: EarleySet, start: EarleySet, goals: Mapping[int, int]
+    rules: Rules, chart: EarleySet, start: EarleySet, roots: frozenset[int]
 ) -> Iterator[tuple[int, EarleySet, Symbols]]:
     for state, origin in chart.entries:
         for item in state.items:
             yield rules.lhs[item], origin, _rest(rules, item)
     if chart is start:
-        for goal in goals:
-            yield goal, start, (goal,)
+        for root in roots:
+            yield root, start, (root,)
 
 
 def _waiting(rules: Rules, symbol: int, origin: EarleySet) -> Iterator[tuple[int, EarleySet, Symbols]]:
