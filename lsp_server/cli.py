@@ -74,7 +74,10 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
         return
     from fimlsp.lsp_server.server import create_server, run
 
-    run(create_server(), tcp)
+    try:
+        run(create_server(), tcp)
+    except OSError as error:
+        raise click.ClickException(f"The server cannot be started ({error}); choose another port.") from error
 
 
 _MODEL = click.option(

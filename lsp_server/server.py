@@ -131,12 +131,16 @@ def run(server: FimServer, host_and_port: tuple[str, int] | None) -> None:
     """Serve one client over standard input and output, or over TCP; returns when it is done.
 
     Standard output is kept for the protocol alone: what a library prints goes to standard error.
+
+    Raises:
+        OSError: The port cannot be used.
     """
     start_logging(server)
     if host_and_port is None:
         stdout, sys.stdout = sys.stdout.buffer, sys.stderr
         server.start_io(stdout=stdout)
     else:
+        log.info("waiting for a client on %s, port %d", *host_and_port)
         server.start_tcp(*host_and_port)
 
 

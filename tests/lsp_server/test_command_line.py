@@ -132,6 +132,17 @@ async def test_tcp(tmp_path):
     await asyncio.wait_for(server.wait(), 20)
 
 
+def test_a_port_that_is_taken():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        ended = subprocess.run([*MODULE, "--tcp", address], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert "choose another port" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 async def connect(port):
     for _ in range(1000):
         try:
