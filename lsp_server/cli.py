@@ -126,30 +126,11 @@ def verify() -> None:
         click.echo(line)
 
 
-@command_line.command()
-@click.argument("output", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--from",
-    "roots",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder of Python source; without it, the standard library and the installed packages.",
-)
-@click.option(
-    "--minutes", default=60.0, show_default=True, type=click.FloatRange(min=0.1), help="Time to train."
-)
-@click.option(
-    "--hold-out",
-    multiple=True,
-    metavar="PACKAGE",
-    help="Learn nothing from a package, judge the model by it.",
-)
-@click.option("--threads", default=1, show_default=True, type=click.IntRange(min=1), help="Threads on a CPU.")
-def train(
-    output: Path, roots: tuple[Path, ...], minutes: float, hold_out: tuple[str, ...], threads: int
-) -> None:
-    """Train a small model from Python source and write it to OUTPUT."""
-    from fimlsp.lsp_server.train_command import default_roots, train_model
-    from fimlsp.models.training.run import Options
+@command_line.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def train(context: click.Context, arguments: tuple[str, ...]) -> None:
+    """Train a small model on Python source."""
+    from fimlsp.models.training.command import train as train_model
 
-    train_model(Options(roots or default_roots(), output, minutes, held_out=hold_out, threads=threads))
+    train_model.main(list(arguments), prog_name=context.command_path)
