@@ -53,6 +53,20 @@ class Rules:
         self.rule.extend([number] * (len(rhs) + 1))
         self.starts.setdefault(lhs, []).append(start)
 
+    def add_all(self, lhs: int, alternatives: Sequence[tuple[int, ...]]) -> None:
+        """Append all rules of the new symbol *lhs* at once."""
+        symbols, number, items = self.next_symbol, len(self.first), []
+        start = len(symbols)
+        for rhs in alternatives:
+            items.append(len(symbols))
+            self.rule.extend((number,) * (len(rhs) + 1))
+            symbols.extend(rhs)
+            symbols.append(END)
+            number += 1
+        self.first.extend(items)
+        self.lhs.extend((lhs,) * (len(symbols) - start))
+        self.starts[lhs] = items
+
     def rhs(self, number: int) -> tuple[int, ...]:
         """The right-hand side of rule *number*."""
         start = self.first[number]

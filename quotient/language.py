@@ -18,7 +18,7 @@ from fimlsp.quotient.automaton import Automaton, Rules
 from fimlsp.quotient.cheapest import Choices, Costs, cheapest
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.grammar import Grammar
-from fimlsp.quotient.spine import Spine, spine
+from fimlsp.quotient.spine import Endings, Spine, endings, spine
 
 _MOST_REMEMBERED = 50_000
 _MOST_SPINES = 1_000
@@ -28,12 +28,13 @@ _INDENT_COST = 4
 class Direction:
     """A recogniser that reads groups from one side, remembering what it read."""
 
-    __slots__ = ("_memo", "_spines", "_starts", "earley", "rules")
+    __slots__ = ("_endings", "_memo", "_spines", "_starts", "earley", "rules")
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.earley = Earley(Automaton(rules))
         self._spines: dict[tuple[EarleySet, tuple[int, ...] | None], Spine] = {}
+        self._endings: dict[tuple[EarleySet, tuple[int, ...] | None], Endings] = {}
         self._starts: dict[frozenset[int], EarleySet] = {}
         self._memo: dict[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = {}
 
@@ -63,6 +64,16 @@ class Direction:
             if len(self._spines) >= _MOST_SPINES:
                 self._spines.clear()
             found = self._spines[key] = spine(self.rules, last, suites)
+        return found
+
+    def endings(self, last: EarleySet, suites: tuple[int, ...] | None) -> Endings:
+        """As `spine.endings` of the spine at *last*, remembered."""
+        key = last, suites
+        found = self._endings.get(key)
+        if found is None:
+            if len(self._endings) >= _MOST_SPINES:
+                self._endings.clear()
+            found = self._endings[key] = endings(self.rules, self.spine(last, suites))
         return found
 
     def read_any(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:

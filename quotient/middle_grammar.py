@@ -19,7 +19,7 @@ from fimlsp.quotient.closing import ClosedBlock, Remainder
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_context import Frame, LeftContext
-from fimlsp.quotient.spine import Hole, Open, Progress, Spine
+from fimlsp.quotient.spine import CURSOR, Endings, Hole, Open, Progress, Spine
 
 Rhs = tuple[int, ...]
 
@@ -136,14 +136,31 @@ class _Builder:
         return self.language.backward.spine(remainder.group, tuple(self.language.suites) if remainder.suites else None)
 
     def right(self, opened: Open, remainder: Remainder) -> int:
-        key = opened, remainder.group, remainder.marker, remainder.suites
-        return self.symbol(key, lambda: self._right_rules(opened, remainder))
+        """`A?` for *opened*; all that is open with it is made at once, from rules that are remembered."""
+        suites = tuple(self.language.suites) if remainder.suites else None
+        found = self.language.backward.endings(remainder.group, suites) if remainder.group else None
+        assert found is not None
+        key = remainder.group, remainder.marker, remainder.suites
+        first = self.symbols.get(key)
+        if first is None:
+            first = self.symbols[key] = self.next_symbol
+            self.next_symbol += len(found.numbers)
+            self._add_endings(first, found, remainder)
+        return first + found.numbers[opened]
 
-    def _right_rules(self, opened: Open, remainder: Remainder) -> Iterable[Rhs]:
-        for progress in self.right_spine(remainder)[opened]:
-            rest = self.language.backward.rules.rhs(progress.rule)[progress.read :]
-            before = rest[::-1] if progress.child is None else rest[:0:-1]
-            yield (*before, self._right_child(progress.child, remainder))
+    def _add_endings(self, first: int, found: Endings, remainder: Remainder) -> None:
+        rules = self.rules
+        for number in reversed(range(first, first + len(found.numbers))):
+            rules[number] = []  # outermost first, as everywhere: `_productive` counts on it
+        for lhs, before, following in found.rules:
+            if isinstance(following, Hole):
+                end = self._open_suites(self.language.suites[following.suite], remainder)
+            else:
+                end = first + following
+            if following == CURSOR:
+                assert remainder.marker is not None
+                end = remainder.marker
+            rules[first + lhs].append((*before, end))
 
     def _right_child(self, child: Open | Hole | None, remainder: Remainder) -> int:
         if child is None:
@@ -151,7 +168,9 @@ class _Builder:
             return remainder.marker
         if not isinstance(child, Hole):
             return self.right(child, remainder)
-        body = self.language.suites[child.suite]
+        return self._open_suites(self.language.suites[child.suite], remainder)
+
+    def _open_suites(self, body: int, remainder: Remainder) -> int:
         key = "suites?", remainder.suites, body
         return self.symbol(key, lambda: [(self.right_suite(closed, body),) for closed in remainder.suites])
 
@@ -277,14 +296,13 @@ class _Builder:
         for number, rules in self.pending:  # grows meanwhile
             self.rules[number] = list(dict.fromkeys(rules()))
         productive = self._productive()
+        barren = self.rules.keys() - productive
         present = [root for root in roots if root in productive]
         if not present:
             return None
         rules = self.base.copy()
         for lhs in productive:
-            for rhs in self.rules[lhs]:
-                if all(symbol not in self.rules or symbol in productive for symbol in rhs):
-                    rules.add(lhs, rhs)
+            rules.add_all(lhs, [rhs for rhs in self.rules[lhs] if not any(s in barren for s in rhs)])
         earley = Earley(self.language.forward.earley.automaton.extended(rules))
         return MiddleGrammar(self.language, earley, earley.start(present), frozenset(present), tuple(self.indents))
 

@@ -93,20 +93,33 @@ _ON_ONE_LINE = {
 
 def _ends(lexicon: Lexicon, data: bytes, cursor: int, before: Nesting) -> _Ends:
     start = lexicon.dfa.starts[before.mode]
-    ends: _Ends = {(None, 0, before): [start]}
     if cursor == len(data):
-        _end_here(lexicon, before, reachable(lexicon, start), ends)
-        return ends
+        return {(None, 0, before): [start], **_ended(lexicon, before, None)}
+    ends: _Ends = {(None, 0, before): [start]}
+    for end, states in _ended(lexicon, before, data[cursor]).items():
+        ends.setdefault(end, []).extend(states)
+    runs = _Runs(lexicon, data, before)
     for following, sources in _moves(lexicon, start, data[cursor]).items():
-        run = _run(lexicon, data, cursor, following, before) if following else None
+        run = runs.end(following, cursor) if following else None
         if run is None:
-            _end_here(lexicon, before, sources, ends)
+            if following:
+                _end_here(lexicon, before, sources, ends)
         elif run[0] == lexicon.space:
             ends[None, 0, before] += sources
         elif run[0] in lexicon.skipped:
             ends.setdefault((None, run[1] - cursor, before), []).extend(sources)
         elif run[0] != lexicon.bad and (nesting := _after(lexicon, before, run[0])) is not None:
             ends.setdefault((run[0], run[1] - cursor, nesting), []).extend(s for s in sources if s != start)
+    return ends
+
+
+@lru_cache(maxsize=4096)
+def _ended(lexicon: Lexicon, before: Nesting, byte: int | None) -> _Ends:
+    """The ends of lexemes that *byte*, or the end of the text, cannot extend."""
+    start = lexicon.dfa.starts[before.mode]
+    ends: _Ends = {}
+    states = reachable(lexicon, start) if byte is None else _moves(lexicon, start, byte).get(0, ())
+    _end_here(lexicon, before, states, ends)
     return ends
 
 
@@ -126,25 +139,50 @@ def _after(lexicon: Lexicon, before: Nesting, kind: int) -> Nesting | None:
     return UNKNOWN if nesting is not None and nesting.in_code else nesting
 
 
-def _run(lexicon: Lexicon, data: bytes, cursor: int, state: int, before: Nesting) -> tuple[int, int] | None:
-    """The lexeme read on from *state*, after the byte at *cursor*: its kind and end; None if it has no end.
+_End = tuple[int, int] | None
 
-    Bytes that leave the state as it is are skipped at once, so that long strings cost little.
-    """
-    rows, accepts = lexicon.dfa.rows, lexicon.dfa.accepts
-    found: tuple[int, int] | None = None
-    position = cursor + 1
-    while True:
-        if data[position - 1] in before.forbidden:
-            return lexicon.bad, position
-        if position < len(data) and rows[state][data[position]] == state:
-            position = _other_byte(lexicon, state, before.forbidden)(data, position)
-        if accepts[state] >= 0:
-            found = accepts[state], position
-        if position == len(data) or not rows[state][data[position]]:
-            return found
-        state = rows[state][data[position]]
-        position += 1
+
+class _Runs:
+    """Reads lexemes on through the right context, each place of it once per state."""
+
+    def __init__(self, lexicon: Lexicon, data: bytes, before: Nesting) -> None:
+        self.lexicon = lexicon
+        self.data = data
+        self.forbidden = before.forbidden
+        self.known: dict[tuple[int, int], _End] = {}
+
+    def end(self, state: int, position: int) -> _End:
+        """The lexeme read on from *state*, which the byte at *position* led to: kind and end; None if it has none.
+
+        Bytes that leave the state as it is are skipped at once, so that long strings cost little.
+        """
+        data, rows = self.data, self.lexicon.dfa.rows
+        path: list[tuple[int, int, int]] = []
+        found: _End = None
+        while True:
+            here = state, position
+            if here in self.known:
+                found = self.known[here]
+                break
+            if data[position] in self.forbidden:
+                found = self.lexicon.bad, position + 1
+                break
+            position += 1
+            if position < len(data) and rows[state][data[position]] == state:
+                position = _other_byte(self.lexicon, state, self.forbidden)(data, position)
+            path.append((*here, position))
+            if position == len(data) or not rows[state][data[position]]:
+                break
+            state = rows[state][data[position]]
+        return self._remember(path, found)
+
+    def _remember(self, path: list[tuple[int, int, int]], found: _End) -> _End:
+        accepts = self.lexicon.dfa.accepts
+        for state, position, after in reversed(path):
+            if found is None and accepts[state] >= 0:
+                found = accepts[state], after
+            self.known[state, position] = found
+        return found
 
 
 @lru_cache(maxsize=4096)
