@@ -203,8 +203,9 @@ class Session:
             self._take(report)
             return
         self._is_loading = isinstance(report, Loading)
-        is_next_under_way = isinstance(report, Ready) and bool(self._newest)
-        self._on_status(Status("thinking") if is_next_under_way else status_of_loading(report))
+        status = status_of_loading(report)
+        log.log(logging.ERROR if isinstance(report, NotReady) else logging.INFO, "model: %s", status.reason)
+        self._on_status(Status("thinking") if isinstance(report, Ready) and self._newest else status)
         self._on_loading(report)
 
     def _take(self, answer: Answer) -> None:

@@ -47,6 +47,7 @@ async def test_a_model_that_cannot_be_loaded(start_editor):
     editor = await start_editor()
     await editor.initialize({"model": "missing"})
     await editor.until_status("none", "OSError: there is no model missing")
+    assert any("there is no model missing" in log.message for log in editor.client.log_messages)
 
 
 async def test_a_request_waits_for_the_model_and_a_newer_one_answers_it(start_editor):
