@@ -14,6 +14,7 @@ from typing import NamedTuple
 from fimlsp.lexing.dfa import Dfa
 from fimlsp.lexing.indentation import MARGIN, Column, Indents
 from fimlsp.lexing.nesting import Nesting, changes_nesting
+from fimlsp.lexing.witnesses import Witnesses
 
 _BLANKS = frozenset(b" \t\f")
 _QUIET = frozenset(b" \t\f#\\\r\n")
@@ -41,10 +42,12 @@ class Lexicon:
         "nesting",
         "newline",
         "space",
+        "witnesses",
     )
 
     def __init__(self, dfa: Dfa) -> None:
         self.dfa = dfa
+        self.witnesses = Witnesses(dfa)
         self.kinds: tuple[str, ...] = (*dfa.kinds, NEWLINE, DEDENT)
         self.newline = len(dfa.kinds)
         self.dedent = self.newline + 1
@@ -55,6 +58,10 @@ class Lexicon:
 
         self.always_viable = 1 << self.space | 1 << self.continuation
         self.ends_line = 1 << self.comment | 1 << self.line_end
+
+    def kinds_in(self, bits: int) -> list[int]:
+        """The kinds in a bit set."""
+        return [kind for kind in range(bits.bit_length()) if bits >> kind & 1]
 
     @property
     def skipped(self) -> frozenset[int]:

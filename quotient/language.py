@@ -13,7 +13,6 @@ from functools import cached_property
 from itertools import pairwise
 
 from fimlsp.lexing.reading import Lexicon
-from fimlsp.lexing.witnesses import Witnesses
 from fimlsp.quotient.automaton import Automaton, Rules
 from fimlsp.quotient.cheapest import Choices, Costs, cheapest
 from fimlsp.quotient.earley import Earley, EarleySet
@@ -103,7 +102,7 @@ class Language:
         self.bodies = frozenset(self.lists)
         self.file_body = grammar.repetitions[self._file_list()]
         self.neighbours = neighbours(grammar)
-        self.witnesses = Witnesses(lexicon.dfa)
+        self.witnesses = lexicon.witnesses
         self.kinds_of = self._kinds_of()
         self.forward = Direction(self._rules(backward=False))
         self.backward = Direction(self._rules(backward=True))
@@ -157,7 +156,7 @@ class Language:
         """The terminals of the lexeme kinds in the bit set *live*."""
         found = self._live_terminals.get(live)
         if found is None:
-            terminals = (self.terminal_of[kind] for kind in range(live.bit_length()) if live >> kind & 1)
+            terminals = (self.terminal_of[kind] for kind in self.lexicon.kinds_in(live))
             found = self._live_terminals[live] = tuple(dict.fromkeys(t for t in terminals if t >= 0))
         return found
 

@@ -157,6 +157,9 @@ class _Runs:
         Bytes that leave the state as it is are skipped at once, so that long strings cost little.
         """
         data, rows = self.data, self.lexicon.dfa.rows
+        closing = _closing(self.lexicon, state)
+        if closing is not None and data.find(closing, position + 1) < 0:
+            return None
         path: list[tuple[int, int, int]] = []
         found: _End = None
         while True:
@@ -183,6 +186,17 @@ class _Runs:
                 found = accepts[state], after
             self.known[state, position] = found
         return found
+
+
+@lru_cache(maxsize=4096)
+def _closing(lexicon: Lexicon, state: int) -> bytes | None:
+    """The three quotes that alone end the lexeme being read in *state*, if it is a string with such an end."""
+    endings = {
+        suffix
+        for kind in lexicon.kinds_in(lexicon.dfa.live[state])
+        if kind != lexicon.bad and (suffix := lexicon.witnesses.suffix(state, kind)) is not None
+    }
+    return endings.pop() if endings in ({b"'''"}, {b'"""'}) else None
 
 
 @lru_cache(maxsize=4096)
