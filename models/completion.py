@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fimlsp.models.buffer_cache import BufferCache
 from fimlsp.models.decoding import decode_middle
 from fimlsp.models.loading import FimModel
 from fimlsp.models.middle import DecodeSettings, Middle
-from fimlsp.models.prompt import build_prompt
+from fimlsp.models.prompt import beginning, build_prompt, ending
 from fimlsp.models.protocols import MiddleState
+
+BUFFER_BYTES = 16_000
 
 
 def complete(
@@ -25,4 +28,9 @@ def complete(
         ModelError: `settings.tokens` do not fit into the model's context.
     """
     prompt = build_prompt(model.vocabulary, model.fim, model.context, left, right, settings.tokens)
-    return decode_middle(model.network, prompt, start, settings, should_stop)
+    network = model.network
+    if model.uses_buffer:
+        network = BufferCache(
+            network, model.vocabulary, ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
+        )
+    return decode_middle(network, prompt, start, settings, should_stop)

@@ -30,7 +30,17 @@ CONTEXT_MAX = {"cpu": 2048, "cuda": 8192}
 
 @dataclass(frozen=True, slots=True)
 class FimModel:
-    """A loaded model: the network, its vocabulary and markers, and how many tokens of context it may use."""
+    """A loaded model.
+
+    Attributes:
+        name: as it was asked for.
+        network: what predicts tokens.
+        vocabulary: token ids and bytes.
+        fim: markers and order of the prompt.
+        context: how many tokens prompt and middle may have together.
+        device: `cpu` or `cuda`.
+        uses_buffer: whether predictions are mixed with what the buffer suggests, as helps a small network.
+    """
 
     name: str
     network: NextToken
@@ -38,6 +48,7 @@ class FimModel:
     fim: FimFormat
     context: int
     device: str
+    uses_buffer: bool
 
 
 def load_model(
@@ -64,8 +75,9 @@ def load_model(
     small_fits = device in (None, "cpu") and small.fits(config, weights)
     device = "cpu" if small_fits else device or _default_device()
     try:
+        network: NextToken
         if small_fits:
-            network = _load_small(config, weights, vocabulary, fim)
+            network = small.SmallNetwork.load(config, weights, vocabulary.token_bytes, fim.stops)
         else:
             network = _load_with_transformers(folder, device, vocabulary, fim)
     except (OSError, ValueError, KeyError, RuntimeError, AssertionError, SafetensorError) as error:
@@ -75,7 +87,7 @@ def load_model(
             f"use another model, such as {MODELS_THAT_WORK}, or another device."
         ) from error
     context = min(_context(config), CONTEXT_MAX[device.partition(":")[0]])
-    return FimModel(name, network, vocabulary, fim, context, device)
+    return FimModel(name, network, vocabulary, fim, context, device, uses_buffer=small_fits)
 
 
 def find_folder(name_or_path: str, download: bool = False) -> Path:
@@ -140,12 +152,6 @@ def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
         raise ModelError(
             f"{name} has no tokenizer.json that can be read; fetch the checkpoint again."
         ) from error
-
-
-def _load_small(
-    config: Mapping[str, Any], weights: list[Path], vocabulary: Vocabulary, fim: FimFormat
-) -> NextToken:
-    return small.SmallNetwork.load(config, weights, vocabulary.token_bytes, fim.stops)
 
 
 def _load_with_transformers(folder: Path, device: str, vocabulary: Vocabulary, fim: FimFormat) -> NextToken:

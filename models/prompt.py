@@ -42,8 +42,8 @@ def build_prompt(
             f"{reserve} tokens for the middle do not fit into a context of {context}; ask for fewer."
         )
     window = budget * BYTES_PER_TOKEN_MAX
-    before = vocabulary.encode(_ending(left, window).decode(errors="replace"))
-    after = vocabulary.encode(_beginning(right, window).decode(errors="replace"))
+    before = vocabulary.encode(ending(left, window).decode(errors="replace"))
+    after = vocabulary.encode(beginning(right, window).decode(errors="replace"))
     n_before, n_after = share(budget, len(before), len(after))
     tokens = fim.arrange(before[len(before) - n_before :], after[:n_after])
     return Prompt(tuple(tokens), context - len(tokens))
@@ -58,7 +58,7 @@ def share(budget: int, before: int, after: int) -> tuple[int, int]:
     return (before, budget - before) if before < after else (budget - after, after)
 
 
-def _ending(data: bytes, size: int) -> bytes:
+def ending(data: bytes, size: int) -> bytes:
     """The last *size* bytes, from a whole character on."""
     start = max(0, len(data) - size)
     while start < len(data) and start and data[start] & 0xC0 == 0x80:
@@ -66,7 +66,7 @@ def _ending(data: bytes, size: int) -> bytes:
     return data[start:]
 
 
-def _beginning(data: bytes, size: int) -> bytes:
+def beginning(data: bytes, size: int) -> bytes:
     """The first *size* bytes, to a whole character."""
     end = min(len(data), size)
     while end < len(data) and end and data[end] & 0xC0 == 0x80:

@@ -79,7 +79,9 @@ def train(model: Transformer, examples: Examples, plan: Plan) -> Iterator[Progre
         for optimizer in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = group["peak"] * rate
-        rows = _batch(examples, plan.context(progress.share), plan.tokens)
+        rows = _batch(examples, plan.context(progress.share), plan.tokens).to(
+            model.model.embed_tokens.weight.device
+        )
         loss = _step(model, rows, examples.markers.pad, optimizers)
         progress.record(loss, rows.numel())
         progress.seconds = time.monotonic() - started
@@ -107,7 +109,7 @@ def _step(model: Transformer, rows: Tensor, pad: int, optimizers: list[torch.opt
     for optimizer in optimizers:
         optimizer.step()
         optimizer.zero_grad()
-    return float(loss)
+    return float(loss.detach())
 
 
 def _optimizers(model: Transformer, plan: Plan) -> list[torch.optim.Optimizer]:

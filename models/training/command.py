@@ -1,0 +1,90 @@
+"""`fimlsp train`: a small model of one's own code base, or the bundled one again."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
+import click
+from fimlsp.models.errors import ModelError
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+COPYLEFT = ("hypothesis", "pathspec", "tqdm", "certifi")
+HELD_OUT = ("rich", "click", "jinja2", "json")
+
+
+@click.command()
+@click.argument("roots", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="Folder for the model.")
+@click.option(
+    "--minutes", type=click.FloatRange(min=0.01), default=60, show_default=True, help="Time for training."
+)
+@click.option("--threads", type=int, default=1, show_default=True, help="CPU threads.")
+@click.option(
+    "--width", type=click.IntRange(min=64), default=192, show_default=True, help="Width, a multiple of 64."
+)
+@click.option("--layers", type=int, default=6, show_default=True, help="Number of layers.")
+@click.option(
+    "--vocabulary", type=click.IntRange(min=260), default=4096, show_default=True, help="Number of tokens."
+)
+@click.option(
+    "--hold-out", multiple=True, default=HELD_OUT, show_default=True, help="Package kept for judging."
+)
+@click.option(
+    "--skip", multiple=True, default=COPYLEFT, show_default=True, help="Package left out (licence)."
+)
+def train(
+    roots: tuple[Path, ...],
+    output: Path,
+    minutes: float,
+    threads: int,
+    width: int,
+    layers: int,
+    vocabulary: int,
+    hold_out: tuple[str, ...],
+    skip: tuple[str, ...],
+) -> None:
+    """Train a small fill-in-the-middle model on the Python files below ROOTS.
+
+    Without ROOTS: the standard library and the installed packages. The folder made can be given to --model.
+    """
+    from fimlsp.models.training.run import Options, Reports, run
+
+    console = Console(stderr=True)
+    options = Options(
+        roots=roots or default_roots(),
+        output=output,
+        minutes=minutes,
+        held_out=hold_out,
+        skipped=skip,
+        vocabulary=vocabulary,
+        width=width,
+        layers=layers,
+        threads=threads,
+    )
+    with _bar(console) as bar:
+        task = bar.add_task("", total=1.0)
+        reports = Reports(
+            stage=lambda text: bar.console.print(text),
+            step=lambda at: bar.update(
+                task,
+                completed=min(1.0, at.share),
+                description=f"{at.tokens / 1e6:.1f} M tokens, loss {at.loss:.2f}",
+            ),
+        )
+        try:
+            folder = run(options, reports)
+        except ModelError as error:
+            raise click.ClickException(str(error)) from error
+    console.print(f"wrote {folder}, its card is {folder / 'README.md'}")
+
+
+def default_roots() -> tuple[Path, ...]:
+    """The standard library and the installed packages of the running interpreter."""
+    paths = sysconfig.get_paths()
+    return Path(paths["stdlib"]), Path(paths["purelib"])
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console)

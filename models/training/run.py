@@ -1,0 +1,171 @@
+"""A whole training run: corpus, tokenizer, network, measures, checkpoint folder and card."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import torch
+from fimlsp.models.errors import ModelError
+from fimlsp.models.loading import FimModel, load_model
+from fimlsp.models.shape import Shape
+from fimlsp.models.training.baselines import TokenCounts, copy_nearest
+from fimlsp.models.training.card import Making, Quality, card
+from fimlsp.models.training.corpus import SourceFile, Split, read_corpus
+from fimlsp.models.training.examples import Examples
+from fimlsp.models.training.export import save
+from fimlsp.models.training.loop import Plan, Progress, initialise, train
+from fimlsp.models.training.measure import (
+    RULES,
+    bits_per_byte,
+    exact_matches,
+    line_cuts,
+    predictor,
+)
+from fimlsp.models.training.network import Transformer
+from fimlsp.models.training.tokenizer import train_tokenizer
+from tokenizers import Tokenizer
+
+HEAD = 64
+CONTEXT = 1024
+SAVE_EVERY_SECONDS = 300
+TOKENIZER_PASSAGES, TOKENIZER_PASSAGE = 4000, 6000
+COUNTED_FILES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to train, on what, for how long; see `fimlsp train --help`."""
+
+    roots: Sequence[Path]
+    output: Path
+    minutes: float
+    held_out: Sequence[str] = ()
+    skipped: Sequence[str] = ()
+    vocabulary: int = 4096
+    width: int = 192
+    layers: int = 6
+    threads: int = 1
+    n_cuts: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Where a run tells how it goes: *stage* gets a sentence, *step* the progress after every step."""
+
+    stage: Callable[[str], None]
+    step: Callable[[Progress], None]
+
+
+def run(options: Options, reports: Reports) -> Path:
+    """Train a model as *options* say; the folder with checkpoint and card.
+
+    Raises:
+        ModelError: there is too little Python source below the roots.
+    """
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(0)
+    reports.stage(f"reading Python files below {', '.join(map(str, options.roots))}")
+    files = read_corpus(options.roots, options.held_out, options.skipped)
+    learnt = _part(files, "train")
+    if not learnt:
+        raise ModelError("The given folders hold no usable Python file; give folders with source code.")
+    reports.stage(
+        f"{len(files):,} files, {sum(len(file.text) for file in files) / 1e6:.0f} MB; training the tokenizer"
+    )
+    tokenizer = make_tokenizer(learnt, options.vocabulary)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = Transformer(shape_of(options, tokenizer)).to(device)
+    initialise(model)
+    reports.stage(
+        f"training {n_parameters(model) / 1e6:.1f} M parameters for {options.minutes:g} minutes ({device})"
+    )
+    progress = _train(model, learnt, tokenizer, options, reports)
+    reports.stage("measuring")
+    model.to("cpu")
+    hardware = (
+        "one GPU" if device == "cuda" else f"CPU, {options.threads} thread{'s' * (options.threads > 1)}"
+    )
+    making = Making(
+        model.shape, n_parameters(model), progress.tokens, progress.steps, progress.seconds / 60, hardware
+    )
+    save(model, tokenizer, options.output)
+    quality = measure(model, load_model(str(options.output)), files, options.n_cuts)
+    (options.output / "README.md").write_text(card(making, files, quality))
+    return options.output
+
+
+def make_tokenizer(files: Sequence[SourceFile], size: int) -> Tokenizer:
+    """A tokenizer of *size* tokens learnt from 24 MB drawn as training examples are."""
+    drawn = Examples(files, train_tokenizer([], 260), Random(0))
+    passages = (drawn.passage(TOKENIZER_PASSAGE) for _ in range(TOKENIZER_PASSAGES))
+    return train_tokenizer(passages, size)
+
+
+def shape_of(options: Options, tokenizer: Tokenizer) -> Shape:
+    """Sizes of the network: heads of 64, one of keys and values, a feed-forward layer 8/3 as wide."""
+    return Shape(
+        vocab_size=tokenizer.get_vocab_size(),
+        hidden_size=options.width,
+        intermediate_size=-(-options.width * 8 // 3 // HEAD) * HEAD,
+        num_hidden_layers=options.layers,
+        num_attention_heads=options.width // HEAD,
+        num_key_value_heads=1,
+        head_dim=HEAD,
+        max_position_embeddings=CONTEXT,
+    )
+
+
+def n_parameters(model: torch.nn.Module) -> int:
+    """How many numbers *model* has learnt."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def measure(
+    model: Transformer, loaded: FimModel, files: Sequence[SourceFile], n_cuts: int
+) -> dict[Split, Quality]:
+    """Hold *model*, trained and *loaded* again, against the baselines on what was held out."""
+    learnt = _part(files, "train")
+    counts = TokenCounts(
+        loaded.vocabulary.tokenizer, (file.text for file in learnt[:: max(1, len(learnt) // 400)])
+    )
+    predictors = {
+        "model": predictor(loaded),
+        "network": predictor(replace(loaded, uses_buffer=False)),
+        "copy": copy_nearest,
+        "bigram": counts.complete_line,
+    }
+    quality = dict[Split, Quality]()
+    for split in _held_out_splits(files):
+        part = _part(files, split)
+        exact = dict[str, dict[str, float]]()
+        for name, rule in RULES.items():
+            cuts = line_cuts(part, rule, n_cuts)
+            exact[name] = {title: exact_matches(predict, cuts) for title, predict in predictors.items()}
+        quality[split] = Quality(bits_per_byte(model, counts, part, 40, 512), exact, n_cuts)
+    return quality
+
+
+def _train(
+    model: Transformer, files: Sequence[SourceFile], tokenizer: Tokenizer, options: Options, reports: Reports
+) -> Progress:
+    """Train until the minutes are over, saving the checkpoint every five."""
+    progress, saved = Progress(), time.monotonic()
+    for progress in train(model, Examples(files, tokenizer, Random(1)), Plan(options.minutes)):
+        reports.step(progress)
+        if time.monotonic() - saved > SAVE_EVERY_SECONDS:
+            save(model, tokenizer, options.output)
+            saved = time.monotonic()
+    return progress
+
+
+def _held_out_splits(files: Sequence[SourceFile]) -> list[Split]:
+    splits: list[Split] = ["val", "ood"]
+    return [split for split in splits if any(file.split == split for file in files)]
+
+
+def _part(files: Sequence[SourceFile], split: Split) -> list[SourceFile]:
+    return [file for file in files if file.split == split]

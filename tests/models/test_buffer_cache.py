@@ -1,0 +1,102 @@
+"""The buffer suggests what followed before, and the mixture stays a distribution."""
+
+import math
+
+import numpy as np
+import pytest
+from fimlsp.models.buffer_cache import AGREEMENT_MAX, WEIGHTS, BufferCache, agreeing_places, mix
+from fimlsp.models.protocols import Candidates
+from fimlsp.models.vocabulary import read_vocabulary
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .checkpoints import FIMLSP, byte_tokenizer
+
+VOCABULARY = read_vocabulary(byte_tokenizer(FIMLSP), ())
+UNSURE = Candidates(list(range(300)), [math.log(1 / 300)] * 300, math.log(1 / 300))
+
+
+class Unsure:
+    """A network to which all tokens are equally likely."""
+
+    token_bytes = VOCABULARY.token_bytes
+    stops = frozenset({0})
+
+    def begin(self, _tokens):
+        return UNSURE
+
+    def advance(self, _token):
+        return UNSURE
+
+
+def suggestion(left, right, n_tokens):
+    cache = BufferCache(Unsure(), VOCABULARY, left, right)
+    written = b""
+    candidates = cache.begin([1])
+    for _ in range(n_tokens):
+        written += VOCABULARY.token_bytes[candidates.tokens[0]] or b""
+        candidates = cache.advance(candidates.tokens[0])
+    return written
+
+
+CASES = {
+    "behind the same text": (b"self.width = 1\nself.wi", b"", b"dth"),
+    "also right of the cursor": (b"def area(re", b"): return rectangle.area(rectangle)", b"ctangle"),
+    "the longest agreement wins": (b"a.b = c\nx.b = d\nx.b =", b"\na.b = c\na.b = c\n", b" d"),
+    "a name cut anywhere": (b"some_long_name\nso", b"", b"me_long_name"),
+    "whole tokens": (b"if x:\n    return 1\nif y:\n    ", b"", b"return"),
+    "letters beyond ASCII": ("größe = 1\ngrö".encode(), b"", "ße".encode()),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_suggestions(case):
+    left, right, expected = CASES[case]
+    assert suggestion(left, right, len(expected)).startswith(expected)
+
+
+def test_the_text_right_of_the_cursor_is_no_suggestion_for_the_cursor_itself():
+    cache = BufferCache(Unsure(), VOCABULARY, b"abc", b"xyz")
+    assert cache.votes() == ({}, 0)
+    assert cache.begin([1]) is UNSURE
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [(b"", b""), (b"", b"abc"), (b"aaaa", b""), (b"\xc3", b"\xa9\xc3\xa9")]
+)
+def test_small_buffers(left, right):
+    suggestion(left, right, 3)
+
+
+@given(st.binary(max_size=80), st.binary(min_size=1, max_size=AGREEMENT_MAX))
+def test_places_agree_as_far_as_they_say(text, written):
+    buffer = bytes(AGREEMENT_MAX) + text + b"\0"
+    places, agreement = agreeing_places(buffer, written)
+    for place, length in zip(places.tolist(), agreement.tolist(), strict=True):
+        assert buffer[place - length : place] == written[-length:]
+        assert length == len(written) or buffer[place - length - 1] != written[-length - 1]
+    best = max((n for n in range(1, len(written) + 1) if followed(buffer, written[-n:])), default=0)
+    assert agreement.max(initial=0) == best
+
+
+def followed(buffer, run):
+    """Whether a byte other than zero stands behind *run* somewhere in *buffer*."""
+    return any(
+        buffer.startswith(run, at) and buffer[at + len(run)] != 0 for at in range(len(buffer) - len(run))
+    )
+
+
+@given(st.dictionaries(st.integers(0, 9), st.floats(0.01, 1)), st.floats(0, 0.95))
+def test_a_mixture_is_a_distribution(shares, weight):
+    votes = {token: share / sum(shares.values()) for token, share in shares.items()}
+    network = Candidates([3, 5, 11], [math.log(0.5), math.log(0.3), math.log(0.2)], math.log(0.2))
+    mixed = mix(network, votes, weight)
+    expected = 1 if votes else 1 - weight
+    assert np.exp(mixed.log_probabilities).sum() == pytest.approx(expected if weight else 1)
+    assert list(mixed.log_probabilities) == sorted(mixed.log_probabilities, reverse=True)
+
+
+def test_weights_grow_with_the_agreement():
+    assert len(WEIGHTS) == AGREEMENT_MAX + 1
+    assert sorted(WEIGHTS) == WEIGHTS
+    assert WEIGHTS[0] == 0
