@@ -18,7 +18,7 @@ class Item:
 
     def value(self) -> float:
         """What all of it would sell for."""
-        return
+        return self.price * self.quantity
 
     def is_scarce(self, limit: int = 5) -> bool:
         """Whether fewer than *limit* are left."""
@@ -36,6 +36,12 @@ class Inventory:
         if name not in self.items:
             raise KeyError(f"unknown item: {name}")
         self.items[name].quantity += quantity
+
+    def remove(self, name: str, quantity: int) -> None:
+        """Take something from the shelf; KeyError if it is not known there."""
+        if name not in self.items:
+            raise
+        self.items[name].quantity -= min(quantity, self.items[name].quantity)
 
     def total(self) -> float:
         """What everything would sell for."""

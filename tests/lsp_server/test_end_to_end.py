@@ -1,0 +1,115 @@
+"""The server as an editor starts it, with the real engine and the bundled model."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+SERVER = [sys.executable, "-m", "fimlsp", "--stdio"]
+EXAMPLE = Path(__file__).parents[2] / "examples" / "inventory.py"
+
+PLACES = [
+    "<|>",
+    "\n\n<|>\n",
+    "x = <|>",
+    "x = [1, <|>]\n",
+    "def f(a, b):\n    <|>\n",
+    "def f(a, b):\n    <|>\n\n\nprint(f(1, 2))\n",
+    "def f(a, b):\r\n    return <|>\r\n\r\nprint(f(1, 2))\r\n",
+    "if x:\n\treturn_value = <|>\nelse:\n\tpass\n",
+    "# a comment <|> goes on\nx = 1\n",
+    "x = 'a string <|> goes on'\n",
+    'x = """a string\n<|>\ngoes on"""\n',
+    "x = f'{<|>} and {y!r:>{width}}'\n",
+    "def gro<|>ess(x): pass\n",
+    "é = '😋' + <|>\n",
+    "\ufeffx = <|>\n",
+    "\x0cx = (<|>\n)\n",
+    "class A:\n    def f(self):\n        for x in <|>:\n            pass\n",
+    "try:\n    pass\n<|>\nfinally:\n    pass\n",
+    "lambda <|>: 1\n",
+    "x = 1 \\\n<|>\n",
+    "x = " + "(" * 60 + "<|>" + ")" * 60 + "\n",
+]
+
+BROKEN = [
+    "x = = 1\ny = <|>\n",
+    "y = <|>\nx = = 1\n",
+    "def f(:\n    return <|>\n  )\n",
+    "x = 'open <|>\ny = 1\n",
+    "\x00<|>\x00",
+    "x = <|> \ud83d\n",
+    "$ ? <|> ! €\n",
+    "<<<<<<< HEAD\nx = 1\n=======\nx = <|>\n>>>>>>> other\n",
+    "%matplotlib inline\nx = <|>\n",
+]
+
+
+@pytest.fixture
+async def real_editor(start_editor):
+    editor = await start_editor(*SERVER)
+    await editor.initialize({"deadlineMs": 20_000, "maxTokens": 24})
+    return editor
+
+
+async def test_whatever_is_suggested_connects(real_editor):
+    suggested = 0
+    for marked in PLACES:
+        real_editor.open(marked)
+        text = await real_editor.suggestion()
+        suggested += text is not None
+        ast.parse(marked.replace("<|>", text or "").removeprefix("\ufeff") if text else "")
+    assert suggested > len(PLACES) / 2
+
+
+async def test_every_line_of_the_example(real_editor):
+    source = EXAMPLE.read_text(encoding="utf-8")
+    real_editor.open(source)
+    for number, line in list(enumerate(source.splitlines(keepends=True)))[::7]:
+        position = types.Position(number, len(line.rstrip("\n")))
+        text = await real_editor.suggestion(position) or ""
+        lines = source.splitlines(keepends=True)
+        lines[number] = line.rstrip("\n") + text + "\n"
+        ast.parse("".join(lines))
+
+
+async def test_broken_surroundings_are_answered_with_a_reason_or_a_text(real_editor):
+    for marked in BROKEN:
+        real_editor.open(marked)
+        answer = await real_editor.request()
+        await real_editor.until(lambda: real_editor.last_status().state in ("suggestion", "none"))
+        assert answer.items or real_editor.last_status().reason, marked
+
+
+async def test_typing_with_a_request_at_every_keystroke(real_editor):
+    real_editor.open("def area(width, height):\n<|>")
+    requests = []
+    for character in "    return width * ":
+        real_editor.type(character)
+        requests.append(real_editor.request())
+        await asyncio.sleep(0.01)
+    answers = await asyncio.gather(*requests)
+    for item in answers[-1].items:
+        ast.parse("def area(width, height):\n    return width * " + item.insert_text)
+
+
+async def test_a_worker_that_is_killed_is_replaced(real_editor):
+    real_editor.open("x = <|>\n")
+    await real_editor.until_status("idle")
+    (worker,) = children(real_editor.client._server.pid)
+    os.kill(worker, signal.SIGKILL)
+    await real_editor.until_status("loading", "was ended by SIGKILL")
+    assert await real_editor.suggestion() is not None
+
+
+def children(pid):
+    """Ids of the processes that a process has started, as Linux tells them."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
