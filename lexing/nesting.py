@@ -38,7 +38,7 @@ class Nesting:
     def __init__(self, shape: str = "code", parent: Nesting | None = None, known: bool = True) -> None:
         self.shape = shape
         self.parent = parent
-        self.known = known if parent is None else parent.known
+        self.known: bool = known if parent is None else parent.known
         self.depth: int = parent.depth + 1 if parent else 0
         self._children: dict[str, Nesting] = {}
 

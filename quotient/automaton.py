@@ -139,7 +139,9 @@ class Automaton:
 
     __slots__ = ("_base", "_base_items", "_base_symbols", "_closures", "_kernels", "_predicted", "rules")
 
-    def __init__(self, rules: Rules, base: Automaton | None = None, base_symbols: frozenset[int] = frozenset()):
+    def __init__(
+        self, rules: Rules, base: Automaton | None = None, base_symbols: frozenset[int] = frozenset()
+    ):
         self.rules = rules
         self._base = base
         self._base_items = len(base.rules.next_symbol) if base else 0

@@ -21,7 +21,9 @@ def cheapest(rules: Rules, known: Mapping[int, int]) -> tuple[Costs, Choices]:
     costs = dict(known)
     choices: Choices = {}
     alternatives = {
-        lhs: [rules.rhs(rules.rule[item]) for item in items] for lhs, items in rules.starts.items() if lhs not in known
+        lhs: [rules.rhs(rules.rule[item]) for item in items]
+        for lhs, items in rules.starts.items()
+        if lhs not in known
     }
     changed = True
     while changed:

@@ -121,5 +121,3 @@ def read_up_to(document: Document, cursor: int) -> tuple[LeftContext, Reading] |
     for symbol in step.symbols:
         left = left and left.after(symbol)
     return None if left is None else (left, step.reading)
-
-

@@ -8,6 +8,7 @@ one of them turns out to hold again, so do all beyond it, and a keystroke costs 
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 
 from fimlsp.lexing.line import Line, LineReader
 from fimlsp.lexing.nesting import Nesting
@@ -114,7 +115,7 @@ class Document:
     def may_stand(self, line: Line) -> bool:
         """Whether each two neighbouring lexemes of *line* may stand beside each other."""
         terminals = self.language.terminals(line.kinds)
-        return self.language.neighbours.issuperset(zip(terminals, terminals[1:], strict=False))
+        return self.language.neighbours.issuperset(pairwise(terminals))
 
     def _revive_right(self, distance: int, context: RightContext) -> None:
         for batch in self._right_stale:

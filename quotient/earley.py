@@ -37,7 +37,9 @@ class EarleySet:
 
     def completed_from(self, start: EarleySet) -> frozenset[int]:
         """The nonterminals that span everything since *start*."""
-        return frozenset(symbol for state, origin in self.entries if origin is start for symbol in state.completed)
+        return frozenset(
+            symbol for state, origin in self.entries if origin is start for symbol in state.completed
+        )
 
 
 class Earley:

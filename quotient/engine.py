@@ -39,7 +39,7 @@ class Constraint:
     @property
     def start(self) -> MiddleState | None:
         """The state before any byte; None if no middle exists."""
-        return self.middle and self.middle.start
+        return None if self.middle is None else self.middle.start
 
 
 class EditedDocument(Document):
@@ -68,7 +68,9 @@ class EditedDocument(Document):
                     return Constraint(middle, "left" if right_is_whole else "both")
         return Constraint(None)
 
-    def _rights_to_try(self, end: int, left: tuple[LeftContext, Reading]) -> Iterator[tuple[Middle | None, bool]]:
+    def _rights_to_try(
+        self, end: int, left: tuple[LeftContext, Reading]
+    ) -> Iterator[tuple[Middle | None, bool]]:
         """All of the right context, then less and less of it."""
         yield connect(self, end, *left), True
         yield connect(self, end, *left, lenient=True), False
@@ -86,7 +88,11 @@ class EditedDocument(Document):
         step = context.reading().feed(self.data[line_start:start])
         fresh = replace(context, group=context.start, broken=True)
         if step is not None:
-            kinds = [kind for kind in step.symbols if isinstance(kind, int) and self.language.terminal_of[kind] >= 0]
+            kinds = [
+                kind
+                for kind in step.symbols
+                if isinstance(kind, int) and self.language.terminal_of[kind] >= 0
+            ]
             for skipped in range(len(kinds)):
                 left = fresh.after_symbols(self.language.terminals(kinds[skipped:]))
                 if left is not None:

@@ -128,7 +128,9 @@ class Language:
         starts = self.lexicon.dfa.starts.values()
         costs = {self.newline: 1, self.indent: _INDENT_COST, self.dedent: 1}
         for terminal, kinds in self.kinds_of.items():
-            texts = [text for kind in kinds for s in starts if (text := self.witnesses.suffix(s, kind)) is not None]
+            texts = [
+                text for kind in kinds for s in starts if (text := self.witnesses.suffix(s, kind)) is not None
+            ]
             costs[terminal] = min(len(text) + text.isalpha() for text in texts)
         return cheapest(self.forward.rules, costs)
 

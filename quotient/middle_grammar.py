@@ -133,7 +133,9 @@ class _Builder:
 
     def right_spine(self, remainder: Remainder) -> Spine:
         assert remainder.group is not None
-        return self.language.backward.spine(remainder.group, tuple(self.language.suites) if remainder.suites else None)
+        return self.language.backward.spine(
+            remainder.group, tuple(self.language.suites) if remainder.suites else None
+        )
 
     def right(self, opened: Open, remainder: Remainder) -> int:
         """`A?` for *opened*; all that is open with it is made at once, from rules that are remembered."""
@@ -209,7 +211,9 @@ class _Builder:
     def suite_pair(self, depth: int, closed: ClosedBlock, body: int) -> int | None:
         if not closed.fits(self.blocks[depth].frame.column):
             return None
-        return self.symbol(("suites", depth, closed, body), lambda: self._suite_pair_rules(depth, closed, body))
+        return self.symbol(
+            ("suites", depth, closed, body), lambda: self._suite_pair_rules(depth, closed, body)
+        )
 
     def _suite_pair_rules(self, depth: int, closed: ClosedBlock, body: int) -> Iterable[Rhs]:
         block = self.blocks[depth]
@@ -275,7 +279,12 @@ class _Builder:
         return [(pair,) for pair in pairs if pair is not None]
 
     def _repetition_pair_rules(
-        self, symbol: int, lefts: Iterable[Progress], rights: Iterable[Progress], depth: int, remainder: Remainder
+        self,
+        symbol: int,
+        lefts: Iterable[Progress],
+        rights: Iterable[Progress],
+        depth: int,
+        remainder: Remainder,
     ) -> Iterable[Rhs]:
         """A repetition open on both sides: the rest of an element, elements, the beginning of an element."""
         element = self.language.grammar.repetitions[symbol]
@@ -293,8 +302,8 @@ class _Builder:
     # The whole
 
     def finish(self, roots: list[int | None]) -> MiddleGrammar | None:
-        for number, rules in self.pending:  # grows meanwhile
-            self.rules[number] = list(dict.fromkeys(rules()))
+        for number, make in self.pending:  # grows meanwhile
+            self.rules[number] = list(dict.fromkeys(make()))
         productive = self._productive()
         barren = self.rules.keys() - productive
         present = [root for root in roots if root in productive]
@@ -304,7 +313,9 @@ class _Builder:
         for lhs in productive:
             rules.add_all(lhs, [rhs for rhs in self.rules[lhs] if not any(s in barren for s in rhs)])
         earley = Earley(self.language.forward.earley.automaton.extended(rules))
-        return MiddleGrammar(self.language, earley, earley.start(present), frozenset(present), tuple(self.indents))
+        return MiddleGrammar(
+            self.language, earley, earley.start(present), frozenset(present), tuple(self.indents)
+        )
 
     def _productive(self) -> set[int]:
         """The new symbols that derive something.
@@ -337,13 +348,11 @@ def _element_children(progresses: Iterable[Progress], element: int) -> list[Open
 
 def _left_blocks(left: LeftContext) -> list[_LeftBlock]:
     blocks: list[_LeftBlock] = []
-    frame: Frame | None = left.frame
-    group: EarleySet | None = left.group
+    frame, group = left.frame, left.group
     inner: Frame | None = None
-    while frame is not None:
-        assert group is not None
+    while True:
         blocks.append(_LeftBlock(left.language, frame, group, inner))
-        frame, group, inner = frame.parent, frame.holder, frame
-    return blocks[::-1]
-
-
+        parent, holder = frame.parent, frame.holder
+        if parent is None or holder is None:
+            return blocks[::-1]
+        frame, group, inner = parent, holder, frame

@@ -93,7 +93,9 @@ class RightContext:
         every = language.bodies
         start = language.backward.start(every)
         found = [Ending(Joint.END, start, self.bodies)]
-        found += [Ending(Joint.JOIN, head.group, head.rest) for head in self.heads if joinable(language, head.group)]
+        found += [
+            Ending(Joint.JOIN, head.group, head.rest) for head in self.heads if joinable(language, head.group)
+        ]
         if self.fall is not None:
             suites = language.suites_of(self.bodies)
             after = [(Joint.SUITE_END, start, self.fall.bodies)]
@@ -164,7 +166,9 @@ class RightContext:
             _endings=self._endings,
         )
 
-    def _before_group(self, column: Column, ways: dict[Ending, EarleySet], broken: bool) -> RightContext | None:
+    def _before_group(
+        self, column: Column, ways: dict[Ending, EarleySet], broken: bool
+    ) -> RightContext | None:
         """The context at a line of *column*, given its readings; None if there is none that fits."""
         heads = [head for ending, group in ways.items() if (head := self._head(column, ending, group))]
         if not heads:

@@ -87,7 +87,8 @@ def closing_quote(data: bytes, cursor: int, quote: str) -> int | None:
 
 
 _ON_ONE_LINE = {
-    quote: re.compile(rb"(?:[^\\\r\n%s]|\\(?:\r\n|.))*%s" % (quote, quote), re.DOTALL) for quote in (b"'", b'"')
+    quote: re.compile(rb"(?:[^\\\r\n%s]|\\(?:\r\n|.))*%s" % (quote, quote), re.DOTALL)
+    for quote in (b"'", b'"')
 }
 
 
