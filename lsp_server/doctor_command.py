@@ -11,7 +11,7 @@ from importlib import metadata
 import click
 from fimlsp.lsp_server.backend import Backend
 from fimlsp.lsp_server.complete_command import make
-from fimlsp.lsp_server.errors import summary
+from fimlsp.lsp_server.errors import NoSuggestion, summary
 from fimlsp.lsp_server.text_positions import Text
 
 from fimlsp import __version__
@@ -81,11 +81,11 @@ def complete_sample(backend: Backend) -> str:
     """Complete a sample and hold the outcome against Python's own parser.
 
     Raises:
-        ValueError: There is no completion.
+        NoSuggestion: There is no completion.
         SyntaxError: There is one, and it breaks the file.
     """
     made = make(backend, Text(SAMPLE_LEFT + SAMPLE_RIGHT), len(SAMPLE_LEFT), max_tokens=16)
     if made.completion.reason is not None:
-        raise ValueError(made.completion.reason)
+        raise NoSuggestion(made.completion.reason)
     ast.parse(SAMPLE_LEFT + made.completion.text.encode() + SAMPLE_RIGHT)
     return f"{made.completion.text!r}, {made.completion.tokens} tokens"
