@@ -25,6 +25,8 @@ STEERED_BYTES_PER_TOKEN = 2
 PERIOD_MAX = 24
 REPETITIONS = 3
 REPEATED_TOKENS_MIN = 12
+SURPLUS_LINES_MAX = 2
+CLOSING = b")]}'\""
 
 
 def decode_middle(
@@ -130,12 +132,17 @@ class _Decoding:
         begin = len(self.written.text)
         at = following.text.find(b"\n", begin)
         while at >= 0 and self.settings.lines is not None:
-            if following.text.count(b"\n", 0, at) + 1 >= self.settings.lines:
-                state = self.written.state.feed(following.text[begin:at])
-                if state is not None and state.complete:
-                    return replace(following, text=following.text[:at], state=state)
+            surplus = following.text.count(b"\n", 0, at) + 1 - self.settings.lines
+            state = self.written.state.feed(following.text[begin:at]) if surplus >= 0 else None
+            if state is not None and (state.complete or self._may_close(state, surplus)):
+                return replace(following, text=following.text[:at], state=state)
             at = following.text.find(b"\n", at + 1)
         return None
+
+    def _may_close(self, state: MiddleState, surplus: int) -> bool:
+        """Whether its shortest completion beats one more line, *surplus* of them being too many already."""
+        only_closes = not state.shortest_completion.strip(CLOSING)
+        return self.settings.steer and (only_closes or surplus >= SURPLUS_LINES_MAX)
 
     def _is_too_far(self, following: Written, left: int) -> bool:
         """Whether *following* moves the nearest end out of reach of *left* more tokens."""
@@ -145,9 +152,7 @@ class _Decoding:
         return need > STEERED_BYTES_PER_TOKEN * left and need > len(self.written.state.shortest_completion)
 
     def _finish(self, reason: StopReason) -> Middle:
-        written = self.written
-        if reason not in ("end", "lines", "cancelled"):
-            written = self._best_stop(len(written.tokens) - n_repeated(written.tokens)) or self._completed()
+        written = self._finished(reason)
         self.watch.engine_done()
         return Middle(
             text=written.text,
@@ -160,6 +165,15 @@ class _Decoding:
             model_ms=self.watch.model_ms,
             engine_ms=self.watch.engine_ms,
         )
+
+    def _finished(self, reason: StopReason) -> Written:
+        """What to keep, and to add, of what was written."""
+        written = self.written
+        if reason in ("end", "cancelled") or (reason == "lines" and written.state.complete):
+            return written
+        length = len(written.tokens) - n_repeated(written.tokens)
+        best = None if reason == "lines" else self._best_stop(length)
+        return best or self._completed()
 
     def _best_stop(self, length: int) -> Written | None:
         """The best place to stop among the first *length* tokens."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fimlsp.models.protocols import Candidates
 
 END = b"<end>"
-CLOSER = {ord("("): ord(")"), ord("["): ord("]")}
+CLOSER = {ord("("): ord(")"), ord("["): ord("]"), ord(":"): ord(";")}
 
 
 class ScriptedModel:

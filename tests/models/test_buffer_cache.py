@@ -86,7 +86,7 @@ def followed(buffer, run):
     )
 
 
-@given(st.dictionaries(st.integers(0, 9), st.floats(0.01, 1)), st.floats(0, 0.95))
+@given(st.dictionaries(st.integers(0, 9), st.floats(0.01, 1)), st.just(0) | st.floats(0.01, 0.95))
 def test_a_mixture_is_a_distribution(shares, weight):
     votes = {token: share / sum(shares.values()) for token, share in shares.items()}
     network = Candidates([3, 5, 11], [math.log(0.5), math.log(0.3), math.log(0.2)], math.log(0.2))

@@ -50,11 +50,19 @@ def test_the_prompt_is_read_as_it_is():
 
 def test_a_line_ends_the_middle_where_it_may():
     check([[b"a"], [b"b\n    "], [b"c"]], b"ab", "lines")
-    check([[b"a"], [b",\n"], [b"b)"], [b"\n"]], b"a,\nb)", "lines", start=b"(")
     check([[b"a"], [b"\n"], [b"b"], [b"\n"]], b"a\nb", "lines", lines=2)
     check([[b"a"], [b"\n\n"], [b"b"], [END]], b"a\n\nb", "end", lines=None)
-    check([[b"(\n)\n"]], b"(\n)", "lines")
+    check([[b":\n;\n"]], b":\n;", "lines")
     check([[b"\n"]], b"", "lines")
+
+
+def test_a_line_that_lacks_brackets_only_is_closed():
+    check([[b"a"], [b",\n"]], b"a,])", "lines", start=b"([", steered=True)
+
+
+def test_a_line_that_lacks_more_may_go_on_for_two_lines():
+    check([[b":\n"], [b"a;"], [b"\n"]], b":\na;", "lines")
+    check([[b":\n"], [b"a\n"], [b"b\n"], [b"c\n"]], b":\na\nb;", "lines", steered=True)
 
 
 def test_at_the_end_of_the_budget_the_best_place_to_stop_is_chosen():

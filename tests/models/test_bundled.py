@@ -1,0 +1,85 @@
+"""The bundled model loads by itself, agrees with transformers, and writes what connects in real Python."""
+
+import ast
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from fimlsp.models.completion import complete
+from fimlsp.models.loading import BUNDLED, load_model
+from fimlsp.models.middle import DecodeSettings
+from fimlsp.quotient.engine import Engine
+from transformers import AutoModelForCausalLM
+
+SIZE_MAX = 30_000_000
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_model()
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return Engine()
+
+
+def test_it_is_small_and_says_what_it_is(model):
+    assert sum(path.stat().st_size for path in BUNDLED.iterdir() if path.is_file()) <= SIZE_MAX
+    assert (model.name, model.device, model.fim.family) == ("bundled", "cpu", "fimlsp")
+    assert "CPU" in (BUNDLED / "README.md").read_text()
+
+
+def test_it_computes_what_transformers_does(model):
+    tokens = model.vocabulary.encode("import os\n\n\ndef read(path):\n    with open(")
+    network = AutoModelForCausalLM.from_pretrained(BUNDLED, dtype=torch.float32)
+    with torch.inference_mode():
+        expected = network(torch.tensor([tokens])).logits[0, -1].numpy()
+    model.network.begin(tokens[:-1])
+    found = model.network.logits(tokens[-1:])
+    assert np.abs(found - expected).max() < 1e-3
+
+
+def test_it_runs_without_the_large_libraries():
+    code = (
+        "import sys, fimlsp.models.completion; from fimlsp.models.loading import load_model; load_model();"
+        "sys.exit(any(name in sys.modules for name in ('torch', 'transformers')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+BUFFERS = [
+    "import os\n\ndef read(path):\n    with open(<|>\n        return file.read()\n",
+    "import os\n\ndef read(path):\n    with open(<|>) as file:\n        return file.read()\n",
+    "class A:\n    def __init__(self, a):\n        <|>\n\n    def b(self):\n        return self.a\n",
+    "x = [<|>]\n",
+    "if x:<|>",
+    "<|>",
+    "# <|>\nx = 1\n",
+    'text = f"{na<|>}"\n',
+    "def f():\n    '''Give <|> back.'''\n",
+    "größe = 1\nprint(grö<|>)\n",
+    "try:\n    run()\n<|>\nprint('done')\n",
+]
+
+
+@pytest.mark.parametrize("lines", [1, 4, None])
+@pytest.mark.parametrize("buffer", BUFFERS)
+def test_what_it_writes_connects(model, engine, buffer, lines):
+    left, right = (side.encode() for side in buffer.split("<|>"))
+    start = engine.document(left + right).middle(len(left), len(left)).start
+    for tokens in (1, 5, 40):
+        middle = complete(
+            model, left, right, start, DecodeSettings(tokens=tokens, lines=lines), lambda: False
+        )
+        assert middle.complete
+        ast.parse(left + middle.text + right)
+
+
+def test_the_same_buffer_gets_the_same_completion(model, engine):
+    left, right = b"def area(width, height):\n    return wid", b"\n"
+    start = engine.document(left + right).middle(len(left), len(left)).start
+    texts = {complete(model, left, right, start, DecodeSettings(), lambda: False).text for _ in range(3)}
+    assert texts == {b"th"} or len(texts) == 1
