@@ -94,13 +94,14 @@ _ON_ONE_LINE = {
 
 def _ends(lexicon: Lexicon, data: bytes, cursor: int, before: Nesting) -> _Ends:
     start = lexicon.dfa.starts[before.mode]
-    if cursor == len(data):
-        return {(None, 0, before): [start], **_ended(lexicon, before, None)}
+    byte = data[cursor] if cursor < len(data) else None
     ends: _Ends = {(None, 0, before): [start]}
-    for end, states in _ended(lexicon, before, data[cursor]).items():
+    for end, states in _ended(lexicon, before, byte).items():
         ends.setdefault(end, []).extend(states)
+    if byte is None:
+        return ends
     runs = _Runs(lexicon, data, before)
-    for following, sources in _moves(lexicon, start, data[cursor]).items():
+    for following, sources in _moves(lexicon, start, byte).items():
         run = runs.end(following, cursor) if following else None
         if run is None:
             if following:
