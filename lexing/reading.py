@@ -8,7 +8,7 @@ Melcer et al. 2024 (arXiv 2402.17988, section V) with its two threads folded int
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fimlsp.lexing.dfa import Dfa
@@ -92,7 +92,7 @@ class Reading:
     is None when the left context is unknown: then every line's start is reported by its column.
     """
 
-    lexicon: Lexicon
+    lexicon: Lexicon = field(repr=False)
     state: int
     nesting: Nesting
     indents: Indents | None

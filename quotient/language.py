@@ -131,7 +131,7 @@ class Language:
             texts = [
                 text for kind in kinds for s in starts if (text := self.witnesses.suffix(s, kind)) is not None
             ]
-            costs[terminal] = min(len(text) + text.isalpha() for text in texts)
+            costs[terminal] = min(len(text) + text.decode().isidentifier() for text in texts)
         return cheapest(self.forward.rules, costs)
 
     def _find_suites(self) -> None:

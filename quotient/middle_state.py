@@ -50,9 +50,9 @@ class MiddleState:
     Immutable: feeding makes new states. A state is never a dead end: some continuation is complete.
     """
 
-    middle: Middle
+    middle: Middle = field(repr=False)
     reading: Reading
-    chart: EarleySet
+    chart: EarleySet = field(repr=False)
 
     def feed(self, data: bytes) -> MiddleState | None:
         """The state after *data*, None if nothing that begins so connects. O(len(data))."""

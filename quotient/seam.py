@@ -61,7 +61,7 @@ def seams(lexicon: Lexicon, data: bytes, cursor: int, quotes: Iterable[str]) -> 
     for before in (UNKNOWN, *parts):
         for (kind, offset, nesting), states in _ends(lexicon, data, cursor, before).items():
             quote = _place(nesting)[0].partition(":")[2]
-            if not quote or quote in possible:
+            if states and (not quote or quote in possible):
                 yield Seam(kind, offset, before, nesting, frozenset(states))
 
 
