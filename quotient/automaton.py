@@ -5,7 +5,8 @@ Parsing" (The Computer Journal 45(6), 2002): a state is a set of dotted rules, `
 symbol, and what a state predicts is a state of its own because its origin differs. Rules may be added to a
 copy (`extended`): the states of the original are then shared, which is what makes a middle grammar cheap.
 
-No rule is empty. A dotted rule is an integer: the position of its dot in the concatenation of all right-hand sides, each
+No rule is empty. A dotted rule is an integer: the position of its dot in the concatenation of all right-hand
+sides, each
 followed by an end mark.
 """
 
@@ -141,7 +142,7 @@ class Automaton:
 
     def __init__(
         self, rules: Rules, base: Automaton | None = None, base_symbols: frozenset[int] = frozenset()
-    ):
+    ) -> None:
         self.rules = rules
         self._base = base
         self._base_items = len(base.rules.next_symbol) if base else 0

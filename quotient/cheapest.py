@@ -17,7 +17,7 @@ Choices = dict[int, tuple[int, ...]]
 
 
 def cheapest(rules: Rules, known: Mapping[int, int]) -> tuple[Costs, Choices]:
-    """The cost of each nonterminal that is not *known*, and the right-hand side that begins its derivation."""
+    """The cost of each nonterminal not *known*, and the right-hand side that its derivation begins with."""
     costs = dict(known)
     choices: Choices = {}
     alternatives = {

@@ -70,7 +70,7 @@ def _candidates(state: MiddleState) -> Iterator[bytes]:
 
 
 def _ways_on(state: MiddleState, marker: int, writer: Writer) -> Iterator[bytes]:
-    """How a middle that ends before *marker* meets the right context: white space, then a straddling lexeme."""
+    """How a middle that ends before *marker* meets the right context: blanks, then a straddling lexeme."""
     place = writer.place
     if place is None:
         return

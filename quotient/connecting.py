@@ -112,7 +112,7 @@ def _leading_blanks(data: bytes, position: int) -> bytes:
 
 
 def read_up_to(document: Document, cursor: int) -> tuple[LeftContext, Reading] | None:
-    """The left context at *cursor*, with the lexeme being read there; None if the text before is no beginning."""
+    """The left context at *cursor*, with the lexeme being read there; None if it begins no valid file."""
     start, context = document.left_at(cursor)
     step = context.reading().feed(document.data[start:cursor])
     if step is None:

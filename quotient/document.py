@@ -1,4 +1,4 @@
-"""A buffer with its contexts: for each line start, what the text before it opens and the text after it closes.
+"""A buffer with its contexts: for each line start, what the text before opens and the text after closes.
 
 Left contexts are functions of the text before, right contexts of the text after. So an edit leaves the left
 contexts above it and the right contexts below it as they are. Those on its other side are kept aside: once

@@ -81,7 +81,7 @@ class EditedDocument(Document):
     def _lefts_to_try(
         self, start: int, found: tuple[LeftContext, Reading] | None
     ) -> Iterator[tuple[tuple[LeftContext, Reading], bool]]:
-        """All of the left context, then only its last line from the first place that can begin a statement."""
+        """All of the left context, then only as much of its last line as can begin a statement."""
         if found is not None:
             yield found, not found[0].broken
         line_start, context = self.left_at(start)

@@ -87,7 +87,7 @@ class _Builder:
         return self.next_symbol - 1
 
     def symbol(self, key: Hashable, rules: Callable[[], Iterable[Rhs]]) -> int:
-        """The nonterminal of *key*; its *rules* are made later, so that deep nesting needs no deep recursion."""
+        """The nonterminal of *key*; its *rules* are made later, as deep nesting would need deep recursion."""
         number = self.symbols.get(key)
         if number is None:
             number = self.symbols[key] = self.fresh()

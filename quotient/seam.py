@@ -134,7 +134,7 @@ def _end_here(lexicon: Lexicon, before: Nesting, states: Iterable[int], ends: _E
 
 
 def _after(lexicon: Lexicon, before: Nesting, kind: int) -> Nesting | None:
-    """The place after a lexeme; brackets of ordinary code, where more may be open than is known, do not count."""
+    """The place after a lexeme; brackets of ordinary code, of which more may be open, do not count."""
     if kind not in lexicon.nesting:
         return before
     nesting = before.after(lexicon.kinds[kind])
@@ -154,7 +154,7 @@ class _Runs:
         self.known: dict[tuple[int, int], _End] = {}
 
     def end(self, state: int, position: int) -> _End:
-        """The lexeme read on from *state*, which the byte at *position* led to: kind and end; None if it has none.
+        """Kind and end of the lexeme read on from *state*, which the byte at *position* led to; None if it has none.
 
         Bytes that leave the state as it is are skipped at once, so that long strings cost little.
         """
@@ -192,7 +192,7 @@ class _Runs:
 
 @lru_cache(maxsize=4096)
 def _closing(lexicon: Lexicon, state: int) -> bytes | None:
-    """The three quotes that alone end the lexeme being read in *state*, if it is a string with such an end."""
+    """The three quotes that alone end the lexeme being read in *state*, if it is such a string."""
     endings = {
         suffix
         for kind in lexicon.kinds_in(lexicon.dfa.live[state])
