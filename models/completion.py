@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from fimlsp.models.buffer_cache import BufferCache
 from fimlsp.models.decoding import decode_middle
@@ -24,6 +25,8 @@ def complete(
 ) -> Middle:
     """Decode what *model* writes between *left* and *right*, under the constraint *start*.
 
+    If one line is wanted and the cursor has text behind it in its line, the completion stays in that line.
+
     Raises:
         ModelError: `settings.tokens` do not fit into the model's context.
     """
@@ -33,4 +36,6 @@ def complete(
         network = BufferCache(
             network, model.vocabulary, ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
         )
+    if settings.lines == 1 and right.partition(b"\n")[0].strip():
+        settings = replace(settings, lines=0)
     return decode_middle(network, prompt, start, settings, should_stop)

@@ -26,6 +26,7 @@ PERIOD_MAX = 24
 REPETITIONS = 3
 REPEATED_TOKENS_MIN = 12
 SURPLUS_LINES_MAX = 2
+LINE_END = ord("\n")
 CLOSING = b")]}'\""
 
 
@@ -101,7 +102,7 @@ class _Decoding:
             if (line := self._last_line(following)) is not None:
                 self.written = line
                 return "lines"
-            if self._is_too_far(following, left - 1):
+            if self._leaves_line(following) or self._is_too_far(following, left - 1):
                 self.steered = True
                 continue
             self.written = following
@@ -129,20 +130,28 @@ class _Decoding:
 
     def _last_line(self, following: Written) -> Written | None:
         """The part of *following* before the line end at which to stop; None: it does not write that."""
+        if self.settings.lines is None:
+            return None
         begin = len(self.written.text)
-        at = following.text.find(b"\n", begin)
-        while at >= 0 and self.settings.lines is not None:
-            surplus = following.text.count(b"\n", 0, at) + 1 - self.settings.lines
-            state = self.written.state.feed(following.text[begin:at]) if surplus >= 0 else None
-            if state is not None and (state.complete or self._may_close(state, surplus)):
+        ends = [at for at in range(begin, len(following.text)) if following.text[at] == LINE_END]
+        n_before = self.written.text.count(b"\n")
+        for n_lines, at in enumerate(ends, n_before + 1):
+            state = self.written.state.feed(following.text[begin:at])
+            if state is not None and self._may_stop(state, n_lines - self.settings.lines):
                 return replace(following, text=following.text[:at], state=state)
-            at = following.text.find(b"\n", at + 1)
+            if self.settings.lines == 0:
+                break
         return None
 
-    def _may_close(self, state: MiddleState, surplus: int) -> bool:
-        """Whether its shortest completion beats one more line, *surplus* of them being too many already."""
+    def _may_stop(self, state: MiddleState, surplus: int) -> bool:
+        """Whether to stop before a line end that would begin line *surplus* + 1 beyond the limit."""
+        if surplus < 0 or state.complete:
+            return surplus >= 0
         only_closes = not state.shortest_completion.strip(CLOSING)
         return self.settings.steer and (only_closes or surplus >= SURPLUS_LINES_MAX)
+
+    def _leaves_line(self, following: Written) -> bool:
+        return self.settings.lines == 0 and b"\n" in following.text
 
     def _is_too_far(self, following: Written, left: int) -> bool:
         """Whether *following* moves the nearest end out of reach of *left* more tokens."""

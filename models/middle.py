@@ -16,8 +16,8 @@ class DecodeSettings:
 
     Attributes:
         tokens: at most so many tokens are decoded.
-        lines: with so many lines written, decoding stops before the next line end at which it may; None: no
-            limit.
+        lines: after so many lines, decoding stops before a line end where the middle is complete, or lacks
+            but closing brackets and quotes, or at most two lines later; 0: no line end; None: no limit.
         steer: whether a middle that is not complete when decoding stops is finished by its shortest
             completion.
         seconds: time limit; when it is over, the middle is finished as at the end of the budget. None: no

@@ -65,6 +65,11 @@ def test_a_line_that_lacks_more_may_go_on_for_two_lines():
     check([[b":\n"], [b"a\n"], [b"b\n"], [b"c\n"]], b":\na\nb;", "lines", steered=True)
 
 
+def test_a_line_end_is_not_decoded_where_none_is_wanted():
+    check([[b"a"], [b":\n", b"b"], [b";\n", b"\n"]], b"ab", "lines", lines=0, steered=True, rejected=1)
+    check([[b":"], [b"\n", b"a"], [b"\n", b";"], [b"\n"]], b":a;", "lines", lines=0, steered=True)
+
+
 def test_at_the_end_of_the_budget_the_best_place_to_stop_is_chosen():
     likely, unlikely = [b"b", END], [b"c", b"d", b"e", END]
     check([[b"a", b"x"], likely, unlikely], b"a", "budget", tokens=4)
@@ -142,7 +147,7 @@ PIECES = st.sampled_from(
     steps=st.lists(st.lists(PIECES, min_size=1, max_size=5, unique=True), min_size=1, max_size=6),
     start=st.sampled_from([b"", b"(", b"([", b"(" * 40]),
     tokens=st.integers(1, 40),
-    lines=st.sampled_from([None, 1, 2]),
+    lines=st.sampled_from([None, 0, 1, 2]),
 )
 def test_every_middle_connects(steps, start, tokens, lines):
     middle = decode(ScriptedModel(*steps), Brackets(start), tokens=tokens, lines=lines)
