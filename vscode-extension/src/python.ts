@@ -1,0 +1,97 @@
+/** Which program is the server: the first Python that has fimlsp. */
+
+import { execFile } from "node:child_process";
+import * as path from "node:path";
+import type * as vscode from "vscode";
+
+/** A program with its first arguments; `--stdio` makes it the server, `--version` shows that it works. */
+export interface Command {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** Where a Python may be named. */
+export interface Places {
+  /** The setting `fimlsp.interpreter`. */
+  readonly setting?: string | undefined;
+  /** The folders of the workspace. */
+  readonly folders: readonly string[];
+  /** The interpreter chosen in the Python extension. */
+  readonly active?: string | undefined;
+}
+
+const PATIENCE_MS = 20_000;
+
+/** The commands to try, best first. An interpreter that the user set is the only one. */
+export function candidates(places: Places, platform: NodeJS.Platform = process.platform): Command[] {
+  if (places.setting) {
+    return [moduleOf(places.setting)];
+  }
+  const local = places.folders.map((folder) => interpreterIn(folder, platform));
+  const interpreters = places.active ? [...local, places.active] : local;
+  return [...interpreters.map(moduleOf), { command: "fimlsp", args: [] }];
+}
+
+/** The first of *commands* that works. */
+export async function firstWorking(
+  commands: readonly Command[],
+  works: (command: Command) => Promise<boolean>,
+): Promise<Command | undefined> {
+  for (const command of commands) {
+    if (await works(command)) {
+      return command;
+    }
+  }
+  return undefined;
+}
+
+/** Whether *command* can be run. It is run in *folder*, where no module of the user's lies in the way. */
+export function isInstalled(command: Command, folder: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const options = { cwd: folder, timeout: PATIENCE_MS };
+    execFile(command.command, [...command.args, "--version"], options, (error) => resolve(error === null));
+  });
+}
+
+/** What to tell the user when no candidate works: one sentence with the remedy. */
+export function notFoundMessage(places: Places): string {
+  if (places.setting) {
+    return `fimlsp is not installed in ${places.setting}: run "${places.setting} -m pip install fimlsp", or choose another interpreter in the settings.`;
+  }
+  const example = places.active ?? "python";
+  return `No Python with fimlsp was found: run "${example} -m pip install fimlsp", or name an interpreter that has it in the settings.`;
+}
+
+/** The interpreter chosen in the Python extension, if that is installed and works. */
+export async function activeInterpreter(
+  extensions: Pick<typeof vscode.extensions, "getExtension">,
+): Promise<string | undefined> {
+  try {
+    const extension = extensions.getExtension<PythonExtension>("ms-python.python");
+    const environments = (await extension?.activate())?.environments;
+    const environment = await environments?.resolveEnvironment(environments.getActiveEnvironmentPath());
+    return environment?.executable.uri?.fsPath;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The part of the Python extension's public interface that is used here. */
+interface PythonExtension {
+  readonly environments: {
+    getActiveEnvironmentPath(): unknown;
+    resolveEnvironment(
+      environment: unknown,
+    ): Promise<{ readonly executable: { readonly uri: vscode.Uri | undefined } } | undefined>;
+  };
+}
+
+function moduleOf(interpreter: string): Command {
+  return { command: interpreter, args: ["-m", "fimlsp"] };
+}
+
+function interpreterIn(folder: string, platform: NodeJS.Platform): string {
+  return platform === "win32"
+    ? path.win32.join(folder, ".venv", "Scripts", "python.exe")
+    : path.posix.join(folder, ".venv", "bin", "python");
+}

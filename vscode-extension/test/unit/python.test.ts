@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type * as vscode from "vscode";
+
+import {
+  activeInterpreter,
+  candidates,
+  firstWorking,
+  isInstalled,
+  notFoundMessage,
+  type Places,
+} from "../../src/python";
+
+const NOWHERE: Places = { folders: [] };
+
+const CANDIDATES: [name: string, places: Places, platform: NodeJS.Platform, expected: string[]][] = [
+  ["nothing but the path", NOWHERE, "linux", ["fimlsp"]],
+  [
+    "workspace, then the Python extension, then the path",
+    { folders: ["/a", "/b"], active: "/c/python" },
+    "linux",
+    ["/a/.venv/bin/python -m fimlsp", "/b/.venv/bin/python -m fimlsp", "/c/python -m fimlsp", "fimlsp"],
+  ],
+  [
+    "the setting alone",
+    { setting: "/s/python", folders: ["/a"], active: "/c/python" },
+    "linux",
+    ["/s/python -m fimlsp"],
+  ],
+  ["Windows", { folders: ["C:\\a"] }, "win32", ["C:\\a\\.venv\\Scripts\\python.exe -m fimlsp", "fimlsp"]],
+];
+
+for (const [name, places, platform, expected] of CANDIDATES) {
+  test(`candidates: ${name}`, () => {
+    const shown = candidates(places, platform).map((each) => [each.command, ...each.args].join(" "));
+    assert.deepEqual(shown, expected);
+  });
+}
+
+test("the first that works is taken and no later one is tried", async () => {
+  const tried: string[] = [];
+  const commands = ["a", "b", "c"].map((command) => ({ command, args: [] }));
+  const found = await firstWorking(commands, async ({ command }) => tried.push(command) === 2);
+  assert.equal(found?.command, "b");
+  assert.deepEqual(tried, ["a", "b"]);
+});
+
+test("none works", async () => {
+  assert.equal(await firstWorking(candidates(NOWHERE), async () => false), undefined);
+});
+
+test("a program is installed when it can tell its version", async () => {
+  assert.equal(await isInstalled({ command: process.execPath, args: [] }, "."), true);
+  assert.equal(await isInstalled({ command: process.execPath, args: ["--no-such-option"] }, "."), false);
+  assert.equal(await isInstalled({ command: "no-such-program-anywhere", args: [] }, "."), false);
+});
+
+const MESSAGES: [places: Places, remedy: RegExp][] = [
+  [{ folders: [], setting: "/s/python" }, /not installed in \/s\/python.*"\/s\/python -m pip install fimlsp"/],
+  [{ folders: [], active: "/c/python" }, /"\/c\/python -m pip install fimlsp"/],
+  [NOWHERE, /"python -m pip install fimlsp".*settings/],
+];
+
+for (const [places, remedy] of MESSAGES) {
+  test(`the remedy is named: ${remedy.source}`, () => assert.match(notFoundMessage(places), remedy));
+}
+
+function pythonExtension(activate: () => Promise<unknown>): Pick<typeof vscode.extensions, "getExtension"> {
+  return { getExtension: <T>() => ({ activate }) as unknown as vscode.Extension<T> };
+}
+
+test("the Python extension's environment is resolved to its executable", async () => {
+  const environments = {
+    getActiveEnvironmentPath: () => "chosen",
+    resolveEnvironment: async (environment: unknown) => ({
+      executable: { uri: { fsPath: `/${environment}/python` } },
+    }),
+  };
+  assert.equal(await activeInterpreter(pythonExtension(async () => ({ environments }))), "/chosen/python");
+});
+
+test("without the Python extension, or with one that fails, there is no active interpreter", async () => {
+  assert.equal(await activeInterpreter({ getExtension: () => undefined }), undefined);
+  assert.equal(await activeInterpreter(pythonExtension(() => Promise.reject(new Error("broken")))), undefined);
+});
