@@ -154,7 +154,7 @@ class _Runs:
         self.known: dict[tuple[int, int], _End] = {}
 
     def end(self, state: int, position: int) -> _End:
-        """Kind and end of the lexeme read on from *state*, which the byte at *position* led to; None if it has none.
+        """Kind and end of the lexeme read on from *state*, to which the byte at *position* led; None if none.
 
         Bytes that leave the state as it is are skipped at once, so that long strings cost little.
         """
