@@ -1,0 +1,95 @@
+"""The repository agrees with itself: documents with code, rooms with their rules."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fimlsp.lsp_server.settings import OPTIONS
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ROOMS = ("lexing", "quotient", "models", "lsp_server", "datasets")
+SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+
+
+def code_blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_every_option_is_documented_as_it_is(option):
+    assert f"| `{option.name}` | {option.values} | {option.meaning} |" in README
+
+
+def test_the_python_example_says_what_happens():
+    (example,) = code_blocks("python")
+    scope: dict[str, object] = {}
+    for statement in ast.parse(example).body:
+        source = ast.get_source_segment(example, statement)
+        line = example.splitlines()[statement.lineno - 1]
+        if isinstance(statement, ast.Expr):
+            value = eval(source, scope)
+            check_comment(line.partition("#")[2].strip(), value)
+        else:
+            exec(source, scope)
+
+
+def check_comment(comment: str, value: object) -> None:
+    if comment.startswith("a new state"):
+        assert value is not None
+    elif comment.startswith("None"):
+        assert value is None
+    else:
+        assert value == ast.literal_eval(comment)
+
+
+def test_the_verify_example_says_what_happens():
+    command = next(block for block in code_blocks("sh") if "verify" in block)
+    (expected,) = code_blocks("json")
+    case = re.search(r"echo '(.*)' \|", command)
+    assert case is not None
+    verdict = json.loads(
+        subprocess.run(
+            [sys.executable, "-m", "fimlsp", "verify"],
+            input=case[1] + "\n",
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )
+    times = {"setup_ms", "feed_ms"}
+    assert {k: v for k, v in verdict.items() if k not in times} == {
+        k: v for k, v in json.loads(expected).items() if k not in times
+    }
+    assert times <= verdict.keys()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_is_of_readable_size(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+@pytest.mark.parametrize("room", ["lexing", "quotient"])
+def test_the_map_names_every_module(room):
+    section = (
+        (ROOT / "ARCHITECTURE.md")
+        .read_text(encoding="utf-8")
+        .partition(f"## {room}/")[2]
+        .partition("\n## ")[0]
+    )
+    missing = [
+        p.name for p in (ROOT / room).glob("*.py") if p.name != "__init__.py" and f"`{p.name}`" not in section
+    ]
+    assert not missing
+
+
+def test_verify_needs_no_model():
+    code = "import sys, fimlsp.lsp_server.verify_command; print('torch' in sys.modules, 'transformers' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["False", "False"]
