@@ -141,17 +141,18 @@ def _find_weights(folder: Path, name: str) -> list[Path]:
 
 def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
     path = folder / "tokenizer.json"
-    if path.exists():
-        return Tokenizer.from_file(str(path))
+    try:
+        return Tokenizer.from_file(str(path)) if path.exists() else _convert_tokenizer(folder)
+    except Exception as error:  # the tokenizers library raises no narrower type
+        raise ModelError(f"The tokenizer of {name} cannot be read; fetch the checkpoint again.") from error
+
+
+def _convert_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a checkpoint that has only the files of a slow one."""
     from transformers import AutoTokenizer
 
-    try:
-        converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        return Tokenizer.from_str(converted.backend_tokenizer.to_str())
-    except (OSError, ValueError, ImportError, AttributeError) as error:
-        raise ModelError(
-            f"{name} has no tokenizer.json that can be read; fetch the checkpoint again."
-        ) from error
+    converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    return Tokenizer.from_str(converted.backend_tokenizer.to_str())
 
 
 def _load_with_transformers(folder: Path, device: str, vocabulary: Vocabulary, fim: FimFormat) -> NextToken:

@@ -147,7 +147,13 @@ def test_a_config_that_is_no_json(tmp_path):
 def test_a_folder_without_tokenizer(tmp_path):
     folder = make(tmp_path, c.santacoder, c.SANTACODER)
     (folder / "tokenizer.json").unlink()
-    check_error(folder, r"no tokenizer\.json")
+    check_error(folder, "tokenizer of .* cannot be read")
+
+
+def test_a_tokenizer_that_is_broken(tmp_path):
+    folder = make(tmp_path, c.santacoder, c.SANTACODER)
+    (folder / "tokenizer.json").write_text('{"model": 1}')
+    check_error(folder, "tokenizer of .* cannot be read")
 
 
 def test_a_tokenizer_without_markers(tmp_path):
