@@ -1,0 +1,84 @@
+"""One engine for all tests of middles, CPython as the judge, and what both say about a middle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.middle_state import MiddleState
+
+from .corpus import complaint
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+COMPLETE, VIABLE, DEAD = "complete", "viable", "dead"
+
+
+@cache
+def engine() -> Engine:
+    """The engine of all tests, so that tables and lines are made once."""
+    return Engine()
+
+
+@cache
+def is_python(data: bytes) -> bool:
+    """Whether CPython parses *data*, the bytes of a UTF-8 file."""
+    try:
+        return complaint(data.removeprefix(BYTE_ORDER_MARK).decode()) is None
+    except UnicodeDecodeError:
+        return False
+
+
+def start_between(left: bytes, right: bytes) -> MiddleState | None:
+    """The state before any byte between *left* and *right*, without leaving out any of them."""
+    return cursor_in(engine().document(left + right), len(left))
+
+
+def cursor_in(document: EditedDocument, start: int, end: int | None = None) -> MiddleState | None:
+    """The state at a cursor, or for what replaces `data[start:end]`, without leaving anything out."""
+    return document.middle(start, start if end is None else end, relax=False).start
+
+
+def fed(start: MiddleState | None, middle: bytes) -> MiddleState | None:
+    """The state after *middle*, which is fed at once."""
+    return None if start is None else start.feed(middle)
+
+
+def verdict(state: MiddleState | None) -> str:
+    """What a state says, in one word."""
+    if state is None:
+        return DEAD
+    return COMPLETE if state.complete else VIABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A middle about which the engine is wrong."""
+
+    complaint: str
+    left: bytes
+    middle: bytes
+    right: bytes
+    detail: str = ""
+
+
+def fault(left: bytes, middle: bytes, right: bytes, state: MiddleState | None) -> Fault | None:
+    """What is wrong with *state*, said to hold after *middle*: none, or the first law that it breaks.
+
+    It must be complete exactly if CPython parses the whole, and what it offers as its completion must parse.
+    """
+    if verdict(state) == COMPLETE:
+        return None if is_python(left + middle + right) else Fault("accepts", left, middle, right)
+    if is_python(left + middle + right):
+        return Fault("rejects", left, middle, right, verdict(state))
+    return None if state is None else completion_fault(left, middle, right, state)
+
+
+def completion_fault(left: bytes, middle: bytes, right: bytes, state: MiddleState) -> Fault | None:
+    """What is wrong with the shortest completion of *state*."""
+    rest = state.shortest_completion
+    if not is_python(left + middle + rest + right):
+        return Fault("completes wrongly", left, middle, right, repr(rest))
+    if verdict(state.feed(rest)) != COMPLETE:
+        return Fault("does not accept its completion", left, middle, right, repr(rest))
+    return None
