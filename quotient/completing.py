@@ -84,7 +84,7 @@ def _ways_on(state: MiddleState, marker: int, writer: Writer) -> Iterator[bytes]
 def _leads(join: Join, writer: Writer) -> Iterator[bytes]:
     """White space before the right context."""
     if writer.margin is not None:
-        spaces = len(join.spaces or b"") if join.seam.kind is None else 0
+        spaces = len(join.spaces or b"") if join.seam.kind is None and not join.seam.offset else 0
         yield indentation(writer.margin, narrower(writer.columns[-1], spaces))
     yield from (b"", b" ")
 

@@ -25,7 +25,9 @@ def connect(
     meetings = _Meetings(document, cursor, lenient)
     joins = meetings.find()
     grammar = middle_grammar(left, meetings.closed_blocks(), len(meetings.line_ends))
-    return None if grammar is None else Middle(document.language, grammar, joins, reading)
+    return (
+        None if grammar is None else Middle(document.language, grammar, joins, reading, document.data, cursor)
+    )
 
 
 class _Meetings:

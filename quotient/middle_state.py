@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from fimlsp.lexing.indentation import Column
+from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.reading import Reading, Step, Symbol
 from fimlsp.quotient.completing import shortest_completion
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.middle_grammar import MiddleGrammar
-from fimlsp.quotient.seam import Seam, way_to
+from fimlsp.quotient.seam import End, Runs, Seam, way_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,27 @@ class Middle:
     grammar: MiddleGrammar
     joins: tuple[Join, ...]
     reading: Reading
+    data: bytes
+    cursor: int
     _ways: dict[tuple[int, Seam], bytes | None] = field(default_factory=dict, repr=False)
+    _ends: dict[tuple[int, Nesting], End] = field(default_factory=dict, repr=False)
 
     @property
     def start(self) -> MiddleState:
         """The state before any byte."""
         return MiddleState(self, self.reading, self.grammar.start)
+
+    def end_of_lexeme(self, reading: Reading) -> End:
+        """Where the lexeme being read ends in the right context; None if it ends with the middle."""
+        key = reading.state, reading.nesting
+        if key not in self._ends:
+            runs = Runs(reading.lexicon, self.data, self.cursor, reading.nesting)
+            self._ends[key] = runs.end_of(reading.state)
+        return self._ends[key]
+
+    def ends_with_continuation(self, reading: Reading) -> bool:
+        """Whether a backslash has joined the line to nothing."""
+        return reading.accepted == reading.lexicon.continuation and self.cursor == len(self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,38 +141,58 @@ class MiddleState:
     @property
     def complete(self) -> bool:
         """Whether the middle may end here: left, middle and right together are valid."""
-        return any(self._joins(join) for join in self.middle.joins)
+        reading, middle = self.reading, self.middle
+        if reading.at_lexeme_start:
+            return self._meets(Step(reading, []), 0)
+        end = middle.end_of_lexeme(reading)
+        if end is None or end[0] == reading.lexicon.space:
+            return not middle.ends_with_continuation(reading) and self._ends_lexeme()
+        kind, offset = end
+        if kind in reading.lexicon.skipped:
+            step = replace(reading, accepted=kind, leftover=b"").finish()
+            return step is not None and self._meets(step, offset)
+        return any(
+            (join.seam.kind, join.seam.offset) == end
+            and join.seam.admits(reading.nesting)
+            and self.accepts(self.chart, join.marker)
+            for join in middle.joins
+        )
 
     @property
     def shortest_completion(self) -> bytes:
         """A text, near the shortest, that completes this middle; empty if it is complete."""
         return shortest_completion(self)
 
-    def _joins(self, join: Join) -> bool:
-        reading, seam = self.reading, join.seam
-        if reading.leftover and seam.kind is None:
+    def _ends_lexeme(self) -> bool:
+        """Whether the middle may end with the lexeme being read; what it read too far is read again."""
+        step = self.reading.finish()
+        if step is None:
             return False
-        if reading.state not in seam.states or not seam.admits(reading.nesting):
+        if not self.reading.leftover:
+            return self._meets(step, 0)
+        chart = self.scanned(step.symbols)
+        if chart is None:
             return False
-        if seam.kind is not None:
-            return self.accepts(self.chart, join.marker)
-        return self._joins_whole(join)
+        state = MiddleState(self.middle, step.reading, chart).feed(self.reading.leftover)
+        return state is not None and state.complete
 
-    def _joins_whole(self, join: Join) -> bool:
-        """The lexeme being read, if any, ends with the middle."""
-        reading = self.reading
-        if reading.accepted < 0 and not reading.at_lexeme_start:
-            step: Step | None = Step(replace(reading, state=reading.lexicon.dfa.starts["code"]), [])
-        else:
-            step = reading.finish()
-        chart = step and self.scanned(step.symbols)
-        if step is None or chart is None:
-            return False
-        if step.reading.margin is None or step.reading.nesting.depth:
+    def _meets(self, step: Step, offset: int) -> bool:
+        """Whether the right context may go on as lexemes, *offset* bytes after the cursor, after *step*."""
+        chart = self.scanned(step.symbols)
+        return chart is not None and any(
+            self._continues(join, step.reading, chart)
+            for join in self.middle.joins
+            if join.seam.kind is None
+            and join.seam.offset == offset
+            and join.seam.admits(step.reading.nesting)
+        )
+
+    def _continues(self, join: Join, reading: Reading, chart: EarleySet) -> bool:
+        if reading.margin is None or reading.nesting.depth:
             return self.accepts(chart, join.marker)
         if join.spaces is None:
             return self.accepts(chart, join.blank_marker)
-        line = step.reading.start_line(join.spaces)
+        line = reading.start_line(join.spaces)
         if line is None:
             return False
         laid_out = MiddleState(self.middle, line.reading, chart).scanned(line.symbols)

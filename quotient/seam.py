@@ -15,16 +15,17 @@ from functools import lru_cache
 from fimlsp.lexing.nesting import UNKNOWN, Nesting, unknown_string_parts
 from fimlsp.lexing.reading import Lexicon
 
-_Ends = dict[tuple[int | None, int, Nesting], list[int]]
+End = tuple[int, int] | None
+"""The kind of a lexeme, and how many bytes of the right context belong to it; None if it has no end there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seam:
     """One way in which the middle may end.
 
-    `kind` is the lexeme that straddles the end, None if the lexeme being read ends with the middle or is
-    skipped; the right context goes on as lexemes `offset` bytes after the cursor, inside `nesting`. `states`
-    are the DFA's states that lead here, in a middle that ends inside `before`.
+    `kind` is the lexeme that straddles the end, None if the last lexeme ends with the middle or is skipped;
+    the right context goes on as lexemes `offset` bytes after the cursor, inside `nesting`. `states` are the
+    DFA's states that lead here, in a middle that ends inside `before`.
     """
 
     kind: int | None
@@ -59,10 +60,13 @@ def seams(lexicon: Lexicon, data: bytes, cursor: int, quotes: Iterable[str]) -> 
     possible = frozenset(quotes)
     parts = [part for quote in possible for part in _parts(data, cursor, quote)]
     for before in (UNKNOWN, *parts):
-        for (kind, offset, nesting), states in _ends(lexicon, data, cursor, before).items():
-            quote = _place(nesting)[0].partition(":")[2]
-            if states and (not quote or quote in possible):
-                yield Seam(kind, offset, before, nesting, frozenset(states))
+        yield Seam(None, 0, before, before, frozenset((lexicon.dfa.starts[before.mode],)))
+        for (kind, offset), states in _straddling(lexicon, data, cursor, before).items():
+            skipped = kind in lexicon.skipped
+            nesting = before if skipped else _after(lexicon, before, kind)
+            quote = "" if nesting is None else _place(nesting)[0].partition(":")[2]
+            if nesting is not None and (not quote or quote in possible):
+                yield Seam(None if skipped else kind, offset, before, nesting, frozenset(states))
 
 
 def _parts(data: bytes, cursor: int, quote: str) -> list[Nesting]:
@@ -92,45 +96,19 @@ _ON_ONE_LINE = {
 }
 
 
-def _ends(lexicon: Lexicon, data: bytes, cursor: int, before: Nesting) -> _Ends:
-    start = lexicon.dfa.starts[before.mode]
-    byte = data[cursor] if cursor < len(data) else None
-    ends: _Ends = {(None, 0, before): [start]}
-    for end, states in _ended(lexicon, before, byte).items():
-        ends.setdefault(end, []).extend(states)
-    if byte is None:
-        return ends
-    runs = _Runs(lexicon, data, before)
-    for following, sources in _moves(lexicon, start, byte).items():
-        run = runs.end(following, cursor) if following else None
-        if run is None:
-            if following:
-                _end_here(lexicon, before, sources, ends)
-        elif run[0] == lexicon.space:
-            ends[None, 0, before] += sources
-        elif run[0] in lexicon.skipped:
-            ends.setdefault((None, run[1] - cursor, before), []).extend(sources)
-        elif run[0] != lexicon.bad and (nesting := _after(lexicon, before, run[0])) is not None:
-            ends.setdefault((run[0], run[1] - cursor, nesting), []).extend(s for s in sources if s != start)
-    return ends
-
-
-@lru_cache(maxsize=4096)
-def _ended(lexicon: Lexicon, before: Nesting, byte: int | None) -> _Ends:
-    """The ends of lexemes that *byte*, or the end of the text, cannot extend."""
-    start = lexicon.dfa.starts[before.mode]
-    ends: _Ends = {}
-    states = reachable(lexicon, start) if byte is None else _moves(lexicon, start, byte).get(0, ())
-    _end_here(lexicon, before, states, ends)
-    return ends
-
-
-def _end_here(lexicon: Lexicon, before: Nesting, states: Iterable[int], ends: _Ends) -> None:
-    """The lexemes read in *states* end with the middle."""
-    for state in states:
-        kind = lexicon.dfa.accepts[state]
-        if kind not in (-1, lexicon.bad) and (nesting := _after(lexicon, before, kind)) is not None:
-            ends.setdefault((None, 0, nesting), []).append(state)
+def _straddling(
+    lexicon: Lexicon, data: bytes, cursor: int, before: Nesting
+) -> dict[tuple[int, int], list[int]]:
+    """The lexemes that begin inside *before* and end in the right context, with the states that read them."""
+    found: dict[tuple[int, int], list[int]] = {}
+    if cursor < len(data):
+        start = lexicon.dfa.starts[before.mode]
+        runs = Runs(lexicon, data, cursor, before)
+        for following, sources in _moves(lexicon, start, data[cursor]).items():
+            end = runs.end(following) if following else None
+            if end is not None and end[0] not in (lexicon.bad, lexicon.space):
+                found.setdefault(end, []).extend(s for s in sources if s != start)
+    return {end: states for end, states in found.items() if states}
 
 
 def _after(lexicon: Lexicon, before: Nesting, kind: int) -> Nesting | None:
@@ -141,36 +119,41 @@ def _after(lexicon: Lexicon, before: Nesting, kind: int) -> Nesting | None:
     return UNKNOWN if nesting is not None and nesting.in_code else nesting
 
 
-_End = tuple[int, int] | None
-
-
-class _Runs:
+class Runs:
     """Reads lexemes on through the right context, each place of it once per state."""
 
-    def __init__(self, lexicon: Lexicon, data: bytes, before: Nesting) -> None:
+    def __init__(self, lexicon: Lexicon, data: bytes, cursor: int, before: Nesting) -> None:
         self.lexicon = lexicon
         self.data = data
+        self.cursor = cursor
         self.forbidden = before.forbidden
-        self.known: dict[tuple[int, int], _End] = {}
+        self.known: dict[tuple[int, int], End] = {}
 
-    def end(self, state: int, position: int) -> _End:
-        """Kind and end of the lexeme read on from *state*, to which the byte at *position* led; None if none.
+    def end_of(self, state: int) -> End:
+        """The end of the lexeme that is being read in *state* when the right context begins."""
+        data, cursor = self.data, self.cursor
+        following = self.lexicon.dfa.rows[state][data[cursor]] if cursor < len(data) else 0
+        return self.end(following) if following else None
+
+    def end(self, state: int) -> End:
+        """The end of the lexeme that the first byte of the right context has led to *state*.
 
         Bytes that leave the state as it is are skipped at once, so that long strings cost little.
         """
         data, rows = self.data, self.lexicon.dfa.rows
+        position = self.cursor
         closing = _closing(self.lexicon, state)
         if closing is not None and data.find(closing, position + 1) < 0:
-            return None
+            return self.lexicon.bad, len(data) - position
         path: list[tuple[int, int, int]] = []
-        found: _End = None
+        found: End = None
         while True:
             here = state, position
             if here in self.known:
                 found = self.known[here]
                 break
             if data[position] in self.forbidden:
-                found = self.lexicon.bad, position + 1
+                found = self.lexicon.bad, position + 1 - self.cursor
                 break
             position += 1
             if position < len(data) and rows[state][data[position]] == state:
@@ -181,11 +164,12 @@ class _Runs:
             state = rows[state][data[position]]
         return self._remember(path, found)
 
-    def _remember(self, path: list[tuple[int, int, int]], found: _End) -> _End:
-        accepts = self.lexicon.dfa.accepts
+    def _remember(self, path: list[tuple[int, int, int]], found: End) -> End:
         for state, position, after in reversed(path):
-            if found is None and accepts[state] >= 0:
-                found = accepts[state], after
+            kind = self.lexicon.dfa.accepts[state]
+            if found is None and kind >= 0:
+                nothing_follows = kind == self.lexicon.continuation and after == len(self.data)
+                found = self.lexicon.bad if nothing_follows else kind, after - self.cursor
             self.known[state, position] = found
         return found
 

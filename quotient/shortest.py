@@ -36,24 +36,25 @@ def completions(
 ) -> Iterator[tuple[Source, Symbols]]:
     """Ways to complete one of *roots*, cheapest first: where from, and the missing symbols.
 
-    The roots are nonterminals that must span everything since *start*.
+    The roots are nonterminals that must span everything since *start*. Each source is followed on its
+    own, as not every sequence of symbols can be written after it.
     """
     serial = count()
     queue: _Queue = []
     for source in sources:
         for symbol, origin, rest in _beginnings(rules, source.chart, start, roots):
             _push(queue, serial, costs, source.cost, source, symbol, origin, rest, None)
-    done: set[tuple[int, EarleySet]] = set()
+    done: set[tuple[Source, int, EarleySet]] = set()
     while queue:
         cost, _, source, symbol, origin, path = heappop(queue)
         if origin is start and symbol in roots:
             yield source, _symbols(path)
             continue
-        if (symbol, origin) in done:
+        if (source, symbol, origin) in done:
             continue
-        done.add((symbol, origin))
+        done.add((source, symbol, origin))
         for lhs, earlier, rest in _waiting(rules, symbol, origin):
-            if (lhs, earlier) not in done:
+            if (source, lhs, earlier) not in done:
                 _push(queue, serial, costs, cost, source, lhs, earlier, rest, path)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fimlsp.lexing.indentation import Column
+from fimlsp.lexing.indentation import MARGIN, Column
 from fimlsp.lexing.reading import Reading, Symbol
 from fimlsp.quotient.closing import ClosedBlock
 from fimlsp.quotient.language import Language
@@ -104,11 +104,25 @@ class Writer:
 
 def indentation(margin: Column, column: Column) -> bytes:
     """White space that brings a blank line at *margin* to *column*, on a new line if it is beyond."""
-    line = b"" if margin == Column() or _spaces_reach(margin, column) else b"\n"
-    if line or margin == Column():
-        tabs = (column.tabs8 - column.tabs1) // 7
-        return line + b"\t" * tabs + b" " * (column.tabs1 - tabs)
-    return b" " * (column.tabs8 - margin.tabs8)
+    if margin != MARGIN and _spaces_reach(margin, column):
+        return b" " * (column.tabs8 - margin.tabs8)
+    return (b"" if margin == MARGIN else b"\n") + white_space(column)
+
+
+def white_space(column: Column) -> bytes:
+    """White space as wide as *column* by both measures: spaces, with as few tabs as that takes."""
+    for tabs in range(column.tabs8 // 8 + 1):
+        spaces = column.tabs8 - 8 * tabs
+        swallowed = column.tabs1 - tabs - spaces  # spaces before a tab that do not move it
+        if 0 <= swallowed <= 7 * tabs:
+            full, rest = divmod(swallowed, 7)
+            return (
+                (b" " * 7 + b"\t") * full
+                + (b" " * rest + b"\t") * (tabs > full)
+                + b"\t" * (tabs - full - 1)
+                + b" " * spaces
+            )
+    raise AssertionError(f"no white space has the width {column}")
 
 
 def narrower(column: Column, width: int) -> Column:
