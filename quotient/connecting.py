@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fimlsp.lexing.line import Line
 from fimlsp.lexing.nesting import QUOTES, UNKNOWN, Nesting
 from fimlsp.lexing.reading import Reading
@@ -22,12 +24,20 @@ def connect(
 
     If *lenient*, lines further down that cannot be parsed are passed over.
     """
-    meetings = _Meetings(document, cursor, lenient)
-    joins = meetings.find()
-    grammar = middle_grammar(left, meetings.closed_blocks(), len(meetings.line_ends))
-    return (
-        None if grammar is None else Middle(document.language, grammar, joins, reading, document.data, cursor)
-    )
+    right = document.of_suffix(cursor, lenient, lambda: _Meetings(document, cursor, lenient).right_side())
+    grammar = middle_grammar(left, right.closed, right.markers)
+    if grammar is None:
+        return None
+    return Middle(document.language, grammar, right.joins, reading, document.data, cursor)
+
+
+@dataclass(frozen=True, slots=True)
+class _RightSide:
+    """All that the text after a cursor says about the middle before it."""
+
+    joins: tuple[Join, ...]
+    closed: list[ClosedBlock]
+    markers: int
 
 
 class _Meetings:
@@ -41,13 +51,18 @@ class _Meetings:
         self.rests: dict[tuple[int, Nesting], tuple[Line, RightContext] | None] = {}
         self.line_ends: dict[tuple[RightContext, tuple[int, ...] | None, int], LineEnd] = {}
 
-    def find(self) -> tuple[Join, ...]:
+    def right_side(self) -> _RightSide:
+        """The ways to meet the text after the cursor, and what is closed there."""
+        joins = self._find()
+        return _RightSide(joins, self._closed_blocks(), len(self.line_ends))
+
+    def _find(self) -> tuple[Join, ...]:
         lexicon, data = self.language.lexicon, self.document.data
         quotes = [quote for quote in QUOTES if self._may_be_in_string(quote)]
         joins = (self._join(seam) for seam in seams(lexicon, data, self.cursor, quotes))
         return tuple(join for join in joins if join is not None)
 
-    def closed_blocks(self) -> list[ClosedBlock]:
+    def _closed_blocks(self) -> list[ClosedBlock]:
         """What the text after the cursor closes, for each line that the cursor's line may end before."""
         by_context: dict[RightContext, list[LineEnd]] = {}
         for (following, _, _), line_end in self.line_ends.items():

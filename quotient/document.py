@@ -8,7 +8,9 @@ one of them turns out to hold again, so do all beyond it, and a keystroke costs 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Hashable
 from itertools import pairwise
+from typing import TypeVar, cast
 
 from fimlsp.lexing.line import Line, LineReader
 from fimlsp.lexing.nesting import Nesting
@@ -18,6 +20,9 @@ from fimlsp.quotient.right_context import RightContext, end_of_file
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_BATCHES = 3
+_MOST_SUFFIXES = 16
+
+T = TypeVar("T")
 
 
 class Document:
@@ -36,6 +41,7 @@ class Document:
         self._left_stale: list[dict[int, LeftContext]] = []
         self._right_stale: list[dict[int, RightContext]] = []
         self._dead: set[int] = set()
+        self._of_suffix: dict[tuple[int, Hashable], object] = {}
 
     def prepare(self) -> None:
         """Make all contexts now, so that no later question pays for them. O(len(data)) the first time."""
@@ -125,6 +131,15 @@ class Document:
                 self._right_stale.remove(batch)
                 return
 
+    def of_suffix(self, position: int, key: Hashable, make: Callable[[], T]) -> T:
+        """What *make* gives: a function of the text after *position*, remembered while that text stays."""
+        place = len(self.data) - position, key
+        if place not in self._of_suffix:
+            if len(self._of_suffix) >= _MOST_SUFFIXES:
+                self._of_suffix.clear()
+            self._of_suffix[place] = make()
+        return cast("T", self._of_suffix[place])
+
     def edit(self, start: int, end: int, replacement: bytes) -> None:
         """Replace `data[start:end]`. O(lines) of cheap moves; contexts are made again when asked for."""
         length = len(self.data)
@@ -151,3 +166,4 @@ class Document:
         self._right_stale = [batch for batch in moved if batch][-_MOST_BATCHES:]
         self._rights = {d: c for d, c in self._rights.items() if d <= end}
         self._dead = {d for d in self._dead if d <= end}
+        self._of_suffix = {place: found for place, found in self._of_suffix.items() if place[0] <= end}

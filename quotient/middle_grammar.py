@@ -311,7 +311,10 @@ class _Builder:
             return None
         rules = self.base.copy()
         for lhs in productive:
-            rules.add_all(lhs, [rhs for rhs in self.rules[lhs] if not any(s in barren for s in rhs)])
+            alternatives = self.rules[lhs]
+            if barren:
+                alternatives = [rhs for rhs in alternatives if barren.isdisjoint(rhs)]
+            rules.add_all(lhs, alternatives)
         earley = Earley(self.language.forward.earley.automaton.extended(rules))
         return MiddleGrammar(
             self.language, earley, earley.start(present), frozenset(present), tuple(self.indents)
