@@ -1,0 +1,47 @@
+"""Whether the cost of an operation depends on the length of the file.
+
+The same cuts are made in the same text, with more and more text around it; what differs is the length alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from statistics import median
+
+from corpus import shuffled_files, text_of_length
+from operations import Figures, Text, measure
+
+LENGTHS = (10_000, 25_000, 50_000, 100_000, 200_000)
+
+
+def grown(seed: int, cuts: int, lengths: Sequence[int]) -> dict[int, Figures]:
+    """The figures by the length of the text, all from the same cuts in a core of the shortest length."""
+    files = shuffled_files(Random(seed))
+    core = text_of_length(files, lengths[0])
+    found: dict[int, Figures] = {}
+    above = below = b""
+    for length in lengths:
+        missing = max(length - len(core) - len(above) - len(below), 0)
+        if missing:
+            above = text_of_length(files, missing // 2) + above
+            below += text_of_length(files, missing // 2)
+        text = Text(f"{length}", above + core + below, len(above), len(above) + len(core))
+        figures = found[len(text.data)] = Figures()
+        measure(text, cuts, Random(seed), figures)
+    return found
+
+
+def slope(costs: dict[int, float]) -> float:
+    """Milliseconds per 100,000 characters: the median slope of all pairs (Theil-Sen)."""
+    points = sorted(costs.items())
+    return median(
+        (cost - less) / (length - shorter) * 1e5
+        for i, (shorter, less) in enumerate(points)
+        for length, cost in points[i + 1 :]
+    )
+
+
+def grows(costs: dict[int, float]) -> bool:
+    """Whether the longest text costs more than twice as much as the shortest, and a millisecond."""
+    return costs[max(costs)] > 2 * costs[min(costs)] + 1
