@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from fimlsp.quotient.completing import NoCompletionError
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.middle_state import MiddleState
 
@@ -76,7 +77,10 @@ def fault(left: bytes, middle: bytes, right: bytes, state: MiddleState | None) -
 
 def completion_fault(left: bytes, middle: bytes, right: bytes, state: MiddleState) -> Fault | None:
     """What is wrong with the shortest completion of *state*."""
-    rest = state.shortest_completion
+    try:
+        rest = state.shortest_completion
+    except NoCompletionError as error:
+        return Fault("finds no completion", left, middle, right, str(error))
     if not is_python(left + middle + rest + right):
         return Fault("completes wrongly", left, middle, right, repr(rest))
     if verdict(state.feed(rest)) != COMPLETE:

@@ -1,0 +1,155 @@
+"""Earley sets over random small grammars, against all sentences that the rules derive."""
+
+import itertools
+import random
+from functools import cache
+
+import pytest
+from fimlsp.quotient.automaton import Automaton, Rules
+from fimlsp.quotient.cheapest import cheapest, cost_of, expand
+from fimlsp.quotient.earley import Earley, EarleySet
+
+LONGEST = 5
+TERMINALS = (0, 1, 2)
+Sides = dict[int, list[tuple[int, ...]]]
+Sentence = tuple[int, ...]
+
+
+def random_sides(rng: random.Random) -> Sides:
+    """Rules for up to four nonterminals; recursion of any kind and ambiguity included, empty rules not."""
+    nonterminals = range(len(TERMINALS), len(TERMINALS) + rng.randrange(1, 5))
+    symbols = [*TERMINALS, *nonterminals]
+    return {
+        lhs: list(
+            {tuple(rng.choices(symbols, k=rng.choice((1, 1, 2, 2, 3)))) for _ in range(rng.randrange(1, 4))}
+        )
+        for lhs in nonterminals
+    }
+
+
+def made(sides: Sides, *, backward: bool = False) -> Rules:
+    rules = Rules()
+    for lhs, alternatives in sides.items():
+        for rhs in alternatives:
+            rules.add(lhs, rhs[::-1] if backward else rhs)
+    return rules
+
+
+def languages(sides: Sides) -> dict[int, set[Sentence]]:
+    """All sentences of at most `LONGEST` terminals of each nonterminal, as a least fixed point."""
+    found: dict[int, set[Sentence]] = {lhs: set() for lhs in sides}
+    size = -1
+    while size < sum(map(len, found.values())):
+        size = sum(map(len, found.values()))
+        for lhs, alternatives in sides.items():
+            for rhs in alternatives:
+                found[lhs] |= joined([found.get(symbol, {(symbol,)}) for symbol in rhs])
+    return found
+
+
+def joined(parts: list[set[Sentence]]) -> set[Sentence]:
+    """One sentence of each of *parts* after the other, if not too long."""
+    whole: set[Sentence] = {()}
+    for part in parts:
+        whole = {head + tail for head in whole for tail in part if len(head) + len(tail) <= LONGEST}
+    return whole
+
+
+@cache
+def sentences() -> list[Sentence]:
+    """All sequences of at most `LONGEST` terminals."""
+    return [s for length in range(1, LONGEST + 1) for s in itertools.product(TERMINALS, repeat=length)]
+
+
+def spanned(earley: Earley, start: EarleySet, sentence: Sentence) -> frozenset[int]:
+    """The nonterminals that *sentence* is an instance of."""
+    end = earley.read(start, sentence)
+    return frozenset() if end is None else end.completed_from(start)
+
+
+def check_members(sides: Sides, earley: Earley, *, backward: bool) -> None:
+    members = languages(sides)
+    start = earley.start(sides)
+    for sentence in sentences():
+        expected = {lhs for lhs in sides if sentence in members[lhs]}
+        assert spanned(earley, start, sentence[::-1] if backward else sentence) == expected, (sides, sentence)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_members(seed, backward):
+    sides = random_sides(random.Random(seed))
+    check_members(sides, Earley(Automaton(made(sides, backward=backward))), backward=backward)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backward", [False, True])
+def test_many_members(backward):
+    for seed in range(100, 2000):
+        sides = random_sides(random.Random(seed))
+        check_members(sides, Earley(Automaton(made(sides, backward=backward))), backward=backward)
+
+
+def extended(sides: Sides, base: set[int]) -> Earley:
+    """A recogniser of *sides* made from one of the *base* alone, which may be used before and after."""
+    rules = made({lhs: sides[lhs] for lhs in base})
+    automaton = Automaton(rules)
+    more = rules.copy()
+    for lhs in sides.keys() - base:
+        more.add_all(lhs, sides[lhs])
+    return Earley(automaton.extended(more))
+
+
+def closed_under(sides: Sides, symbol: int) -> set[int]:
+    """The nonterminals that derivations of *symbol* can use."""
+    found = {symbol}
+    for lhs in (waiting := [symbol]):
+        fresh = {s for rhs in sides[lhs] for s in rhs if s in sides} - found
+        found |= fresh
+        waiting += fresh
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_members_of_extended_rules(seed):
+    sides = random_sides(random.Random(seed))
+    earley = extended(sides, closed_under(sides, max(sides)))
+    check_members(sides, earley, backward=False)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sets_expect_what_may_follow(seed):
+    sides = random_sides(random.Random(seed))
+    earley = Earley(Automaton(made(sides)))
+    start = earley.start(sides)
+    for sentence in sentences():
+        before = earley.read(start, sentence[:-1])
+        if before is not None:
+            assert before.expects(sentence[-1]) == (earley.scan(before, sentence[-1:]) is not None)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nonterminals_can_be_scanned(seed):
+    """A part that is recognised elsewhere stands for each of its sentences."""
+    sides = random_sides(random.Random(seed))
+    earley = Earley(Automaton(made(sides)))
+    members = languages(sides)
+    start = earley.start(sides)
+    parts = [(symbol, member) for symbol in sides for member in sorted(members[symbol])]
+    for lhs, sentence in parts:
+        for last in TERMINALS:
+            whole = earley.read(start, (lhs, last))
+            if whole is not None:
+                assert whole.completed_from(start) <= spanned(earley, start, (*sentence, last))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_cheapest_sentences(seed):
+    """With a cost of one for each terminal, the cheapest sentence is one of the shortest."""
+    sides = random_sides(random.Random(seed))
+    costs, choices = cheapest(made(sides), dict.fromkeys(TERMINALS, 1))
+    for lhs, members in languages(sides).items():
+        if members:
+            shortest = min(map(len, members))
+            assert cost_of(costs, (lhs,)) == shortest
+            assert tuple(expand(choices, (lhs,))) in members
