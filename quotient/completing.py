@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fimlsp.quotient.cheapest import Choices, Costs, cheapest, expand
 from fimlsp.quotient.seam import way_to
 from fimlsp.quotient.shortest import Source, completions
-from fimlsp.quotient.writing import Writer, indentation, narrower
+from fimlsp.quotient.writing import Writer, columns_before, indentation
 
 if TYPE_CHECKING:
     from fimlsp.quotient.middle_state import Join, Middle, MiddleState
@@ -84,34 +84,58 @@ def _ways_on(state: MiddleState, marker: int, writer: Writer) -> Iterator[bytes]
 def _leads(join: Join, writer: Writer) -> Iterator[bytes]:
     """White space before the right context."""
     if writer.margin is not None:
-        spaces = len(join.spaces or b"") if join.seam.kind is None and not join.seam.offset else 0
-        yield indentation(writer.margin, narrower(writer.columns[-1], spaces))
+        spaces = join.spaces or b"" if join.seam.kind is None and not join.seam.offset else b""
+        for column in columns_before(writer.columns[-1], spaces):
+            yield indentation(writer.margin, column)
     yield from (b"", b" ")
 
 
 def _sources(state: MiddleState) -> list[Source]:
     """The charts after each way to finish the lexeme being read."""
-    reading, language = state.reading, state.middle.language
+    reading = state.reading
     if reading.at_lexeme_start:
         return [Source(state.chart, 0, b"")]
-    lexicon = reading.lexicon
-    live = lexicon.dfa.live[reading.state]
-    if live & (1 << lexicon.continuation | lexicon.ends_line) and not live & 1 << lexicon.space:
-        step = reading.feed(b"\n") if reading.accepted != lexicon.line_end else reading.finish()
-        step = step and step.reading.finish() if reading.accepted != lexicon.line_end else step
-        chart = step and state.scanned(step.symbols)
-        prefix = b"" if reading.accepted == lexicon.line_end else b"\n"
-        return [] if chart is None else [Source(chart, len(prefix), prefix)]
-    if live & 1 << lexicon.space:
-        return [Source(state.chart, 0, b"")]
-    sources = []
+    live = reading.lexicon.dfa.live[reading.state]
+    if live & reading.lexicon.always_viable | live & reading.lexicon.ends_line:
+        return _after_skipped(state, live)
+    return [*_after_lexemes(state, live), *_after_fallback(state)]
+
+
+def _after_skipped(state: MiddleState, live: int) -> list[Source]:
+    """The lexeme being read is none of the grammar's; a comment takes the rest of its line."""
+    reading, lexicon = state.reading, state.reading.lexicon
+    if not live & lexicon.ends_line:
+        skipped = lexicon.space if live & 1 << lexicon.space else lexicon.continuation
+        suffix = lexicon.witnesses.suffix(reading.state, skipped)
+        assert suffix is not None
+        return [Source(state.chart, len(suffix), suffix)]
+    prefix = b"" if reading.accepted == lexicon.line_end else b"\n"
+    if prefix and live & 1 << lexicon.comment:
+        prefix = (lexicon.witnesses.suffix(reading.state, lexicon.comment) or b"") + prefix
+    step = reading.feed(prefix)
+    last = step and step.reading.finish()
+    if step is None or last is None:
+        return []
+    chart = state.scanned(step.symbols + last.symbols)
+    return [] if chart is None else [Source(chart, len(prefix), prefix)]
+
+
+def _after_lexemes(state: MiddleState, live: int) -> Iterator[Source]:
+    language = state.middle.language
     for terminal in language.live_terminals(live):
-        suffixes = (language.witnesses.suffix(reading.state, kind) for kind in language.kinds_of[terminal])
+        suffixes = (
+            language.witnesses.suffix(state.reading.state, kind) for kind in language.kinds_of[terminal]
+        )
         suffix = min((s for s in suffixes if s is not None), key=len)
         chart = state.middle.grammar.earley.scan(state.chart, (terminal,))
         if chart is not None:
-            sources.append(Source(chart, len(suffix), suffix))
-    return sources
+            yield Source(chart, len(suffix), suffix)
+
+
+def _after_fallback(state: MiddleState) -> list[Source]:
+    """The lexeme ended earlier, and what was read since begins the next one."""
+    following = state.after_fallback()
+    return [] if following is None else _sources(following)
 
 
 def _costs(middle: Middle) -> tuple[Costs, Choices]:

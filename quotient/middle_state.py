@@ -108,7 +108,7 @@ class MiddleState:
         chart = self.chart
         if any(chart.expects(terminal) for terminal in self.middle.language.live_terminals(live)):
             return True
-        return self._may_meet_right() or (bool(reading.leftover) and self._is_viable_after_fallback())
+        return self._may_meet_right() or self.after_fallback() is not None
 
     def _may_end_line(self) -> bool:
         """Whether a line end, or a comment before one, may stand here."""
@@ -131,12 +131,14 @@ class MiddleState:
                     return True
         return False
 
-    def _is_viable_after_fallback(self) -> bool:
-        step = self.reading.finish()
+    def after_fallback(self) -> MiddleState | None:
+        """The state if the lexeme being read ended earlier and what was read since is read again."""
+        leftover = self.reading.leftover
+        step = self.reading.finish() if leftover else None
         chart = step and self.scanned(step.symbols)
         if step is None or chart is None:
-            return False
-        return MiddleState(self.middle, step.reading, chart).feed(self.reading.leftover) is not None
+            return None
+        return MiddleState(self.middle, step.reading, chart).feed(leftover)
 
     @property
     def complete(self) -> bool:
@@ -165,16 +167,11 @@ class MiddleState:
 
     def _ends_lexeme(self) -> bool:
         """Whether the middle may end with the lexeme being read; what it read too far is read again."""
+        if self.reading.leftover:
+            following = self.after_fallback()
+            return following is not None and following.complete
         step = self.reading.finish()
-        if step is None:
-            return False
-        if not self.reading.leftover:
-            return self._meets(step, 0)
-        chart = self.scanned(step.symbols)
-        if chart is None:
-            return False
-        state = MiddleState(self.middle, step.reading, chart).feed(self.reading.leftover)
-        return state is not None and state.complete
+        return step is not None and self._meets(step, 0)
 
     def _meets(self, step: Step, offset: int) -> bool:
         """Whether the right context may go on as lexemes, *offset* bytes after the cursor, after *step*."""

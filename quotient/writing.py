@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from fimlsp.lexing.indentation import MARGIN, Column
 from fimlsp.lexing.reading import Reading, Symbol
@@ -125,9 +125,14 @@ def white_space(column: Column) -> bytes:
     raise AssertionError(f"no white space has the width {column}")
 
 
-def narrower(column: Column, width: int) -> Column:
-    """*column* less *width* spaces, at least the margin."""
-    return Column(max(column.tabs8 - width, 0), max(column.tabs1 - width, 0))
+def columns_before(column: Column, spaces: bytes) -> Iterator[Column]:
+    """The columns that *spaces* bring to *column*, narrowest first."""
+    for width in range(column.tabs8 + 1):
+        reached = before = Column(width, width)
+        for byte in spaces:
+            reached = reached.after(byte)
+        if reached == column:
+            yield before
 
 
 def _spaces_reach(margin: Column, column: Column) -> bool:
