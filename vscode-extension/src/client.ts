@@ -37,8 +37,15 @@ export class Server {
   /** Start the server, anew if it runs; when it cannot be found, tell why and what to do. */
   restart(): Promise<void> {
     return this.inTurn(async () => {
+      this.tell({ state: "loading", reason: "looking for fimlsp" });
+      const places = await findPlaces();
+      const command = await firstWorking(candidates(places), (each) => isInstalled(each, this.folder));
       await this.end();
-      await this.begin();
+      if (command === undefined) {
+        this.fail(notFoundMessage(places));
+      } else {
+        await this.begin(command);
+      }
     });
   }
 
@@ -53,14 +60,7 @@ export class Server {
     return this.turn;
   }
 
-  private async begin(): Promise<void> {
-    this.tell({ state: "loading", reason: "looking for fimlsp" });
-    const places = await findPlaces();
-    const command = await firstWorking(candidates(places), (each) => isInstalled(each, this.folder));
-    if (command === undefined) {
-      this.fail(notFoundMessage(places));
-      return;
-    }
+  private async begin(command: Command): Promise<void> {
     this.log.info(`starting ${[command.command, ...command.args].join(" ")}`);
     this.client = this.clientOf(command);
     await this.client.start();
