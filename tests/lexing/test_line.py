@@ -1,0 +1,198 @@
+"""Lines: where they end, what they hold, which brackets they leave open; each read on its own."""
+
+import random
+
+import pytest
+from fimlsp.lexing.indentation import Column, Indents
+from fimlsp.lexing.line import Line, LineReader, physical_end, unmatched_brackets
+from fimlsp.lexing.nesting import UNKNOWN, unknown_string_parts
+from fimlsp.lexing.python_terminals import python_dfa
+from fimlsp.lexing.reading import Lexicon
+from hypothesis import given
+from hypothesis import strategies as st
+
+LEXICON = Lexicon(python_dfa())
+
+
+def read(data: bytes, start: int = 0) -> Line:
+    return LineReader(LEXICON).read(data, start)
+
+
+def names(line: Line) -> str:
+    return " ".join(LEXICON.kinds[kind] for kind in line.kinds)
+
+
+LINES = {
+    # text: the lexemes of its first line, and where that ends
+    b"x = 1\ny": ("NAME = REAL", 6),
+    b"x\r\ny": ("NAME", 3),
+    b"x\ry": ("NAME", 2),
+    b"x": ("NAME", 1),
+    b"": ("", 0),
+    b"\n": ("", 1),
+    b"  # note\nx": ("", 9),
+    b"x # note\ny": ("NAME", 9),
+    b"if x: y\n": ("if NAME : NAME", 8),
+    b"x = (\n1)": ("NAME = (", 6),
+    b"'''a\nb'''\nx": ("STRING", 10),
+    b"'''a\nb''' + '''\n'''\nx": ("STRING + STRING", 20),
+    b"x = \\\n  1\ny": ("NAME = REAL", 10),
+    b"f'a{x}'\n": ("FSTRING_START:' FSTRING_TEXT FIELD_OPEN NAME FIELD_CLOSE FSTRING_END", 8),
+    b"\xc3\xa9 = 1\n": ("NAME = REAL", 7),
+}
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_lines(text):
+    line = read(text)
+    kinds, size = LINES[text]
+    assert (names(line), line.size, line.broken) == (kinds, size, False)
+
+
+BROKEN = [
+    b"?\nx",
+    b"'a\nb",
+    b"'''a\nb",
+    b"x\\",
+    b"x \\ \n",
+    b"\xff\n",
+    b"\xc2\xa0\n",
+    b"\0\n",
+    b"f'{a\n",
+]
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_broken_lines_are_one_physical_line(text):
+    assert read(text) == Line(physical_end(text, 0), broken=True)
+
+
+COLUMNS = {
+    b"x": Column(0, 0),
+    b"  x": Column(2, 2),
+    b"\tx": Column(8, 1),
+    b"  \tx": Column(8, 3),
+    b"\t x": Column(9, 2),
+    b"  \f x": Column(1, 1),
+    b"  \\\n x": Column(2, 2),
+    b"  # x": None,
+    b"  \n": None,
+}
+
+
+@pytest.mark.parametrize("text", COLUMNS)
+def test_columns(text):
+    line = read(text)
+    assert (line.column, line.blank) == (COLUMNS[text], COLUMNS[text] is None)
+
+
+BRACKETS = {
+    "": ("", ""),
+    "()": ("", ""),
+    "([": ("", ")]"),
+    ")]": (")]", ""),
+    "}({": ("}", ")}"),
+    "(]": ("", ""),
+    "x)(y[z]": (")", ")"),
+}
+
+
+@pytest.mark.parametrize("text", BRACKETS)
+def test_unmatched_brackets(text):
+    closers, openers = unmatched_brackets(text)
+    assert ("".join(closers), "".join(openers)) == BRACKETS[text]
+
+
+def test_lines_know_their_brackets():
+    line = read(b"), (x, [y, {}\n")
+    assert (line.closers, line.openers) == ((")",), (")", "]"))
+
+
+INSIDE = {
+    # rest of a line in the text of an f-string
+    b"a'\n": 3,
+    b"{x}' + f'{y}'\n": 14,
+    b"' + '''\n'''\n": 12,
+}
+
+
+@pytest.mark.parametrize("text", INSIDE)
+def test_rests_of_lines_inside_strings(text):
+    inside = unknown_string_parts("'")[0]
+    line = LineReader(LEXICON).read_inside(text, 0, inside)
+    assert (line.size, line.broken) == (INSIDE[text], False)
+    assert LineReader(LEXICON).read_inside(text, 0, UNKNOWN) == read(text)
+
+
+PIECES = [
+    b"x",
+    b" ",
+    b"(",
+    b")",
+    b"'",
+    b'"""',
+    b"\n",
+    b"\r",
+    b"\\",
+    b"#",
+    b"f'{",
+    b"}'",
+    b"\xc3",
+    b"\t",
+    b":",
+    b"\0",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12))
+def test_what_was_remembered_does_not_matter(pieces):
+    data = b"".join(pieces)
+    reader = LineReader(LEXICON)
+    for _ in range(2):
+        position = 0
+        while position < len(data):
+            line = reader.read(data, position)
+            assert line == read(data, position)
+            assert line.size > 0
+            position += line.size
+        assert position == len(data)
+
+
+@pytest.mark.parametrize(
+    ("columns", "change"),
+    [
+        ([Column(0, 0)], 0),
+        ([Column(4, 4)], 1),
+        ([Column(4, 4), Column(4, 4)], 0),
+        ([Column(4, 4), Column(8, 8), Column(0, 0)], -2),
+        ([Column(4, 4), Column(8, 8), Column(4, 4)], -1),
+        ([Column(4, 4), Column(2, 2)], None),
+        ([Column(8, 1), Column(8, 8)], None),
+        ([Column(8, 8), Column(16, 2)], None),
+        ([Column(8, 1), Column(16, 2)], 1),
+    ],
+)
+def test_indents(columns, change):
+    indents = Indents()
+    for column in columns[:-1]:
+        entered = indents.enter(column)
+        assert entered is not None
+        indents = entered[0]
+    entered = indents.enter(columns[-1])
+    assert (entered and entered[1]) == change
+
+
+def test_indents_have_cpythons_limit():
+    indents = Indents()
+    for width in range(1, 100):
+        entered = indents.enter(Column(width, width))
+        assert entered is not None
+        indents = entered[0]
+    assert indents.enter(Column(100, 100)) is None
+
+
+def test_order_of_columns():
+    rng = random.Random(1)
+    for _ in range(200):
+        one, other = (Column(rng.randrange(4), rng.randrange(4)) for _ in range(2))
+        assert one.deeper_than(other) is (one.tabs8 > other.tabs8 and one.tabs1 > other.tabs1)
