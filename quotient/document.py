@@ -37,6 +37,7 @@ class Document:
     def _reset(self) -> None:
         self._starts = [len(_BYTE_ORDER_MARK) if self.data.startswith(_BYTE_ORDER_MARK) else 0]
         self._lefts = [start_of_file(self.language)]
+        self._unreadable: list[int] = []
         self._rights = {0: end_of_file(self.language)}
         self._left_stale: list[dict[int, LeftContext]] = []
         self._right_stale: list[dict[int, RightContext]] = []
@@ -71,6 +72,8 @@ class Document:
             return False
         if line.broken and self._lefts[-1].reading().feed(self.data[start:position]) is not None:
             return False
+        if line.broken:
+            self._unreadable.append(start)
         context = self._lefts[-1].after_line(line)
         self._starts.append(start + line.size)
         self._lefts.append(context)
@@ -80,7 +83,7 @@ class Document:
     def _revive_left(self, start: int, context: LeftContext) -> None:
         for batch in self._left_stale:
             if batch.get(start) == context:
-                later = {s: c for s, c in batch.items() if s > start}
+                later = {s: c for s, c in batch.items() if s > start and c.broken == context.broken}
                 self._starts.extend(later)
                 self._lefts.extend(later.values())
                 self._left_stale.remove(batch)
@@ -154,6 +157,10 @@ class Document:
 
     def _cut_left(self, start: int, end: int, shift: int) -> None:
         kept = max(bisect_right(self._starts, start - 1), 1)
+        if self._unreadable and self._unreadable[0] < start:
+            # what a line cannot be read for may stand anywhere after it, an unclosed string for instance
+            kept = min(kept, bisect_right(self._starts, self._unreadable[0]))
+        self._unreadable = [place for place in self._unreadable if place < self._starts[kept - 1]]
         cut = dict(zip(self._starts[kept:], self._lefts[kept:], strict=True))
         del self._starts[kept:], self._lefts[kept:]
         moved = [{s + shift: c for s, c in batch.items() if s > end} for batch in (*self._left_stale, cut)]
