@@ -12,7 +12,7 @@ BROKEN = {
     # left<|>right: the side of which a part is left out, and a middle that may stand there all the same
     "x = <|>\ny = )\n": ("right", "1"),
     "x = f(<|>)\ndef\n": ("right", "a"),
-    "x = f(<|>)\n    y\n   z\n": ("right", "a"),
+    "x = f(<|>)\n    y\n   z\n    w\n": ("right", "a"),
     "if a:\n    <|>\nelse\n": ("right", "x"),
     "x = <|>\n'''\n'": ("right", "1"),
     "x = <|>\n?\ny\n": ("right", "1"),
