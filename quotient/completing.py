@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fimlsp.quotient.cheapest import Choices, Costs, cheapest, expand
+from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.seam import way_to
 from fimlsp.quotient.shortest import Source, completions
 from fimlsp.quotient.writing import Writer, columns_before, indentation
@@ -14,7 +15,7 @@ from fimlsp.quotient.writing import Writer, columns_before, indentation
 if TYPE_CHECKING:
     from fimlsp.quotient.middle_state import Join, Middle, MiddleState
 
-_TRIES = 40
+_TRIES = 200
 _COST_OF_CLOSED_INDENT = 4
 _COST_OF_STRADDLING = 1
 
@@ -28,18 +29,58 @@ def shortest_completion(state: MiddleState) -> bytes:
 
     O(open rules). Raises NoCompletionError if none is found, which would be a fault of the engine.
     """
+    found = _completion(state)
+    if found is None:
+        found = next(_completions_after_a_step(state), None)
+    if found is None:
+        raise NoCompletionError(f"no completion in state {state.reading}")
+    return found
+
+
+def _completion(state: MiddleState) -> bytes | None:
+    """The cheapest sentence of the grammar that can be written and does complete *state*."""
     if state.complete:
         return b""
     direct = _straddling(state)
     for text in islice(_candidates(state), _TRIES):
         if direct is not None and len(direct) <= len(text):
-            return direct
+            break
         reached = state.feed(text)
         if reached is not None and reached.complete:
             return text
-    if direct is not None:
-        return direct
-    raise NoCompletionError(f"no completion in state {state.reading}")
+    return direct
+
+
+def _completions_after_a_step(state: MiddleState) -> Iterator[bytes]:
+    """Completions by dearer sentences: where the cheapest one does not fit the columns of the right context."""
+    blocks = dict(state.middle.grammar.indents)
+    for source in _sources(state):
+        for symbols in _steps(state.middle, source.chart):
+            writer = Writer(state.middle.language, state.reading)
+            if writer.put(source.prefix) and writer.write(symbols, blocks):
+                reached = state.feed(writer.text)
+                rest = None if reached is None else _completion(reached)
+                if rest is not None:
+                    yield writer.text + rest
+
+
+def _steps(middle: Middle, chart: EarleySet, most: int = 3) -> Iterator[tuple[int, ...]]:
+    """The next lexeme with the layout before it."""
+    language = middle.language
+    layout = {
+        language.newline,
+        language.indent,
+        language.dedent,
+        *(symbol for symbol, _ in middle.grammar.indents),
+    }
+    for symbol in sorted(chart.expected(), key=lambda symbol: symbol in layout):
+        if symbol not in layout:
+            if language.grammar.is_terminal(symbol):
+                yield (symbol,)
+        elif most:
+            after = middle.grammar.earley.scan(chart, (symbol,))
+            if after is not None:
+                yield from ((symbol, *rest) for rest in _steps(middle, after, most - 1))
 
 
 def _straddling(state: MiddleState) -> bytes | None:
@@ -108,7 +149,8 @@ def _after_skipped(state: MiddleState, live: int) -> list[Source]:
         skipped = lexicon.space if live & 1 << lexicon.space else lexicon.continuation
         suffix = lexicon.witnesses.suffix(reading.state, skipped)
         assert suffix is not None
-        return [Source(state.chart, len(suffix), suffix)]
+        # a line end that is written next must not merge with a carriage return
+        return [Source(state.chart, len(way), way) for way in (suffix, suffix + b" ")]
     prefix = b"" if reading.accepted == lexicon.line_end else b"\n"
     if prefix and live & 1 << lexicon.comment:
         prefix = (lexicon.witnesses.suffix(reading.state, lexicon.comment) or b"") + prefix

@@ -28,7 +28,8 @@ def connect(
     grammar = middle_grammar(left, right.closed, right.markers)
     if grammar is None:
         return None
-    return Middle(document.language, grammar, right.joins, reading, document.data, cursor)
+    middle = Middle(document.language, grammar, right.joins, reading, document.data, cursor)
+    return middle if middle.start.viable else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,10 @@ class EarleySet:
             return True
         return any(terminal in state.by_symbol for state, _ in self.entries)
 
+    def expected(self) -> set[int]:
+        """All symbols that may come next. O(entries)."""
+        return set(self.predicted.by_symbol).union(*(state.by_symbol for state, _ in self.entries))
+
     def completed_from(self, start: EarleySet) -> frozenset[int]:
         """The nonterminals that span everything since *start*."""
         return frozenset(

@@ -304,6 +304,7 @@ class _Builder:
     def finish(self, roots: list[int | None]) -> MiddleGrammar | None:
         for number, make in self.pending:  # grows meanwhile
             self.rules[number] = list(dict.fromkeys(make()))
+        self.pending.clear()  # its closures would keep the builder alive until a full collection
         productive = self._productive()
         barren = self.rules.keys() - productive
         present = [root for root in roots if root in productive]

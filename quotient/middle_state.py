@@ -79,7 +79,7 @@ class MiddleState:
         if chart is None:
             return None
         state = MiddleState(self.middle, step.reading, chart)
-        return state if state._is_viable() else None
+        return state if state.viable else None
 
     def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
         """The chart after *symbols*."""
@@ -94,7 +94,8 @@ class MiddleState:
                 chart = grammar.earley.scan(chart, (self.middle.language.terminal_of[symbol],))
         return chart
 
-    def _is_viable(self) -> bool:
+    @property
+    def viable(self) -> bool:
         """Whether the lexeme being read can be finished in some way."""
         reading = self.reading
         if reading.at_lexeme_start:

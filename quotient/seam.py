@@ -57,15 +57,13 @@ def seams(lexicon: Lexicon, data: bytes, cursor: int, quotes: Iterable[str]) -> 
 
     Of f-strings only those of *quotes* are considered. O(lexemes that straddle the cursor).
     """
-    possible = frozenset(quotes)
-    parts = [part for quote in possible for part in _parts(data, cursor, quote)]
+    parts = [part for quote in quotes for part in _parts(data, cursor, quote)]
     for before in (UNKNOWN, *parts):
         yield Seam(None, 0, before, before, frozenset((lexicon.dfa.starts[before.mode],)))
         for (kind, offset), states in _straddling(lexicon, data, cursor, before).items():
             skipped = kind in lexicon.skipped
             nesting = before if skipped else _after(lexicon, before, kind)
-            quote = "" if nesting is None else _place(nesting)[0].partition(":")[2]
-            if nesting is not None and (not quote or quote in possible):
+            if nesting is not None:
                 yield Seam(None if skipped else kind, offset, before, nesting, frozenset(states))
 
 
