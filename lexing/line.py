@@ -86,7 +86,7 @@ class LineReader:
             if reading.nesting.in_code and ended:
                 return _line(lexicon, end - start, symbols)
             if end == len(data):
-                last = reading.finish()
+                last = reading.close()
                 if (
                     last is None
                     or not last.reading.nesting.in_code

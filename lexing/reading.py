@@ -121,6 +121,19 @@ class Reading:
             return None
         return Step(reader.freeze(), reader.symbols)
 
+    def fall_back(self) -> Step | None:
+        """End the lexeme being read at its last acceptance, and read what came after that again."""
+        reader = _Reader(self)
+        return Step(reader.freeze(), reader.symbols) if reader.read_again() else None
+
+    def close(self) -> Step | None:
+        """End the text here: the lexeme being read, and those that begin with what it read too far."""
+        step: Step | None = Step(self, [])
+        while step is not None and not step.reading.at_lexeme_start:
+            following = step.reading.fall_back()
+            step = following and Step(following.reading, step.symbols + following.symbols)
+        return step
+
     def start_line(self, spaces: bytes) -> Step | None:
         """Make the layout symbols of the line that begins here after *spaces*, if it is still blank."""
         reader = _Reader(self)
@@ -196,10 +209,17 @@ class _Reader:
         return True
 
     def _end_before(self, byte: int) -> bool:
+        return self.read_again() and self.read(byte)
+
+    def read_again(self) -> bool:
+        """End the lexeme at its last acceptance, and read the bytes after that as what follows it."""
         leftover = self.leftover
         if not self.end_lexeme():
             return False
-        return all(self.read(earlier) for earlier in leftover) and self.read(byte)
+        counted, self.quote_run = self.quote_run, (0, 0)
+        possible = all(self.read(byte) for byte in leftover)
+        self.quote_run = counted
+        return possible
 
     def _permits(self, byte: int) -> bool:
         if byte in self.nesting.forbidden:
@@ -238,7 +258,6 @@ class _Reader:
         if nesting is not self.nesting:
             self.nesting = nesting
             self.start = self.lexicon.dfa.starts[nesting.mode]
-            self.quote_run = (0, 0)
         self.state = self.start
         return True
 

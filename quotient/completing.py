@@ -52,7 +52,7 @@ def _completion(state: MiddleState) -> bytes | None:
 
 
 def _completions_after_a_step(state: MiddleState) -> Iterator[bytes]:
-    """Completions by dearer sentences: where the cheapest one does not fit the columns of the right context."""
+    """Completions by dearer sentences, where the cheapest does not fit the columns of the right context."""
     blocks = dict(state.middle.grammar.indents)
     for source in _sources(state):
         for symbols in _steps(state.middle, source.chart):

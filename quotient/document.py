@@ -62,15 +62,24 @@ class Document:
         """The start of the line with *position*, and the context there. O(lines not seen before)."""
         while self._starts[-1] < position and self._extend_left(position):
             pass
-        index = bisect_right(self._starts, position) - 1
-        return self._starts[max(index, 0)], self._lefts[max(index, 0)]
+        index = max(bisect_right(self._starts, position) - 1, 0)
+        for start in self._unreadable:
+            if start < position and self._is_open_from(start, position):
+                index = bisect_right(self._starts, start) - 1
+                break
+        return self._starts[index], self._lefts[index]
+
+    def _is_open_from(self, start: int, position: int) -> bool:
+        """Whether the line at *start*, which cannot be read to its end, can be read up to *position*."""
+        context = self._lefts[bisect_right(self._starts, start) - 1]
+        return context.reading().feed(self.data[start:position]) is not None
 
     def _extend_left(self, position: int) -> bool:
         start = self._starts[-1]
         line = self.line_at(start)
         if not line.size or start + line.size > position or self.data[start + line.size - 1] not in b"\r\n":
             return False
-        if line.broken and self._lefts[-1].reading().feed(self.data[start:position]) is not None:
+        if line.broken and self._is_open_from(start, position):
             return False
         if line.broken:
             self._unreadable.append(start)

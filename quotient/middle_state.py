@@ -13,6 +13,8 @@ from fimlsp.quotient.language import Language
 from fimlsp.quotient.middle_grammar import MiddleGrammar
 from fimlsp.quotient.seam import End, Runs, Seam, way_to
 
+_NOT_ASCII = 0x80
+
 
 @dataclass(frozen=True, slots=True)
 class Join:
@@ -133,13 +135,17 @@ class MiddleState:
         return False
 
     def after_fallback(self) -> MiddleState | None:
-        """The state if the lexeme being read ended earlier and what was read since is read again."""
+        """The state if the lexeme being read ended earlier and what was read since is read again.
+
+        What was read since is no part of a character: all characters fit where the beginning of one does.
+        """
         leftover = self.reading.leftover
-        step = self.reading.finish() if leftover else None
+        step = self.reading.fall_back() if leftover and leftover[0] < _NOT_ASCII else None
         chart = step and self.scanned(step.symbols)
         if step is None or chart is None:
             return None
-        return MiddleState(self.middle, step.reading, chart).feed(leftover)
+        state = MiddleState(self.middle, step.reading, chart)
+        return state if state.viable else None
 
     @property
     def complete(self) -> bool:

@@ -68,7 +68,7 @@ class Writer:
         """The reading once the lexeme being read has ended; None if it cannot end."""
         if self.reading.at_lexeme_start:
             return self.reading
-        step = self.reading.finish()
+        step = self.reading.close()
         return step.reading if step is not None else None
 
     @property
@@ -84,7 +84,7 @@ class Writer:
         return margin is None or self.put(indentation(margin, self.columns[-1]))
 
     def _write_lexeme(self, terminal: int) -> bool:
-        step = None if self.reading.at_lexeme_start else self.reading.finish()
+        step = None if self.reading.at_lexeme_start else self.reading.close()
         place = self.reading if step is None else step.reading
         start = self.language.lexicon.dfa.starts[place.nesting.mode]
         for kind in self.language.kinds_of[terminal]:

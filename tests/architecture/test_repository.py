@@ -90,6 +90,7 @@ def test_the_map_names_every_module(room):
 
 
 def test_verify_needs_no_model():
-    code = "import sys, fimlsp.lsp_server.verify_command; print('torch' in sys.modules, 'transformers' in sys.modules)"
+    code = "import sys, fimlsp.lsp_server.verify_command\n"
+    code += "print('torch' in sys.modules, 'transformers' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["False", "False"]
