@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from fimlsp.lexing.character_names import is_name
 from fimlsp.lexing.dfa import Dfa
 from fimlsp.lexing.indentation import MARGIN, Column, Indents
 from fimlsp.lexing.nesting import Nesting, changes_nesting
@@ -39,6 +40,7 @@ class Lexicon:
         "ends_line",
         "kinds",
         "line_end",
+        "naming",
         "nesting",
         "newline",
         "space",
@@ -56,6 +58,7 @@ class Lexicon:
         )
         self.nesting = frozenset(i for i, kind in enumerate(dfa.kinds) if changes_nesting(kind))
 
+        self.naming = _naming_states(dfa)
         self.always_viable = 1 << self.space | 1 << self.continuation
         self.ends_line = 1 << self.comment | 1 << self.line_end
 
@@ -67,6 +70,20 @@ class Lexicon:
     def skipped(self) -> frozenset[int]:
         """Kinds that never reach the grammar."""
         return frozenset((self.space, self.comment, self.line_end, self.continuation))
+
+
+def _naming_states(dfa: Dfa) -> frozenset[int]:
+    r"""The states inside the braces of `\N{...}`."""
+    openings = [(start, b"") for mode, start in dfa.starts.items() if ":" in mode]
+    openings += [(dfa.starts["code"], quote) for quote in (b"'", b'"', b"'''", b'"""')]
+    found = {dfa.run(start, quote + rb"\N{") for start, quote in openings if dfa.run(start, quote + rb"\N")}
+    found.discard(0)
+    for state in (waiting := list(found)):
+        for byte, following in enumerate(dfa.rows[state]):
+            if following and byte != ord("}") and following not in found:
+                found.add(following)
+                waiting.append(following)
+    return frozenset(found)
 
 
 class Margin(NamedTuple):
@@ -89,7 +106,8 @@ class Reading:
 
     `state` is the DFA's state in the lexeme being read, `accepted` the kind of its longest finished part (-1
     if none), `leftover` the bytes after that part, `margin` is None once the line has a lexeme. `indents`
-    is None when the left context is unknown: then every line's start is reported by its column.
+    is None when the left context is unknown: then every line's start is reported by its column. `name` is
+    what was read of a character's name, with the brace before it.
     """
 
     lexicon: Lexicon = field(repr=False)
@@ -100,6 +118,7 @@ class Reading:
     leftover: bytes = b""
     margin: Margin | None = None
     quote_run: tuple[int, int] = (0, 0)
+    name: bytes = b""
 
     @property
     def at_lexeme_start(self) -> bool:
@@ -154,6 +173,8 @@ class _Reader:
         "leftover",
         "lexicon",
         "margin",
+        "name",
+        "naming",
         "nesting",
         "quote_run",
         "rows",
@@ -173,6 +194,8 @@ class _Reader:
         self.leftover = reading.leftover
         self.margin = reading.margin
         self.quote_run = reading.quote_run
+        self.name = reading.name
+        self.naming = reading.lexicon.naming
         self.symbols: list[Symbol] = []
 
     def freeze(self) -> Reading:
@@ -185,6 +208,7 @@ class _Reader:
             self.leftover,
             self.margin,
             self.quote_run,
+            self.name,
         )
 
     def read(self, byte: int) -> bool:
@@ -199,6 +223,12 @@ class _Reader:
                     return False
             elif byte in _BLANKS and (self.state == self.start or self.accepted == self.lexicon.space):
                 self.widen(byte)
+        if following in self.naming:
+            self.name += bytes((byte,))
+        elif self.name:
+            if not is_name(self.name[1:]):
+                return False
+            self.name = b""
         self.state = following
         kind = self.lexicon.dfa.accepts[following]
         if kind >= 0:

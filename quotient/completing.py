@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from fimlsp.lexing.character_names import rest_of_name
 from fimlsp.quotient.cheapest import Choices, Costs, cheapest, expand
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.seam import way_to
@@ -29,6 +30,10 @@ def shortest_completion(state: MiddleState) -> bytes:
 
     O(open rules). Raises NoCompletionError if none is found, which would be a fault of the engine.
     """
+    if state.reading.name:
+        rest = (rest_of_name(state.reading.name[1:]) or b"") + b"}"
+        named = state.feed(rest)
+        return rest if named is None else rest + shortest_completion(named)
     found = _completion(state)
     if found is None:
         found = next(_completions_after_a_step(state), None)

@@ -73,8 +73,11 @@ class _Meetings:
 
     def _may_be_in_string(self, quote: str) -> bool:
         """Whether the text goes on validly where a string of *quote* that is open at the cursor ends."""
-        end = closing_quote(self.document.data, self.cursor, quote)
-        return end is not None and self._rest(end, UNKNOWN) is not None
+        data, cursor = self.document.data, self.cursor
+        ends = {closing_quote(data, cursor, quote)}
+        if len(quote) > len("r'"):  # the closing quotes may straddle the cursor
+            ends |= {cursor + k for k in (1, 2) if data.startswith(quote[-k:].encode(), cursor)}
+        return any(end is not None and self._rest(end, UNKNOWN) is not None for end in ends)
 
     def _rest(self, position: int, nesting: Nesting) -> tuple[Line, RightContext] | None:
         """The rest of the line with *position*, and the context after it; None if that cannot be."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from fimlsp.lexing.character_names import rest_of_name
 from fimlsp.lexing.indentation import Column
 from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.reading import Reading, Step, Symbol
@@ -102,6 +103,8 @@ class MiddleState:
         reading = self.reading
         if reading.at_lexeme_start:
             return True
+        if reading.name and rest_of_name(reading.name[1:]) is None:
+            return False
         lexicon = reading.lexicon
         live = lexicon.dfa.live[reading.state]
         if live & lexicon.always_viable:
