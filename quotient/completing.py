@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _TRIES = 200
 _COST_OF_CLOSED_INDENT = 4
 _COST_OF_STRADDLING = 1
+_COST_OF_SKIPPING = 40
 
 
 class NoCompletionError(AssertionError):
@@ -34,7 +35,9 @@ def shortest_completion(state: MiddleState) -> bytes:
         rest = (rest_of_name(state.reading.name[1:]) or b"") + b"}"
         named = state.feed(rest)
         return rest if named is None else rest + shortest_completion(named)
-    found = _completion(state)
+    found = _completion(state, _COST_OF_SKIPPING)
+    if found is None:
+        found = _completion(state, 0)
     if found is None:
         found = next(_completions_after_a_step(state), None)
     if found is None:
@@ -42,12 +45,15 @@ def shortest_completion(state: MiddleState) -> bytes:
     return found
 
 
-def _completion(state: MiddleState) -> bytes | None:
-    """The cheapest sentence of the grammar that can be written and does complete *state*."""
+def _completion(state: MiddleState, skipping: int) -> bytes | None:
+    """The cheapest sentence of the grammar that can be written and does complete *state*.
+
+    *skipping* is what it costs to let a comment swallow what follows the cursor.
+    """
     if state.complete:
         return b""
     direct = _straddling(state)
-    for text in islice(_candidates(state), _TRIES):
+    for text in islice(_candidates(state, skipping), _TRIES):
         if direct is not None and len(direct) <= len(text):
             break
         reached = state.feed(text)
@@ -64,7 +70,7 @@ def _completions_after_a_step(state: MiddleState) -> Iterator[bytes]:
             writer = Writer(state.middle.language, state.reading)
             if writer.put(source.prefix) and writer.write(symbols, blocks):
                 reached = state.feed(writer.text)
-                rest = None if reached is None else _completion(reached)
+                rest = None if reached is None else _completion(reached, 0)
                 if rest is not None:
                     yield writer.text + rest
 
@@ -101,10 +107,10 @@ def _straddling(state: MiddleState) -> bytes | None:
     return found[0] if found else None
 
 
-def _candidates(state: MiddleState) -> Iterator[bytes]:
+def _candidates(state: MiddleState, skipping: int) -> Iterator[bytes]:
     """Texts that bring *state* to the end of a sentence of its grammar, cheapest first."""
     grammar = state.middle.grammar
-    costs, choices = _costs(state.middle)
+    costs, choices = _costs(state.middle, skipping)
     blocks = dict(grammar.indents)
     rules = grammar.earley.automaton.rules
     for source, missing in completions(rules, costs, _sources(state), grammar.start, grammar.roots):
@@ -185,16 +191,18 @@ def _after_fallback(state: MiddleState) -> list[Source]:
     return [] if following is None else _sources(following)
 
 
-def _costs(middle: Middle) -> tuple[Costs, Choices]:
+def _costs(middle: Middle, skipping: int) -> tuple[Costs, Choices]:
     grammar = middle.grammar
-    if not grammar.costs:
+    if skipping not in grammar.costs:
         costs, choices = grammar.language.cheapest
         known = costs | dict.fromkeys((symbol for symbol, _ in grammar.indents), _COST_OF_CLOSED_INDENT)
         for join in middle.joins:
-            cost = 0 if join.seam.kind is None and not join.seam.offset else _COST_OF_STRADDLING
+            cost = 0
+            if join.seam.offset:
+                cost = skipping if join.seam.kind is None else _COST_OF_STRADDLING
             for marker in (join.marker, join.blank_marker):
                 if marker is not None:
                     known[marker] = min(cost, known.get(marker, cost))
         found, more = cheapest(grammar.earley.automaton.rules, known)
-        grammar.costs.append((found, choices | more))
-    return grammar.costs[0]
+        grammar.costs[skipping] = found, choices | more
+    return grammar.costs[skipping]

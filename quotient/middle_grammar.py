@@ -37,7 +37,7 @@ class MiddleGrammar:
     start: EarleySet
     roots: frozenset[int]
     indents: tuple[tuple[int, ClosedBlock], ...]
-    costs: list[tuple[Costs, Choices]] = field(default_factory=list, repr=False)
+    costs: dict[int, tuple[Costs, Choices]] = field(default_factory=dict, repr=False)
 
     def indent_terminals(self, column: Column) -> list[int]:
         """The terminals that an INDENT to *column* may be."""

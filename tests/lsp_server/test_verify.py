@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def test_verdicts(engine, marked, connectable, complete, viable, shortest):
     if shortest is not None:
         assert verdict["shortest"] == shortest
     if connectable:
-        compile(left + middle.encode()[:viable].decode() + verdict["shortest"] + right, "", "exec")
+        ast.parse(left + middle.encode()[:viable].decode() + verdict["shortest"] + right)
 
 
 def test_viable_bytes_may_end_inside_a_character(engine):
