@@ -65,7 +65,7 @@ class ClosedBlock:
 
     def fits(self, column: Column) -> bool:
         """Whether a block of *column* is closed here."""
-        if column.tabs8 < self.least:
+        if column.tabs8 < min(self.least, 1):  # a backslash in the indentation can hide the rest of it
             return False
         if self.exactly is not None:
             return column == self.exactly

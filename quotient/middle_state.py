@@ -165,6 +165,7 @@ class MiddleState:
             return step is not None and self._meets(step, offset)
         return any(
             (join.seam.kind, join.seam.offset) == end
+            and reading.state in join.seam.states
             and join.seam.admits(reading.nesting)
             and self.accepts(self.chart, join.marker)
             for join in middle.joins

@@ -105,7 +105,8 @@ def _straddling(
         for following, sources in _moves(lexicon, start, data[cursor]).items():
             end = runs.end(following) if following else None
             if end is not None and end[0] not in (lexicon.bad, lexicon.space):
-                found.setdefault(end, []).extend(s for s in sources if s != start)
+                usable = [s for s in sources if s != start and s not in lexicon.naming]
+                found.setdefault(end, []).extend(usable)
     return {end: states for end, states in found.items() if states}
 
 

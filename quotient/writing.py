@@ -51,15 +51,15 @@ class Writer:
 
     def _inner_column(self, block: ClosedBlock | None) -> Column | None:
         outer = self.columns[-1]
-        usual = Column(outer.tabs8 + _STEP, outer.tabs1 + _STEP)
-        if block is None or block.fits(usual):
-            return usual
-        if block.exactly is not None:
+        if block is not None and block.exactly is not None:
             return block.exactly if block.exactly.deeper_than(outer) else None
-        limit = block.below.tabs8 if block.below is not None else usual.tabs8
-        for width in range(1, max(limit, block.least + 1) - outer.tabs8 + 1):
+        widest = block.below.tabs8 - outer.tabs8 if block is not None and block.below is not None else _STEP
+        least = (
+            0 if block is None else max(block.least, block.above.tabs8 if block.above else 0) - outer.tabs8
+        )
+        for width in (_STEP, *range(1, max(widest, least + 1) + 1)):
             column = Column(outer.tabs8 + width, outer.tabs1 + width)
-            if block.fits(column):
+            if width >= least and (block is None or block.fits(column)):
                 return column
         return None
 
