@@ -72,12 +72,15 @@ async def test_whatever_is_suggested_connects(real_editor):
 async def test_every_line_of_the_example(real_editor):
     source = EXAMPLE.read_text(encoding="utf-8")
     real_editor.open(source)
+    suggested = 0
     for number, line in list(enumerate(source.splitlines(keepends=True)))[::7]:
         position = types.Position(number, len(line.rstrip("\n")))
         text = await real_editor.suggestion(position) or ""
+        suggested += bool(text)
         lines = source.splitlines(keepends=True)
         lines[number] = line.rstrip("\n") + text + "\n"
         ast.parse("".join(lines))
+    assert suggested
 
 
 async def test_broken_surroundings_are_answered_with_a_reason_or_a_text(real_editor):
@@ -96,6 +99,7 @@ async def test_typing_with_a_request_at_every_keystroke(real_editor):
         requests.append(real_editor.request())
         await asyncio.sleep(0.01)
     answers = await asyncio.gather(*requests)
+    assert answers[-1].items, "the newest request is the one that is answered"
     for item in answers[-1].items:
         ast.parse("def area(width, height):\n    return width * " + item.insert_text)
 
