@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import product
 
+from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.quotient.grammar import Grammar, GrammarError, make_grammar
 from lark import Tree
 from lark.exceptions import LarkError
@@ -24,8 +25,13 @@ START = "file"
 
 
 @cache
-def python_grammar() -> Grammar:
-    """The grammar of Python 3.11; its sentences are the symbols of a file that is not empty."""
+def python_grammar(version: PythonVersion = DEFAULT_VERSION) -> Grammar:
+    """The grammar of a Python version; its sentences are the symbols of a file that is not empty.
+
+    Raises:
+        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
+    """
+    known_version(version)
     return read_grammar(files(__package__).joinpath("python.lark").read_text("utf-8"))
 
 

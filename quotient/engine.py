@@ -9,6 +9,7 @@ from typing import Literal
 
 from fimlsp.lexing.line import LineReader, physical_end
 from fimlsp.lexing.python_terminals import python_dfa
+from fimlsp.lexing.python_versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
 from fimlsp.lexing.reading import Lexicon, Reading
 from fimlsp.quotient.connecting import connect, read_up_to
 from fimlsp.quotient.document import Document
@@ -101,10 +102,14 @@ class EditedDocument(Document):
         yield (fresh, replace(blank, margin=None)), False
 
 
-@lru_cache(maxsize=1)
-def python_language() -> Language:
-    """Python's tables; read from the cache on disk, or made in a few seconds."""
-    return Language(Lexicon(python_dfa()), python_grammar())
+@lru_cache(maxsize=len(PYTHON_VERSIONS))
+def python_language(version: PythonVersion = DEFAULT_VERSION) -> Language:
+    """The tables of a Python version; read from the cache on disk, or made in a few seconds.
+
+    Raises:
+        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
+    """
+    return Language(Lexicon(python_dfa()), python_grammar(version))
 
 
 class Engine:

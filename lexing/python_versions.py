@@ -1,0 +1,29 @@
+"""The versions of Python whose files can be completed."""
+
+from __future__ import annotations
+
+PythonVersion = tuple[int, int]
+
+PYTHON_VERSIONS: tuple[PythonVersion, ...] = ((3, 8), (3, 9), (3, 10), (3, 11), (3, 12), (3, 13))
+DEFAULT_VERSION: PythonVersion = (3, 11)
+
+
+class UnknownVersionError(ValueError):
+    """A version of Python that is not described here; the message says which are."""
+
+
+def known_version(version: PythonVersion) -> PythonVersion:
+    """The version itself.
+
+    Raises:
+        UnknownVersionError: if it is none of `PYTHON_VERSIONS`.
+    """
+    if version not in PYTHON_VERSIONS:
+        known = ", ".join(map(version_text, PYTHON_VERSIONS))
+        raise UnknownVersionError(f"Python {version_text(version)} is not known; choose one of {known}.")
+    return version
+
+
+def version_text(version: PythonVersion) -> str:
+    """The version as users write it: `3.11`."""
+    return ".".join(map(str, version))
