@@ -3,25 +3,32 @@
 The lark package reads the file; the conversion to plain productions is our own, because repetitions must stay
 visible: `x+` becomes one marked nonterminal over one element, `x*` an optional `x+`, an optional part two
 alternatives. Rules, templates, groups, quoted literals and `%declare`d terminals are understood.
+
+One grammar serves many versions of its language. The declared names `SINCE_3_10` and `UNTIL_3_9` are switches:
+in the versions that they name, ends included, they can be written as nothing, in the others not at all. So
+the alternative in which one stands is there in those versions only.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import product
 
 from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion, known_version
-from fimlsp.quotient.grammar import Grammar, GrammarError, make_grammar
+from fimlsp.quotient.grammar import Grammar, GrammarError, make_grammar, without_useless
 from lark import Tree
 from lark.exceptions import LarkError
 from lark.grammar import Symbol
 from lark.load_grammar import GrammarBuilder
 
 Names = tuple[str, ...]
+Definition = tuple[Names, Tree[object]]
 START = "file"
+_SWITCH = re.compile(r"(SINCE|UNTIL)_(\d+)_(\d+)")
 
 
 @cache
@@ -31,16 +38,19 @@ def python_grammar(version: PythonVersion = DEFAULT_VERSION) -> Grammar:
     Raises:
         UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
     """
-    known_version(version)
-    return read_grammar(files(__package__).joinpath("python.lark").read_text("utf-8"))
+    text = files(__package__).joinpath("python.lark").read_text("utf-8")
+    return read_grammar(text, version=known_version(version))
 
 
-def read_grammar(text: str, start: str = START) -> Grammar:
-    """The grammar written in *text*, with the rule *start* as its start symbol.
+def read_grammar(text: str, start: str = START, version: PythonVersion | None = None) -> Grammar:
+    """The grammar written in *text*, with the rule *start* as its start symbol, as it is in *version*.
+
+    Rules that have no use in the version are dropped. Without a version all switches are on: the language of
+    that grammar is that of no version, but its faults are those of the text.
 
     Raises:
         GrammarError: if *text* is no Lark grammar, uses more of Lark's language than described above, or has
-            rules that may be empty, are never used or derive no sentence.
+            rules that may be empty or, where no version is given, are never used or derive no sentence.
     """
     try:
         builder = GrammarBuilder()
@@ -51,14 +61,17 @@ def read_grammar(text: str, start: str = START) -> Grammar:
     definitions = {str(name): (tuple(parameters), tree) for name, parameters, tree, _ in parsed.rule_defs}
     if start not in definitions:
         raise GrammarError(f"The grammar has no rule '{start}' to start from.")
-    converter = _Converter(definitions)
+    _check_terminals(definitions, {str(name): tree for name, (tree, _) in parsed.term_defs})
+    converter = _Converter(definitions, version)
     converter.convert()
-    _check_terminals(converter.rules, {str(name): tree for name, (tree, _) in parsed.term_defs})
-    return make_grammar(start, converter.rules, converter.repetitions)
+    rules = converter.rules if version is None else without_useless(start, converter.rules)
+    repetitions = {name: element for name, element in converter.repetitions.items() if name in rules}
+    return make_grammar(start, rules, repetitions)
 
 
-def _check_terminals(rules: Mapping[str, list[Names]], terminals: Mapping[str, object]) -> None:
-    used = {name for rights in rules.values() for right in rights for name in right}
+def _check_terminals(definitions: Mapping[str, Definition], terminals: Mapping[str, object]) -> None:
+    values = (value for _, tree in definitions.values() for value in tree.scan_values(lambda _: True))
+    used = {value.name for value in values if isinstance(value, Symbol)}
     for fault, names in (
         ("are never used; remove them", [name for name in terminals if name not in used]),
         ("belong to the lexer; only %declare them", [name for name, tree in terminals.items() if tree]),
@@ -67,11 +80,21 @@ def _check_terminals(rules: Mapping[str, list[Names]], terminals: Mapping[str, o
             raise GrammarError(f"These terminals {fault}: {', '.join(names)}.")
 
 
+def switched_on(name: str, version: PythonVersion | None) -> bool | None:
+    """Whether the switch called *name* is on in *version*; None if the name is that of no switch."""
+    match = _SWITCH.fullmatch(name)
+    if match is None:
+        return None
+    named = int(match[2]), int(match[3])
+    return version is None or (named <= version if match[1] == "SINCE" else version <= named)
+
+
 class _Converter:
     """Productions by name, collected while the trees of rules are walked."""
 
-    def __init__(self, definitions: Mapping[str, tuple[Names, Tree[object]]]) -> None:
+    def __init__(self, definitions: Mapping[str, Definition], version: PythonVersion | None) -> None:
         self.definitions = definitions
+        self.version = version
         self.rules: dict[str, list[Names]] = {}
         self.repetitions: dict[str, str] = {}
 
@@ -94,14 +117,24 @@ class _Converter:
         if node.data == "expr":
             return self.repeated(_tree(children[0]), [str(child) for child in children[1:]], bound)
         if node.data == "value":
-            return [(self.symbol(children[0], bound),)]
+            return self.value(children[0], bound)
         raise GrammarError(f"The grammar may not use '{node.data}'.")
+
+    def value(self, value: object, bound: Mapping[str, str]) -> list[Names]:
+        """All ways to write one symbol: one, or for a switch none or nothing."""
+        name = self.symbol(value, bound)
+        on = switched_on(name, self.version)
+        if on is None:
+            return [(name,)]
+        return [()] if on else []
 
     def repeated(self, node: Tree[object], operator: list[str], bound: Mapping[str, str]) -> list[Names]:
         """All ways to write *node* followed by *operator*."""
         ways = list(dict.fromkeys(self.alternatives(node, bound)))
         if operator == ["?"]:
             return [*ways, ()]
+        if not ways:
+            return [] if operator == ["+"] else [()]
         if operator not in (["+"], ["*"]):
             raise GrammarError(f"The grammar may not use the repetition '{''.join(operator)}'.")
         repetition = self.repetition(ways)

@@ -95,6 +95,19 @@ def make_grammar(start: str, rules: Alternatives, repetitions: Mapping[str, str]
     )
 
 
+def without_useless(start: str, rules: Alternatives) -> dict[str, list[tuple[str, ...]]]:
+    """The part of *rules* that takes part in derivations of sentences from *start*."""
+    sides = {name: tuple(rights) for name, rights in rules.items()}
+    useless = sides.keys() - _productive(sides)
+    kept = {
+        name: tuple(right for right in rights if useless.isdisjoint(right))
+        for name, rights in sides.items()
+        if name not in useless
+    }
+    reachable = _reachable(start, kept)
+    return {name: list(rights) for name, rights in kept.items() if name in reachable}
+
+
 def _check(start: str, sides: Mapping[str, tuple[tuple[str, ...], ...]]) -> None:
     empty = [name for name, rights in sides.items() if () in rights]
     reachable = _reachable(start, sides)
