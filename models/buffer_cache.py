@@ -43,11 +43,12 @@ class BufferCache:
         self._network = network
         self._vocabulary = vocabulary
         self._buffer = bytes(AGREEMENT_MAX) + left + CURSOR + right + CURSOR
-        self._written = left[-AGREEMENT_MAX:]
+        self._left = self._written = left[-AGREEMENT_MAX:]
 
-    def begin(self, tokens: Sequence[int]) -> Candidates:
-        """Read a prompt."""
-        return self._mixed(self._network.begin(tokens))
+    def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
+        """Read a prompt and what was written behind it."""
+        self._written = (self._left + self._vocabulary.decode(written))[-AGREEMENT_MAX:]
+        return self._mixed(self._network.begin(tokens, written))
 
     def advance(self, token: int) -> Candidates:
         """Read one more token."""

@@ -45,10 +45,11 @@ class CheckpointNetwork:
         network.train(False)
         return cls(network, token_bytes, stops)
 
-    def begin(self, tokens: Sequence[int]) -> Candidates:
-        """Read a prompt; what was read before is reused as far as it is the same."""
-        known = n_known(self._read, tokens)
-        return self._candidates(tokens[self._forget(known) :])
+    def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
+        """Read a prompt and what was written; what was read before is reused as far as it is the same."""
+        text = [*tokens, *written]
+        known = n_known(self._read, text)
+        return self._candidates(text[self._forget(known) :])
 
     def advance(self, token: int) -> Candidates:
         """Read one more token."""

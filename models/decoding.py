@@ -10,24 +10,20 @@ complete, and at worst the shortest completion itself is written, so the result 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from time import monotonic
 
-from fimlsp.models.middle import DecodeSettings, Middle, StopReason, Written
+from fimlsp.models.middle import DecodedToken, DecodeSettings, Middle, Place, StopReason, Taken, Written
 from fimlsp.models.prompt import Prompt
 from fimlsp.models.protocols import Candidates, MiddleState, NextToken
+from fimlsp.models.stopping import LineRule, n_repeated
 from fimlsp.models.stopwatch import Stopwatch
 
 REJECTIONS_PER_STEP_MAX = 50
 STEERING_HORIZON = 32
 STEERED_BYTES_PER_TOKEN = 2
-PERIOD_MAX = 24
-REPETITIONS = 3
-REPEATED_TOKENS_MIN = 12
-SURPLUS_LINES_MAX = 2
-LINE_END = ord("\n")
-CLOSING = b")]}'\""
 
 
 def decode_middle(
@@ -43,77 +39,114 @@ def decode_middle(
     complete unless it was cancelled. Costs at most `settings.tokens` + 1 steps of the network and 50
     rejections each.
     """
-    return _Decoding(model, settings, start).run(prompt, should_stop)
+    return Decoding.begin(model, prompt, start, settings).run(should_stop)
 
 
-def n_repeated(tokens: Sequence[int]) -> int:
-    """How many of the last *tokens* only repeat the run before them (thrice, 12 tokens in all); else 0."""
-    for size in range(1, PERIOD_MAX + 1):
-        repeated = max(REPETITIONS * size, REPEATED_TOKENS_MIN)
-        if repeated <= len(tokens) and tokens[-repeated:-size] == tokens[size - repeated :]:
-            return repeated - size
-    return 0
+@dataclass(slots=True)
+class Decoding:
+    """One run of the loop.
 
+    `places` are the places it came by, one for each step of the network, and `taken` how each token was
+    taken; so `places[n + 1]` is where token n was written.
+    """
 
-class _Decoding:
-    """One run of the loop; `stops` are the places where the middle may stop, with their scores."""
+    model: NextToken
+    prompt: Prompt
+    settings: DecodeSettings
+    written: Written
+    ends_at: float
+    places: list[Place] = field(default_factory=list)
+    taken: list[Taken] = field(default_factory=list)
+    is_reading: bool = False
+    is_ended: bool = False
+    tried: int = 0
+    rejected: int = 0
+    steered: bool = False
+    watch: Stopwatch = field(default_factory=Stopwatch)
 
-    def __init__(self, model: NextToken, settings: DecodeSettings, start: MiddleState) -> None:
-        self.model = model
-        self.settings = settings
-        self.written = Written(b"", start)
-        self.stops = list[tuple[float, Written]]()
-        self.rejected = 0
-        self.steered = False
-        self.watch = Stopwatch()
-        self.ends_at = float("inf") if settings.seconds is None else monotonic() + settings.seconds
+    @classmethod
+    def begin(
+        cls, model: NextToken, prompt: Prompt, start: MiddleState, settings: DecodeSettings
+    ) -> Decoding:
+        """A run from the start of the middle; its time begins now."""
+        ends_at = float("inf") if settings.seconds is None else monotonic() + settings.seconds
+        return cls(model, prompt, settings, Written(b"", start), ends_at)
 
-    def run(self, prompt: Prompt, should_stop: Callable[[], bool]) -> Middle:
+    def branch(self, place: int, token: int, log_probability: float) -> Decoding | None:
+        """A run that came by the first places of this one, up to *place*, and took *token* there.
+
+        None: the token may not be written there. Where it is an end, `run` has nothing left to do. The time
+        limit is that of this run.
+        """
+        at = self.places[place]
+        following = self._following(at, token, log_probability)
+        if following is None:
+            return None
+        run = Decoding(self.model, self.prompt, self.settings, at.written, self.ends_at)
+        run.places, run.taken = self.places[: place + 1], self.taken[:place]
+        run.is_ended = following is at.written
+        if not run.is_ended:
+            run._take(at, following, 0, steered=False)
+        return run
+
+    def run(self, should_stop: Callable[[], bool]) -> Middle:
         """Take steps until there is a reason to stop."""
-        budget = min(self.settings.tokens, prompt.room)
+        budget = min(self.settings.tokens, self.prompt.room)
         while (reason := self._interruption(should_stop)) is None:
-            candidates = self._candidates(prompt)
-            reason = self._step(candidates, budget - len(self.written.tokens))
+            place = self._place()
+            reason = self._step(place, budget - len(self.written.tokens))
             if reason is not None:
                 break
         return self._finish(reason)
 
     def _interruption(self, should_stop: Callable[[], bool]) -> StopReason | None:
+        if self.is_ended:
+            return "end"
         if should_stop():
             return "cancelled"
         return "deadline" if monotonic() >= self.ends_at else None
 
-    def _candidates(self, prompt: Prompt) -> Candidates:
+    def _place(self) -> Place:
+        """Ask the network what may follow."""
         self.watch.engine_done()
-        last = self.written.tokens[-1:]
-        candidates = self.model.advance(last[0]) if last else self.model.begin(prompt.tokens)
-        self.watch.model_done()
-        return candidates
+        if self.is_reading:
+            candidates = self.model.advance(self.written.tokens[-1])
+            self.watch.model_done()
+        else:
+            candidates = self.model.begin(self.prompt.tokens, self.written.tokens)
+            self.is_reading = True
+            self.watch.prefill_done()
+        place = Place(self.written, self.written.state.complete, candidates)
+        self.places.append(place)
+        return place
 
-    def _step(self, candidates: Candidates, left: int) -> StopReason | None:
+    def _step(self, place: Place, left: int) -> StopReason | None:
         """Write the best candidate that may be written, *left* tokens being left; or the reason to stop."""
-        if self.written.state.complete:
-            self.stops.append((self.written.score(candidates.stop), self.written))
         if left <= 0:
             return "budget"
-        for following in self._viable(candidates):
-            if following is self.written:
+        line_rule = LineRule(self.settings.lines, self.settings.steer)
+        before, steered = self.rejected, False
+        for following in self._viable(place):
+            if following is place.written:
                 return "end"
-            if (line := self._last_line(following)) is not None:
-                self.written = line
-                return "lines"
-            if self._leaves_line(following) or self._is_too_far(following, left - 1):
-                self.steered = True
+            line = line_rule.last_line(place.written, following)
+            leaves = line is None and line_rule.leaves_line(following)
+            if leaves or (line is None and self._is_too_far(following, left - 1)):
+                self.steered = steered = True
                 continue
-            self.written = following
-            return "repetition" if n_repeated(following.tokens) else None
+            self._take(place, line or following, self.rejected - before, steered)
+            if line is not None:
+                return "lines"
+            repeats = self.settings.stop_rule == "first" and n_repeated(following.tokens)
+            return "repetition" if repeats else None
         return "dead_end"
 
-    def _viable(self, candidates: Candidates) -> Iterator[Written]:
+    def _viable(self, place: Place) -> Iterator[Written]:
         """What the middle may become, best first, till 50 were refused; itself where it may stop."""
         refused = 0
-        for token, log_probability in zip(candidates.tokens, candidates.log_probabilities, strict=True):
-            following = self._following(token, log_probability)
+        for token, log_probability in _pairs(place.candidates):
+            following = self._following(place, token, log_probability)
+            self.tried += 1
             if following is not None:
                 yield following
                 continue
@@ -122,36 +155,17 @@ class _Decoding:
             if refused == REJECTIONS_PER_STEP_MAX:
                 return
 
-    def _following(self, token: int, log_probability: float) -> Written | None:
+    def _following(self, place: Place, token: int, log_probability: float) -> Written | None:
         if token in self.model.stops:
-            return self.written if self.written.state.complete else None
+            return place.written if place.complete else None
         text = self.model.token_bytes[token]
-        return self.written.extended(text, token, log_probability) if text else None
+        return place.written.extended(text, token, log_probability) if text else None
 
-    def _last_line(self, following: Written) -> Written | None:
-        """The part of *following* before the line end at which to stop; None: it does not write that."""
-        if self.settings.lines is None:
-            return None
-        begin = len(self.written.text)
-        ends = [at for at in range(begin, len(following.text)) if following.text[at] == LINE_END]
-        n_before = self.written.text.count(b"\n")
-        for n_lines, at in enumerate(ends, n_before + 1):
-            state = self.written.state.feed(following.text[begin:at])
-            if state is not None and self._may_stop(state, n_lines - self.settings.lines):
-                return replace(following, text=following.text[:at], state=state)
-            if self.settings.lines == 0:
-                break
-        return None
-
-    def _may_stop(self, state: MiddleState, surplus: int) -> bool:
-        """Whether to stop before a line end that would begin line *surplus* + 1 beyond the limit."""
-        if surplus < 0 or state.complete:
-            return surplus >= 0
-        only_closes = not state.shortest_completion.strip(CLOSING)
-        return self.settings.steer and (only_closes or surplus >= SURPLUS_LINES_MAX)
-
-    def _leaves_line(self, following: Written) -> bool:
-        return self.settings.lines == 0 and b"\n" in following.text
+    def _take(self, place: Place, following: Written, rejected: int, steered: bool) -> None:
+        """Write the last token of *following*."""
+        text = self.model.token_bytes[following.tokens[-1]] or b""
+        self.taken.append(Taken(text, following.total - place.written.total, rejected, steered))
+        self.written = following
 
     def _is_too_far(self, following: Written, left: int) -> bool:
         """Whether *following* moves the nearest end out of reach of *left* more tokens."""
@@ -163,31 +177,43 @@ class _Decoding:
     def _finish(self, reason: StopReason) -> Middle:
         written = self._finished(reason)
         self.watch.engine_done()
+        stops = [place.candidates.stop for place in self.places]
         return Middle(
             text=written.text,
             complete=written.state.complete,
-            tokens=len(self.written.tokens),
+            tokens=len(self.taken),
             rejected=self.rejected,
             steered=self.steered,
             stop_reason=reason,
             log_probability=written.mean,
             model_ms=self.watch.model_ms,
             engine_ms=self.watch.engine_ms,
+            prefill_ms=self.watch.prefill_ms,
+            tried=self.tried,
+            stop_at_start=next(iter(stops), None),
+            trace=tuple(self._trace(stops[1:])),
         )
+
+    def _trace(self, stops: list[float]) -> Iterator[DecodedToken]:
+        for number, taken in enumerate(self.taken):
+            stop = stops[number] if number < len(stops) else None
+            yield DecodedToken(taken.text, taken.log_probability, stop, taken.rejected, taken.steered)
 
     def _finished(self, reason: StopReason) -> Written:
         """What to keep, and to add, of what was written."""
         written = self.written
-        if reason in ("end", "cancelled") or (reason == "lines" and written.state.complete):
+        takes_first = self.settings.stop_rule == "first"
+        if reason == "cancelled" or (reason == "end" and takes_first):
             return written
-        length = len(written.tokens) - n_repeated(written.tokens)
-        best = None if reason == "lines" else self._best_stop(length)
-        return best or self._completed()
+        if reason == "lines":
+            return written if written.state.complete else self._completed()
+        length = len(written.tokens) - (n_repeated(written.tokens) if takes_first else 0)
+        return self._best_stop(length) or self._completed()
 
     def _best_stop(self, length: int) -> Written | None:
         """The best place to stop among the first *length* tokens."""
-        places = [(score, place) for score, place in self.stops if len(place.tokens) <= length]
-        return max(places, key=lambda scored: scored[0])[1] if places else None
+        stops = [place for place in islice(self.places, length + 1) if place.complete]
+        return max(stops, key=lambda place: place.score).written if stops else None
 
     def _completed(self) -> Written:
         """The middle with its shortest completion behind it, if that may be written."""
@@ -197,3 +223,7 @@ class _Decoding:
             return self.written
         self.steered = True
         return replace(self.written, text=self.written.text + ending, state=state)
+
+
+def _pairs(candidates: Candidates) -> Iterator[tuple[int, float]]:
+    return zip(candidates.tokens, candidates.log_probabilities, strict=True)

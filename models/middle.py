@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from fimlsp.models.protocols import MiddleState
+from fimlsp.models.protocols import Candidates, MiddleState
 
 StopReason = Literal["end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled"]
+StopRule = Literal["first", "best"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +23,38 @@ class DecodeSettings:
             completion.
         seconds: time limit; when it is over, the middle is finished as at the end of the budget. None: no
             limit.
+        stop_rule: "first": the middle ends where the model ends it, or where it begins to repeat itself.
+            "best": decoding goes on until the model ends the middle or the budget is used up, and of all
+            places where the middle was complete the one with the best length-normalised log-probability,
+            its end included, is taken (Melcer et al. 2024, the rule of their evaluation).
+        candidates: how many different middles `complete_many` looks for.
     """
 
     tokens: int = 96
     lines: int | None = 1
     steer: bool = True
     seconds: float | None = None
+    stop_rule: StopRule = "first"
+    candidates: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedToken:
+    """One token of a trace.
+
+    Attributes:
+        text: its bytes, all of them, even if the middle ends before its end.
+        log_probability: of the token where it was taken (nats).
+        stop: log-probability that the middle ends behind it; None where the network was not asked.
+        rejected: candidates that the constraint refused before it was taken.
+        steered: whether steering refused a likelier candidate.
+    """
+
+    text: bytes
+    log_probability: float
+    stop: float | None
+    rejected: int
+    steered: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +69,12 @@ class Middle:
         steered: whether steering refused a candidate or wrote the shortest completion.
         stop_reason: why decoding stopped.
         log_probability: mean log-probability (nats) of the decoded tokens of *text*.
-        model_ms: milliseconds spent in the network.
+        model_ms: milliseconds spent in the network, but for the prompt.
         engine_ms: milliseconds spent in the constraint.
+        prefill_ms: milliseconds in which the network read the prompt.
+        tried: candidates that the constraint was asked about, those taken included.
+        stop_at_start: log-probability that the middle is empty; None where the network was not asked.
+        trace: the tokens decoded, those dropped at the end included.
     """
 
     text: bytes
@@ -55,6 +86,10 @@ class Middle:
     log_probability: float
     model_ms: float
     engine_ms: float
+    prefill_ms: float = 0.0
+    tried: int = 0
+    stop_at_start: float | None = None
+    trace: tuple[DecodedToken, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +116,27 @@ class Written:
     def mean(self) -> float:
         """Mean log-probability of the tokens; 0 when there are none."""
         return self.total / max(1, len(self.tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place between two tokens: the middle so far, and what the network says may follow."""
+
+    written: Written
+    complete: bool
+    candidates: Candidates
+
+    @property
+    def score(self) -> float:
+        """Length-normalised log-probability of stopping here."""
+        return self.written.score(self.candidates.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How a token was taken: see `DecodedToken`."""
+
+    text: bytes
+    log_probability: float
+    rejected: int
+    steered: bool

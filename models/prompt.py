@@ -3,18 +3,21 @@
 The budget rule is that of Melcer et al. 2024 (arXiv 2402.17988, released evaluation code): the context less
 the tokens kept for the middle and for markers is shared by the two sides. If twice the shorter side exceeds
 it, each side gets half; else the shorter side stays whole. The prefix loses its beginning, the suffix its
-end. The constraint always sees the whole file.
+end. The constraint always sees the whole file. Where there are other files to read, they come first: they
+get what the two sides leave, and a quarter of the budget in any case.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.fim_format import FimFormat
+from fimlsp.models.neighbours import BYTES_PER_TOKEN_MAX, Neighbour, read_neighbours
 from fimlsp.models.vocabulary import Vocabulary
 
-BYTES_PER_TOKEN_MAX = 16
+NEIGHBOURS_ONE_IN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +29,20 @@ class Prompt:
 
 
 def build_prompt(
-    vocabulary: Vocabulary, fim: FimFormat, context: int, left: bytes, right: bytes, reserve: int
+    vocabulary: Vocabulary,
+    fim: FimFormat,
+    context: int,
+    left: bytes,
+    right: bytes,
+    reserve: int,
+    neighbours: Sequence[Neighbour] = (),
+    path: str | None = None,
 ) -> Prompt:
     """Prompt for a cursor between *left* and *right*, keeping *reserve* tokens for the middle.
 
-    Costs the encoding of at most 16 bytes per token of the context on each side, whatever the size of the
-    file.
+    *neighbours* are other files to read, the most important first, and *path* that of the file itself; both
+    are left out for a model that was never shown several files. Costs the encoding of at most 16 bytes per
+    token of the context for each side and each neighbour, whatever the size of the files.
 
     Raises:
         ModelError: *reserve* leaves nothing of the context.
@@ -44,8 +55,12 @@ def build_prompt(
     window = budget * BYTES_PER_TOKEN_MAX
     before = vocabulary.encode(ending(left, window).decode(errors="replace"))
     after = vocabulary.encode(beginning(right, window).decode(errors="replace"))
-    n_before, n_after = share(budget, len(before), len(after))
-    tokens = fim.arrange(before[len(before) - n_before :], after[:n_after])
+    files, here = list[int](), list[int]()
+    if neighbours and fim.reads_files:
+        room = max(budget - len(before) - len(after), budget // NEIGHBOURS_ONE_IN)
+        files, here = read_neighbours(vocabulary, fim, neighbours, path, room)
+    n_before, n_after = share(budget - len(files) - len(here), len(before), len(after))
+    tokens = fim.arrange(before[len(before) - n_before :], after[:n_after], files, here)
     return Prompt(tuple(tokens), context - len(tokens))
 
 

@@ -49,8 +49,11 @@ class NextToken(Protocol):
     def stops(self) -> frozenset[int]:
         """Ids that end the middle."""
 
-    def begin(self, tokens: Sequence[int]) -> Candidates:
-        """Read a prompt; what may follow it. May reuse the work on what was read before."""
+    def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
+        """Read a prompt, and what was *written* behind it already; what may follow.
+
+        May reuse the work on what was read before.
+        """
 
     def advance(self, token: int) -> Candidates:
         """Read one more token; what may follow it."""

@@ -93,12 +93,13 @@ class SmallNetwork:
         tensors = {name: value for path in weights for name, value in load_file(path).items()}
         return cls(Shape.from_config(config), tensors, token_bytes, stops)
 
-    def begin(self, tokens: Sequence[int]) -> Candidates:
-        """Read a prompt, but for what is known of it."""
-        known = n_known(self._read, tokens)
+    def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
+        """Read a prompt and what was written, but for what is known of both."""
+        text = [*tokens, *written]
+        known = n_known(self._read, text)
         del self._read[known:]
-        for start in range(known, len(tokens), CHUNK):
-            logits = self.logits(tokens[start : start + CHUNK])
+        for start in range(known, len(text), CHUNK):
+            logits = self.logits(text[start : start + CHUNK])
         return best_candidates(logits, self.stops)
 
     def advance(self, token: int) -> Candidates:

@@ -42,7 +42,11 @@ class Vocabulary:
 
 
 def read_vocabulary(tokenizer: Tokenizer, silent: Collection[int]) -> Vocabulary:
-    """Tabulate the bytes of every token of *tokenizer*; those of *silent* and special ones have none."""
+    """Tabulate the bytes of every token of *tokenizer*; those of *silent* and special ones have none.
+
+    From now on *tokenizer* reads the texts of markers as plain text: a file may contain them.
+    """
+    tokenizer.encode_special_tokens = True
     added = tokenizer.get_added_tokens_decoder()
     piece_bytes = byte_level_bytes if is_byte_level(tokenizer) else sentence_piece_bytes
     table: list[bytes | None] = [None] * tokenizer.get_vocab_size(with_added_tokens=True)

@@ -18,16 +18,17 @@ from transformers import (
 )
 
 SANTACODER = ["<|endoftext|>", "<fim-prefix>", "<fim-middle>", "<fim-suffix>", "<fim-pad>"]
-STARCODER = [
+STARCODER = ["<|endoftext|>", "<fim_prefix>", "<fim_middle>", "<fim_suffix>", "<fim_pad>", "<filename>"]
+STARCODER2 = [*STARCODER[:-1], "<repo_name>", "<file_sep>"]
+QWEN = [
     "<|endoftext|>",
-    "<fim_prefix>",
-    "<fim_middle>",
-    "<fim_suffix>",
-    "<fim_pad>",
-    "<repo_name>",
-    "<file_sep>",
+    "<|fim_prefix|>",
+    "<|fim_middle|>",
+    "<|fim_suffix|>",
+    "<|fim_pad|>",
+    "<|repo_name|>",
+    "<|file_sep|>",
 ]
-QWEN = ["<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|file_sep|>"]
 DEEPSEEK = [
     "<｜begin▁of▁sentence｜>",
     "<｜end▁of▁sentence｜>",

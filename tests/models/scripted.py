@@ -21,7 +21,7 @@ class ScriptedModel:
         self.steps = 0
         self.prompt = None
 
-    def begin(self, tokens):
+    def begin(self, tokens, _written=()):
         self.prompt = tuple(tokens)
         return self._next()
 

@@ -22,7 +22,7 @@ class Unsure:
     token_bytes = VOCABULARY.token_bytes
     stops = frozenset({0})
 
-    def begin(self, _tokens):
+    def begin(self, _tokens, _written=()):
         return UNSURE
 
     def advance(self, _token):

@@ -26,7 +26,7 @@ class Reciter:
         self.tokens = [*(VOCABULARY.token_bytes.index(bytes([byte])) for byte in text), 0]
         self.prompt = None
 
-    def begin(self, tokens):
+    def begin(self, tokens, _written=()):
         self.prompt = list(tokens)
         return self.advance(None)
 

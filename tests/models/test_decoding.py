@@ -1,8 +1,11 @@
 """The laws of the decoding loop, on scripted models and a toy constraint."""
 
-from fimlsp.models.decoding import decode_middle, n_repeated
+import math
+
+from fimlsp.models.decoding import decode_middle
 from fimlsp.models.middle import DecodeSettings
 from fimlsp.models.prompt import Prompt
+from fimlsp.models.stopping import n_repeated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,3 +157,62 @@ def test_every_middle_connects(steps, start, tokens, lines):
     assert middle.complete
     assert Brackets(start).feed(middle.text).complete
     assert middle.tokens <= tokens
+
+
+def test_the_trace_tells_how_every_token_was_taken():
+    middle = decode(ScriptedModel([b"))", b"]", b"a"], [b"(", END], [b")"], [END, b"b"]))
+    assert [token.text for token in middle.trace] == [b"a", b"(", b")"]
+    assert [token.rejected for token in middle.trace] == [2, 0, 0]
+    halves = [round(token.log_probability / math.log(0.5)) for token in middle.trace]
+    assert halves == [3, 1, 1]
+    assert [token.stop for token in middle.trace] == [2 * math.log(0.5), -10.0, math.log(0.5)]
+    assert middle.stop_at_start == -10.0
+    assert (middle.tried, middle.rejected, middle.tokens) == (6, 2, 3)
+
+
+def test_the_trace_of_a_line_has_the_whole_last_token():
+    middle = decode(ScriptedModel([b"a"], [b"b\n    "]))
+    assert middle.text == b"ab"
+    assert middle.trace[-1].text == b"b\n    "
+    assert middle.trace[-1].stop is None
+
+
+def test_the_trace_tells_where_steering_chose():
+    middle = decode(ScriptedModel([b"a"], [b":\n", b"b"], [END]), lines=0)
+    assert [token.steered for token in middle.trace] == [False, True]
+
+
+def test_nothing_is_traced_where_nothing_was_asked():
+    middle = decode(ScriptedModel([b"a"]), should_stop=lambda: True)
+    assert (middle.trace, middle.stop_at_start, middle.tried) == ((), None, 0)
+
+
+def best(*steps, **limits):
+    return decode(ScriptedModel(*steps), **({"lines": None, "stop_rule": "best", "steer": False} | limits))
+
+
+def test_by_the_best_rule_the_most_likely_place_to_stop_is_taken():
+    unsure = [[b"a"], [b"b", END], [b"c", b"d", b"e", END], [b"x", b"y", END]]
+    assert best(*unsure, [END]).text == b"abcx"
+    middle = best(*unsure, [b"z", b"y", b"q", END], [b"z", b"y", b"q", END], tokens=5)
+    assert (middle.text, middle.stop_reason, middle.tokens) == (b"a", "budget", 5)
+
+
+def test_by_the_best_rule_the_end_need_not_be_the_best():
+    steps = [[b"a"], [b"b", END], [b")", b"]", b"))", b"]]", END]]
+    middle = best(*steps)
+    assert (middle.text, middle.stop_reason, middle.tokens) == (b"a", "end", 2)
+    assert decode(ScriptedModel(*steps)).text == b"ab"
+
+
+def test_by_the_best_rule_a_repetition_does_not_end_the_middle():
+    assert best([b"a"], tokens=20).tokens == 20
+
+
+def test_by_the_best_rule_a_middle_that_was_never_complete_is_a_failure():
+    middle = best([b"(a"], tokens=5)
+    assert (middle.text, middle.complete) == (b"", True)
+    middle = decode(
+        ScriptedModel([b"(a"]), Brackets(b"("), tokens=5, lines=None, stop_rule="best", steer=False
+    )
+    assert not middle.complete

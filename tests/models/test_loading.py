@@ -17,7 +17,8 @@ from .scripted import Brackets
 
 FAMILIES = {
     "SantaCoder": (c.santacoder, c.SANTACODER),
-    "StarCoder": (c.starcoder2, c.STARCODER),
+    "StarCoder": (c.santacoder, c.STARCODER),
+    "StarCoder2": (c.starcoder2, c.STARCODER2),
     "DeepSeek-Coder": (c.llama, c.DEEPSEEK),
     "Qwen-Coder": (c.qwen, c.QWEN),
     "CodeGemma": (c.gemma, c.GEMMA),

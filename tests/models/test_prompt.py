@@ -3,11 +3,13 @@
 import pytest
 from fimlsp.models.errors import ModelError
 from fimlsp.models.fim_format import find_format
+from fimlsp.models.neighbours import Neighbour
 from fimlsp.models.prompt import build_prompt, share
 from fimlsp.models.vocabulary import read_vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 
+from . import checkpoints as c
 from .checkpoints import SANTACODER, byte_tokenizer
 
 CASES = {
@@ -41,7 +43,7 @@ def prompt(left, right, context=40, reserve=10):
     vocabulary = read_vocabulary(tokenizer, fim.markers)
     built = build_prompt(vocabulary, fim, context, left, right, reserve)
     ids = list(built.tokens)
-    first, _, second, _, third = fim.prompt
+    first, second, third = (part for part in fim.prompt if isinstance(part, int))
     after, middle = ids.index(second), ids.index(third)
     assert (ids[0], middle) == (first, len(ids) - 1)
     assert built.room == context - len(ids)
@@ -68,3 +70,76 @@ def test_a_long_file_is_cut_between_characters():
 def test_a_reserve_larger_than_the_context_is_an_error():
     with pytest.raises(ModelError, match="do not fit"):
         prompt(b"a", b"b", context=40, reserve=37)
+
+
+A, B = Neighbour("pkg/a.py", b"a = 1\n"), Neighbour("pkg/b.py", b"b = 2\n")
+WITH_FILES = {
+    "SantaCoder": (
+        c.SANTACODER,
+        "<fim-prefix># Path: pkg/b.py\nb = 2\n\n# Path: pkg/a.py\na = 1\n\n# Path: pkg/c.py\nleft"
+        "<fim-suffix>right<fim-middle>",
+    ),
+    "StarCoder2": (
+        c.STARCODER2,
+        "<repo_name>project<file_sep>pkg/b.py\nb = 2\n<file_sep>pkg/a.py\na = 1\n<file_sep>"
+        "<fim_prefix>pkg/c.py\nleft<fim_suffix>right<fim_middle>",
+    ),
+    "DeepSeek-Coder": (
+        c.DEEPSEEK,
+        "<｜begin▁of▁sentence｜><｜fim▁begin｜>#pkg/b.py\nb = 2\n\n#pkg/a.py\na = 1\n\n#pkg/c.py\nleft"
+        "<｜fim▁hole｜>right<｜fim▁end｜>",
+    ),
+    "CodeGemma": (
+        c.GEMMA,
+        "<bos>pkg/b.py\nb = 2\n<|file_separator|>pkg/a.py\na = 1\n<|file_separator|>pkg/c.py\n"
+        "<|fim_prefix|>left<|fim_suffix|>right<|fim_middle|>",
+    ),
+    "Qwen-Coder": (
+        c.QWEN,
+        "<|repo_name|>project\n<|file_sep|>pkg/b.py\nb = 2\n\n<|file_sep|>pkg/a.py\na = 1\n\n"
+        "<|file_sep|>pkg/c.py\n<|fim_prefix|>left<|fim_suffix|>right<|fim_middle|>",
+    ),
+    "fimlsp": (c.FIMLSP, "<|right|>right<|left|>left"),
+}
+
+
+def shown_with_files(special, context=200, neighbours=(A, B), left=b"left"):
+    tokenizer = byte_tokenizer(special)
+    fim = find_format(tokenizer.get_vocab(), "test")
+    vocabulary = read_vocabulary(tokenizer, fim.markers)
+    built = build_prompt(vocabulary, fim, context, left, b"right", 10, neighbours, "pkg/c.py")
+    assert built.room == context - len(built.tokens) >= 10
+    table = vocabulary.token_bytes
+    return b"".join(table[token] or tokenizer.id_to_token(token).encode() for token in built.tokens).decode()
+
+
+@pytest.mark.parametrize("family", WITH_FILES)
+def test_other_files_stand_as_the_family_has_learnt_to_read_them(family):
+    special, expected = WITH_FILES[family]
+    assert shown_with_files(special) == expected
+
+
+@pytest.mark.parametrize("family", WITH_FILES)
+def test_without_other_files_the_prompt_is_plain(family):
+    special, _ = WITH_FILES[family]
+    shown = shown_with_files(special, neighbours=())
+    assert "pkg" not in shown
+    assert shown == shown_with_files(special, neighbours=[Neighbour("empty.py", b"")])
+
+
+def test_other_files_get_a_quarter_of_the_budget_and_what_the_sides_leave():
+    long = Neighbour("long.py", b"x" * 5000)
+    shown = shown_with_files(c.STARCODER2, neighbours=[long, A])
+    assert shown.startswith("<repo_name>project<file_sep>long.py\nxxx"), "the most important is kept"
+    assert shown.endswith("x<file_sep><fim_prefix>pkg/c.py\nleft<fim_suffix>right<fim_middle>")
+    assert shown.count("x") > 100
+    crowded = shown_with_files(c.STARCODER2, neighbours=[long], left=b"y" * 5000)
+    assert "xx<file_sep><fim_prefix>pkg/c.py\nyy" in crowded
+    assert 3 * (crowded.count("x") + len("project long.py pkg/c.py")) < 200 < 3 * crowded.count("y")
+
+
+@given(st.integers(30, 300), st.integers(0, 400), st.lists(st.integers(0, 300), max_size=3))
+def test_prompts_with_files_fit(context, size, sizes):
+    files = [Neighbour(f"{n}.py", b"x" * length) for n, length in enumerate(sizes)]
+    for special in (c.SANTACODER, c.STARCODER2, c.GEMMA, c.QWEN):
+        shown_with_files(special, context, files, b"y" * size)

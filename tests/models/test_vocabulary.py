@@ -2,9 +2,9 @@
 
 import pytest
 from fimlsp.models.errors import ModelError
-from fimlsp.models.fim_format import FAMILIES, LEFT, RIGHT, find_format
+from fimlsp.models.fim_format import FAMILIES, FILES, HERE, LEFT, RIGHT, find_format
 from fimlsp.models.vocabulary import byte_level_bytes, read_vocabulary, sentence_piece_bytes
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from .checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, sentence_piece_tokenizer
@@ -22,6 +22,8 @@ def vocabulary_of(kind):
 
 @pytest.mark.parametrize("kind", VOCABULARIES)
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
+@example(text="<|endoftext|><fim-prefix>")
+@example(text="a = '<s>'")
 def test_tokens_of_a_text_hold_exactly_its_bytes(kind, text):
     vocabulary = vocabulary_of(kind)
     assert vocabulary.decode(vocabulary.encode(text)) == text.encode()
@@ -56,14 +58,16 @@ def test_added_tokens_that_are_text_keep_it():
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_a_family_is_recognised_by_its_markers(family):
-    ids = {text: number for number, text in enumerate(dict.fromkeys([*family.markers, *family.stops]))}
+    markers = dict.fromkeys([*family.markers, *family.project.markers, *family.stops])
+    ids = {text: number for number, text in enumerate(markers)}
     found = find_format(ids, "model")
     assert found.family == family.name
     assert len(found.stops) == len(family.stops)
     assert found.markers == set(ids.values())
     assert len(found.arrange([], [])) == found.overhead
-    texts = {**{number: text for text, number in ids.items()}, 100: LEFT, 200: RIGHT}
-    assert tuple(texts[token] for token in found.arrange([100], [200])) == family.prompt
+    texts = {**{number: text for text, number in ids.items()}, 100: LEFT, 200: RIGHT, 300: FILES, 400: HERE}
+    arranged = tuple(texts[token] for token in found.arrange([100], [200], [300], [400]))
+    assert arranged == family.prompt
 
 
 def test_no_family():
