@@ -1,0 +1,137 @@
+"""Holds the engine against CPython: `python -m tests.oracle conformance|completeness|soundness|all`."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from . import completeness, conformance, soundness
+from .bench import Worker
+from .interpreters import Interpreter, NoInterpreterError, interpreter
+from .known import stale
+from .pool import Task, run_all
+from .report import show_groups, table, write
+from .snippets import sample, snippets
+from .tally import Tally
+
+SUITES = ("conformance", "completeness", "soundness")
+DEFAULT_CASES = 1_000_000
+_COLUMNS = (
+    TextColumn("{task.description}"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    TimeElapsedColumn(),
+    TimeRemainingColumn(),
+    TextColumn("{task.fields[wrong]} disagreements"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a suite is run."""
+
+    python: Interpreter
+    version: str
+    seed: int
+    workers: int
+    limit: int | None
+    seconds: float
+    out: Path | None
+
+
+@click.command()
+@click.argument("suite", type=click.Choice([*SUITES, "all"]))
+@click.option("--python", "version", default="3.11", help="The version whose interpreter is the judge.")
+@click.option("--seed", type=int, help="Repeats a run; it is printed, and random by default.")
+@click.option("--workers", type=int, default=os.cpu_count(), help="Processes; all cores by default.")
+@click.option("--limit", type=int, help="Snippets, files, or judged cases (a million by default).")
+@click.option("--seconds", type=float, default=float("inf"), help="Ends each suite after so long.")
+@click.option("--out", type=click.Path(path_type=Path), help="A file for all disagreements, as JSON lines.")
+def main(
+    suite: str,
+    version: str,
+    seed: int | None,
+    workers: int,
+    limit: int | None,
+    seconds: float,
+    out: Path | None,
+) -> None:
+    """Hold the engine against the parser of CPython; ends with status 1 on an unexplained disagreement."""
+    console = Console()
+    seed = random.randrange(1 << 32) if seed is None else seed
+    try:
+        settings = Settings(interpreter(version), version, seed, workers, limit, seconds, out)
+    except NoInterpreterError as error:
+        raise click.ClickException(str(error)) from None
+    console.print(f"Python {version} at {settings.python.path}, seed {seed}, {workers} workers")
+    chosen = SUITES if suite == "all" else (suite,)
+    failed = [name for name in chosen if not holds(console, name, settings)]
+    gone = stale(Worker(version), settings.python.version)
+    for name in gone:
+        console.print(f"[red]The known difference “{name}” is gone; take it out of known.json.")
+    sys.exit(1 if failed or gone else 0)
+
+
+def holds(console: Console, suite: str, settings: Settings) -> bool:
+    """Run *suite* and print what it found; whether there was no unexplained disagreement."""
+    begun = perf_counter()
+    with Progress(*_COLUMNS, console=console) as progress:
+        tally = _run(progress, suite, settings)
+    console.print(table(f"{suite}, Python {settings.version}, seed {settings.seed}", tally))
+    show_groups(console, tally.found)
+    for name, times in tally.reasons.items():
+        console.print(f"explained by “{name}”: {times:,}")
+    unexplained, seconds = len(tally.found), perf_counter() - begun
+    console.print(f"{suite}: {tally.judged:,} judged cases, {unexplained:,} disagreements, {seconds:,.0f} s")
+    if settings.out:
+        write(settings.out, suite, settings.version, tally.found)
+    return not tally.found
+
+
+def _run(progress: Progress, suite: str, settings: Settings) -> Tally:
+    tasks, total = _tasks(suite, settings)
+    shown = progress.add_task(suite, total=total, wrong=0)
+    found = Tally()
+
+    def report(part: Tally) -> bool:
+        found.include(part)
+        done = found.judged if suite == "soundness" else progress.tasks[shown].completed + 1
+        progress.update(shown, completed=done, wrong=len(found.found))
+        return suite != "soundness" or found.judged < total
+
+    run_all(tasks, settings.version, settings.workers, settings.seconds, report)
+    return found
+
+
+def _tasks(suite: str, settings: Settings) -> tuple[Iterable[Task], int]:
+    """The tasks of a suite, with their number, or for soundness the number of judged cases."""
+    rng = random.Random(settings.seed)
+    if suite == "completeness":
+        paths = completeness.files(settings.python)
+        chosen = rng.sample(paths, min(len(paths), settings.limit or len(paths)))
+        return completeness.tasks(chosen, settings.seed), completeness.number_of_tasks(chosen)
+    found = snippets(settings.python)
+    if suite == "soundness":
+        return soundness.tasks(found, settings.seed), settings.limit or DEFAULT_CASES
+    sampled = sample(found, settings.limit or len(found), rng)
+    return conformance.tasks(sampled, settings.seed), conformance.number_of_tasks(sampled)
+
+
+if __name__ == "__main__":
+    main()

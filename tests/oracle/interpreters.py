@@ -1,0 +1,101 @@
+"""The interpreters of this machine, and a judge in each."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import judge
+from .judge import LIMIT, Verdict
+
+Judge = Callable[[bytes], Verdict]
+
+
+class NoInterpreterError(LookupError):
+    """A version of Python that is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """An interpreter with its version."""
+
+    version: tuple[int, int]
+    path: str
+
+    @property
+    def runs_this(self) -> bool:
+        """Whether it is the version that runs this."""
+        return self.version == sys.version_info[:2]
+
+    def output(self, *arguments: str) -> str:
+        """What it prints when it is run with *arguments*."""
+        return subprocess.run([self.path, *arguments], check=True, capture_output=True, text=True).stdout
+
+    def judge(self) -> Judge:
+        """A judge: this process where that is the same version, else a process of its own."""
+        return judge.verdict if self.runs_this else _Elsewhere(self.path)
+
+
+def interpreter(version: str) -> Interpreter:
+    """The interpreter of *version*, such as "3.11".
+
+    Raises:
+        NoInterpreterError: there is none on the path or among pyenv's.
+    """
+    wanted = tuple(map(int, version.split(".")))
+    if wanted == sys.version_info[:2]:
+        return Interpreter(sys.version_info[:2], sys.executable)
+    for path in _candidates(version):
+        probe = [path, "-c", "import sys; print(*sys.version_info[:2])"]
+        found = subprocess.run(probe, capture_output=True, text=True, check=False)
+        if found.stdout.split() == version.split("."):
+            return Interpreter((wanted[0], wanted[1]), path)
+    raise NoInterpreterError(f"There is no Python {version} here; install it, for instance with pyenv.")
+
+
+def _candidates(version: str) -> list[str]:
+    """The real interpreters of pyenv first: its shims cost time at each start."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    installed = sorted(root.glob(f"versions/{version}.*/bin/python"))
+    on_path = shutil.which(f"python{version}")
+    return [*map(str, installed), *([on_path] if on_path else [])]
+
+
+class _Elsewhere:
+    """A judge in another process, which is started again should the parser bring it down."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __call__(self, data: bytes) -> Verdict:
+        process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(len(data).to_bytes(4, "big") + data)
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except BrokenPipeError:
+            line = b""
+        if line:
+            return Verdict(*json.loads(line))
+        process.wait()
+        self._process = None
+        return Verdict(LIMIT, f"ended with status {process.returncode}")
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._process = subprocess.Popen(
+            [self._path, judge.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # an interrupt is for the command alone; the end of input ends this
+        )
+        return self._process

@@ -1,0 +1,68 @@
+"""CPython's verdict on the bytes of a file.
+
+The engine is given text. So what is no UTF-8 is invalid, also in a comment, where some versions do not look;
+and a comment that declares an encoding is a comment: it says how bytes on a disk become text. A CR LF at the
+end is judged as in a file: in a string, versions up to 3.11 put another line end behind it.
+
+Runs in every interpreter from 3.8 on, also as a program: it then answers over its pipes, one JSON line for
+each text, which comes after its length as four bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+import warnings
+from typing import NamedTuple
+
+VALID, INVALID, LIMIT = "valid", "invalid", "limit"
+_LENGTH = 4
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_DECLARATION = re.compile(rb"\A[^\r\n]*(?:(?:\r\n?|\n)[^\r\n]*)?#[^\r\n]*coding[:=]")
+
+
+class Verdict(NamedTuple):
+    """What the parser says: `VALID`, `INVALID` with its message, or `LIMIT` where its own resources end."""
+
+    kind: str
+    message: str = ""
+
+
+def tree_of(data: bytes) -> ast.Module:
+    """The syntax tree of *data*, read as UTF-8 whatever a comment in it declares."""
+    marked = data.startswith(_BYTE_ORDER_MARK)
+    text = data[len(_BYTE_ORDER_MARK) if marked else 0 :].decode()
+    if data.endswith(b"\r\n"):
+        text, data = text[:-2] + "\n", data[:-2] + b"\n"
+    return ast.parse(text if _DECLARATION.search(data) else data)
+
+
+def verdict(data: bytes) -> Verdict:
+    """The verdict of the running interpreter on *data*."""
+    if b"\0" in data:
+        return Verdict(LIMIT, "NUL")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree_of(data)
+    except (RecursionError, MemoryError) as error:
+        return Verdict(LIMIT, type(error).__name__)
+    except (SyntaxError, ValueError) as error:
+        if "too complex" in str(error) or "recursion" in str(error):
+            return Verdict(LIMIT, str(error))
+        return Verdict(INVALID, error.msg if isinstance(error, SyntaxError) else str(error))
+    return Verdict(VALID)
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    while length := sys.stdin.buffer.read(_LENGTH):
+        found = verdict(sys.stdin.buffer.read(int.from_bytes(length, "big")))
+        sys.stdout.write(json.dumps(found) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Differences that are known and explained. Each has an example that must still differ."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .laws import Bench, Case, Disagreement, broken
+
+_FILE = Path(__file__).with_name("known.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A difference between the engine and some versions of CPython.
+
+    It explains disagreements of its `laws` if CPython's message has `message` in it and the file's text
+    has `source`, both regular expressions.
+    """
+
+    name: str
+    reason: str
+    versions: tuple[str, ...]
+    laws: tuple[str, ...]
+    message: str
+    source: str
+    example: tuple[str, str, str]
+
+    def explains(self, found: Disagreement) -> bool:
+        """Whether *found* is an instance."""
+        return (
+            found.law in self.laws
+            and re.search(self.message, found.message) is not None
+            and re.search(self.source.encode(), found.case.whole) is not None
+        )
+
+    def still_differs(self, bench: Bench) -> bool:
+        """Whether the example breaks one of the laws."""
+        left, middle, right = (text.encode("utf-8", "surrogateescape") for text in self.example)
+        case = Case(left, middle, right)
+        return any((found := broken(law, bench, case)) and self.explains(found) for law in self.laws)
+
+
+def known_differences(version: tuple[int, int]) -> list[Known]:
+    """The known differences from a version of CPython."""
+    return [known for known in _all() if "{}.{}".format(*version) in known.versions]
+
+
+def _all() -> Iterator[Known]:
+    for entry in json.loads(_FILE.read_text("utf-8")):
+        yield Known(
+            **{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+        )
+
+
+def stale(bench: Bench, version: tuple[int, int]) -> list[str]:
+    """The names of known differences that are gone."""
+    return [known.name for known in known_differences(version) if not known.still_differs(bench)]

@@ -1,0 +1,169 @@
+"""The laws of a middle, each as a function from a case to what breaks it.
+
+*complete* means that CPython parses left, middle and right together; *viable* that some continuation is
+complete. A law that is asked about a limit of CPython's own parser (its recursion, a NUL) holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from fimlsp.quotient.completing import NoCompletionError
+from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.middle_state import MiddleState
+
+from .interpreters import Judge
+from .judge import INVALID, LIMIT, VALID, Verdict
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\(.*\)|\d+")
+
+
+def construct_of(message: str) -> str:
+    """A message without what it quotes."""
+    return _QUOTED.sub("…", message)
+
+
+def way(got: str) -> str:
+    """An answer without the text in it."""
+    return "text" if got[:2] in ("b'", 'b"') else got.partition(" after ")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A middle between two contexts."""
+
+    left: bytes
+    middle: bytes
+    right: bytes
+
+    @property
+    def whole(self) -> bytes:
+        """The text of the file."""
+        return self.left + self.middle + self.right
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A case about which the engine is wrong; `law` is the key in `LAWS` of what it breaks."""
+
+    law: str
+    case: Case
+    expected: str
+    got: str
+    message: str = ""
+    construct: str = ""
+    seed: str = ""
+    origin: str = ""
+
+    @property
+    def signature(self) -> tuple[str, ...]:
+        """What it has in common with those of probably the same cause."""
+        return self.law, self.expected, way(self.got), construct_of(self.message)
+
+    def found_in(self, construct: str, seed: str, origin: str) -> Disagreement:
+        """The same with where it was met."""
+        return replace(self, construct=construct, seed=seed, origin=origin)
+
+
+class Bench:
+    """An engine and the judge it is held against; `judged` counts the judge's verdicts."""
+
+    def __init__(self, engine: Engine, judge: Judge) -> None:
+        self.engine = engine
+        self.judged = 0
+        self._judge = judge
+
+    def judge(self, data: bytes) -> Verdict:
+        """CPython's verdict; its limits are not counted."""
+        found = self._judge(data)
+        self.judged += found.kind != LIMIT
+        return found
+
+    def start(self, case: Case) -> MiddleState | None:
+        """The state between the contexts of *case*, neither of which is relaxed."""
+        document = self.engine.document(case.left + case.right)
+        return document.middle(len(case.left), len(case.left), relax=False).start
+
+
+def agrees(bench: Bench, case: Case) -> Disagreement | None:
+    """Complete exactly if CPython accepts the whole."""
+    return verdict_differs(case, fed(bench.start(case), case.middle), bench.judge(case.whole))
+
+
+def verdict_differs(case: Case, state: MiddleState | None, verdict: Verdict) -> Disagreement | None:
+    """As `agrees`, where both answers are known."""
+    accepts = state is not None and state.complete
+    if verdict.kind == VALID and not accepts:
+        return Disagreement("complete", case, "complete", "dead" if state is None else "viable")
+    if verdict.kind == INVALID and accepts:
+        return Disagreement("complete", case, "not complete", "complete", verdict.message)
+    return None
+
+
+def whole_agrees(bench: Bench, case: Case) -> Disagreement | None:
+    """The empty middle is complete between the contexts exactly if CPython accepts them together."""
+    found = agrees(bench, replace(case, left=case.left + case.middle, middle=b""))
+    return found and replace(found, law="empty middle", case=case)
+
+
+def prefixes_live(bench: Bench, case: Case) -> Disagreement | None:
+    """All prefixes of a complete middle are viable, and reading it byte by byte changes nothing."""
+    return None if bench.judge(case.whole).kind != VALID else prefix_dies(case, bench.start(case))
+
+
+def prefix_dies(case: Case, state: MiddleState | None) -> Disagreement | None:
+    """As `prefixes_live`, for a middle known to be complete."""
+    for length in range(len(case.middle) + 1):
+        if state is None:
+            return Disagreement("prefixes", case, "viable", f"dead after {case.middle[:length]!r}")
+        if length < len(case.middle):
+            state = state.feed(case.middle[length : length + 1])
+    assert state is not None
+    return None if state.complete else Disagreement("prefixes", case, "complete", "viable, byte by byte")
+
+
+def completes(bench: Bench, case: Case) -> Disagreement | None:
+    """A viable middle has a completion, which the engine takes and CPython accepts."""
+    return completion_fails(bench, case, fed(bench.start(case), case.middle))
+
+
+def completion_fails(bench: Bench, case: Case, state: MiddleState | None) -> Disagreement | None:
+    """As `completes`, for a middle that led to *state*."""
+    if state is None:
+        return None
+    try:
+        rest = state.shortest_completion
+    except NoCompletionError as error:
+        return Disagreement("completion", case, "a completion", "none", str(error))
+    verdict = bench.judge(case.left + case.middle + rest + case.right)
+    if verdict.kind == INVALID:
+        return Disagreement("completion", case, "a valid completion", repr(rest), verdict.message)
+    after = state.feed(rest)
+    if verdict.kind == VALID and (after is None or not after.complete):
+        return Disagreement("completion", case, "takes its completion", repr(rest))
+    return None
+
+
+def fed(state: MiddleState | None, middle: bytes) -> MiddleState | None:
+    """The state after *middle*."""
+    return None if state is None else state.feed(middle)
+
+
+Law = Callable[[Bench, Case], Disagreement | None]
+
+LAWS: dict[str, Law] = {
+    "complete": agrees,
+    "empty middle": whole_agrees,
+    "prefixes": prefixes_live,
+    "completion": completes,
+}
+
+
+def broken(law: str, bench: Bench, case: Case) -> Disagreement | None:
+    """What breaks *law*; an exception of the engine breaks it too."""
+    try:
+        return LAWS[law](bench, case)
+    except (ArithmeticError, AssertionError, LookupError, RecursionError, TypeError, ValueError) as error:
+        return Disagreement(law, case, "an answer", f"raises {type(error).__name__}", str(error))

@@ -1,0 +1,69 @@
+"""Tasks over worker processes, with what they found put together."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import islice
+from multiprocessing import get_context
+from time import monotonic
+from typing import Protocol
+
+from .bench import Worker
+from .tally import Tally
+
+_AHEAD = 3  # tasks that wait for each worker
+
+_worker: Worker | None = None
+
+
+class Task(Protocol):
+    """A part of a suite."""
+
+    def run(self, worker: Worker) -> Tally:
+        """What it finds."""
+        ...
+
+
+def run_all(
+    tasks: Iterable[Task],
+    version: str,
+    workers: int,
+    seconds: float,
+    report: Callable[[Tally], bool],
+) -> None:
+    """Run *tasks* until they end, *seconds* are over, or *report*, called with each result, says False.
+
+    An interrupt ends it too, and what was reported until then stays.
+    """
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(version,))
+    try:
+        _run(pool, iter(tasks), workers * _AHEAD, monotonic() + seconds, report)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _run(pool, tasks, ahead, deadline, report) -> None:  # type: ignore[no-untyped-def]
+    waiting: set[Future[Tally]] = {pool.submit(_run_task, task) for task in islice(tasks, ahead)}
+    while waiting:
+        done, waiting = wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED)
+        for future in done:
+            if not report(future.result()):
+                return
+        if monotonic() > deadline:
+            return
+        waiting |= {pool.submit(_run_task, task) for task in islice(tasks, ahead - len(waiting))}
+
+
+def _begin(version: str) -> None:
+    global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker = Worker(version)
+
+
+def _run_task(task: Task) -> Tally:
+    assert _worker is not None
+    return task.run(_worker)

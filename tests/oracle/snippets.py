@@ -1,0 +1,81 @@
+"""Judged snippets of an interpreter's own tests, kept in the cache folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fimlsp.lexing.table_cache import cache_folder
+
+from . import judge
+from .interpreters import Interpreter
+from .laws import construct_of
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """The bytes of a file, where they are from, and what CPython says: its message, None if it is valid."""
+
+    data: bytes
+    origin: str
+    message: str | None
+    kinds: tuple[str, ...]
+
+    @property
+    def constructs(self) -> tuple[str, ...]:
+        """What it is counted under: the kinds of its syntax nodes, or what CPython says against it."""
+        return self.kinds if self.message is None else (construct_of(self.message),)
+
+
+def snippets(python: Interpreter) -> list[Snippet]:
+    """All snippets of the tests of *python*; made on the first call, which takes half a minute."""
+    path = _stored(python)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".part")
+        python.output("-W", "ignore", str(harvest_program()), str(partial))
+        partial.replace(path)
+    return list(_read(path))
+
+
+def harvest_program() -> Path:
+    """The program that the interpreter runs."""
+    return Path(__file__).with_name("harvest.py")
+
+
+def _stored(python: Interpreter) -> Path:
+    exact = python.output("-c", "import sys; print(sys.version)")
+    made_by = hashlib.sha256(exact.encode())
+    for program in (harvest_program(), Path(judge.__file__)):
+        made_by.update(program.read_bytes())
+    return cache_folder() / "oracle" / f"{made_by.hexdigest()[:20]}.jsonl"
+
+
+def _read(path: Path) -> Iterator[Snippet]:
+    with path.open(encoding="ascii") as file:
+        for line in file:
+            found = json.loads(line)
+            data = found["source"].encode("utf-8", "surrogateescape")
+            yield Snippet(data, found["origin"], found["message"], tuple(found["kinds"]))
+
+
+def sample(found: list[Snippet], limit: int, rng: random.Random) -> list[Snippet]:
+    """*limit* of them, half of them invalid and of as many messages as possible; all if there are fewer."""
+    if limit >= len(found):
+        return found
+    valid = [snippet for snippet in found if snippet.message is None]
+    chosen = _by_message([snippet for snippet in found if snippet.message is not None], limit // 2, rng)
+    return chosen + rng.sample(valid, min(len(valid), limit - len(chosen)))
+
+
+def _by_message(invalid: list[Snippet], limit: int, rng: random.Random) -> list[Snippet]:
+    strata: dict[tuple[str, ...], list[Snippet]] = defaultdict(list)
+    for snippet in rng.sample(invalid, len(invalid)):
+        strata[snippet.constructs].append(snippet)
+    turns = sorted((turn, key) for key, stratum in strata.items() for turn in range(len(stratum)))
+    return [strata[key][turn] for turn, key in turns[:limit]]

@@ -1,0 +1,97 @@
+"""Middles nobody wrote: derivations of our grammar, mutants, shortest completions, random walks."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+from fimlsp.quotient.middle_state import MiddleState
+
+from .bench import Worker
+from .cuts import KINDS, cut
+from .laws import Case, completion_fails, fed, verdict_differs
+from .mutations import mutant
+from .sampling import Texts
+from .snippets import Snippet
+from .tally import Tally
+from .walks import walk
+
+_TEXTS_IN_A_TASK = 12
+_CUTS = 3
+_MUTANTS = 10
+_LONGEST = 700
+
+
+@dataclass(frozen=True, slots=True)
+class Soundness:
+    """Valid texts to be cut, changed and walked in; with no texts, derivations are drawn."""
+
+    seed: str
+    texts: tuple[bytes, ...]
+
+    def run(self, worker: Worker) -> Tally:
+        """What is wrong with what was made of them."""
+        rng = random.Random(self.seed)
+        checks = _Checks(worker, self.seed, rng)
+        judged = worker.judged
+        drawn = Texts(worker.engine.language.grammar, self.seed)
+        for text in self.texts or [drawn.draw() for _ in range(_TEXTS_IN_A_TASK)]:
+            for _ in range(_CUTS):
+                checks.cut(
+                    cut(rng.choice(tuple(KINDS)), text, rng), "snippet" if self.texts else "derivation"
+                )
+        checks.tally.judged = worker.judged - judged
+        return checks.tally
+
+
+class _Checks:
+    """The checks of one task."""
+
+    def __init__(self, worker: Worker, seed: str, rng: random.Random) -> None:
+        self.worker = worker
+        self.seed = seed
+        self.rng = rng
+        self.tally = Tally()
+
+    def cut(self, case: Case, origin: str) -> None:
+        """The true middle, mutants of it, beginnings of all of them completed, and a walk."""
+        start = self.worker.start(case)
+        self._judge(case, fed(start, case.middle), origin)
+        self._complete(self._beginning(case), start)
+        for number in range(_MUTANTS):
+            kind, middle = mutant(case.middle, self.rng)
+            changed = Case(case.left, middle, case.right)
+            self._judge(changed, fed(start, middle), kind)
+            if number % 5 == 0:
+                self._complete(changed, start)
+        for middle, state in walk(start, case.middle, self.rng):
+            walked = Case(case.left, middle, case.right)
+            self._judge(walked, state, "walk")
+            if self.rng.random() < 0.15:
+                self._complete(walked, start)
+
+    def _beginning(self, case: Case) -> Case:
+        return Case(case.left, case.middle[: self.rng.randrange(len(case.middle) + 1)], case.right)
+
+    def _judge(self, case: Case, state: MiddleState | None, construct: str) -> None:
+        found = verdict_differs(case, state, self.worker.judge(case.whole))
+        self.worker.count(self.tally, [construct], found and found.found_in(construct, self.seed, ""))
+
+    def _complete(self, case: Case, start: MiddleState | None) -> None:
+        state = fed(start, case.middle)
+        if state is not None:
+            found = completion_fails(self.worker, case, state)
+            self.worker.count(
+                self.tally, ["completion"], found and found.found_in("completion", self.seed, "")
+            )
+
+
+def tasks(found: list[Snippet], seed: int) -> Iterator[Soundness]:
+    """Tasks without end, by turns about snippets and about derivations."""
+    valid = [snippet.data for snippet in found if snippet.message is None and len(snippet.data) <= _LONGEST]
+    for index in count():
+        name = f"{seed} {index}"
+        rng = random.Random(name)
+        yield Soundness(name, tuple(rng.sample(valid, _TEXTS_IN_A_TASK)) if index % 2 else ())

@@ -1,0 +1,118 @@
+"""A small seeded part of each suite, and whether the suites would notice a fault."""
+
+import ast
+import random
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from . import completeness, soundness
+from .bench import Worker
+from .conformance import Conformance
+from .judge import INVALID, LIMIT, VALID, Verdict, verdict
+from .known import stale
+from .laws import LAWS, Bench, Case, broken
+from .shrinking import shrunk
+from .snippets import Snippet
+from .tally import Tally
+
+SOME = (
+    b"if a:\n    b = (1,\n         2)\nelse:\n    f'{c!r:>}{d}'\n",
+    b"match a:\n  case [b, *_] if c: pass\n",
+)
+VERDICTS = {
+    b"": VALID,
+    b"\xef\xbb\xbfa": VALID,
+    b"# coding: latin-1\na": VALID,
+    b"# coding: latin-1\n'\xff'": INVALID,
+    b"#\xff": INVALID,
+    b"a\\\r\n": INVALID,
+    b"a b": INVALID,
+    b"\0": LIMIT,
+    b"-" * 100_000 + b"a": LIMIT,
+}
+
+
+@cache
+def worker() -> Worker:
+    return Worker("3.11")
+
+
+def together(tasks) -> Tally:
+    """What all *tasks* find."""
+    tally = Tally()
+    for task in tasks:
+        tally.include(task.run(worker()))
+    return tally
+
+
+class Liar(Bench):
+    """CPython as it would be if it took no semicolons and all dollars."""
+
+    def __init__(self) -> None:
+        super().__init__(worker().engine, self._say)
+
+    def _say(self, data: bytes) -> Verdict:
+        if b";" in data:
+            return Verdict(INVALID, "a semicolon")
+        return Verdict(VALID) if b"$" in data else verdict(data)
+
+
+@pytest.mark.parametrize(("data", "kind"), VERDICTS.items())
+def test_verdicts(data, kind):
+    assert verdict(data).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("law", "case"),
+    {
+        "complete": Case(b"if a: ", b"b; c", b"\nd\n"),
+        "empty middle": Case(b"(a, ", b"$", b")\n"),
+        "prefixes": Case(b"(a, ", b"bc $", b")\n"),
+        "completion": Case(b"aa = [", b"b", b"]; cc\n"),
+    }.items(),
+)
+def test_faults_are_noticed_and_shrunk(law, case):
+    liar = Liar()
+    assert broken(law, worker(), case) is None or b"$" in case.whole
+    found = broken(law, liar, case)
+    assert found is not None
+    small = shrunk(liar, found).case
+    assert len(small.whole) <= 3
+    assert broken(law, liar, small) is not None
+
+
+def test_all_laws_are_tried():
+    assert set(LAWS) == {"complete", "empty middle", "prefixes", "completion"}
+
+
+def test_conformance():
+    snippets = tuple(Snippet(text, "here", None, ("snippet",)) for text in SOME for _ in range(20))
+    invalid = tuple(Snippet(text + b")", "here", "unmatched ')'", ()) for text in SOME)
+    tally = Conformance("1", snippets + invalid).run(worker())
+    assert tally.found == []
+    assert tally.cases == {"snippet": 40, "unmatched …": 2}
+    lies = tuple(Snippet(text, "here", "a lie", ()) for text in SOME)
+    assert len(Conformance("1", lies).run(Worker("3.11", shrinks=False)).found) == 2
+
+
+def test_completeness():
+    paths = sorted(path for path in Path(ast.__file__).parent.glob("*.py") if path.stat().st_size < 4000)
+    chosen = [str(path) for path in random.Random(1).sample(paths, 16)]
+    tally = together(completeness.tasks(chosen, seed=1))
+    assert tally.found == []
+    assert tally.cases["whole block"] > 10
+
+
+def test_soundness():
+    snippets = [Snippet(text, "here", None, ()) for text in SOME for _ in range(10)]
+    tasks = [task for task, _ in zip(soundness.tasks(snippets, seed=1), range(8), strict=False)]
+    tally = together(tasks)
+    assert tally.found == []
+    assert tally.cases["completion"] > 100
+    assert tally.cases["walk"] > 1000
+
+
+def test_known_differences_still_differ():
+    assert stale(worker(), (3, 11)) == []
