@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.engine import Engine, python_language
 
 from .interpreters import interpreter
 from .known import known_differences
@@ -21,7 +21,7 @@ class Worker(Bench):
 
     def __init__(self, version: str, *, shrinks: bool = True) -> None:
         python = interpreter(version)
-        super().__init__(engine_of(python.version), python.judge())
+        super().__init__(Engine(python_language(python.version)), python.judge())
         self.version = python.version
         self._known = known_differences(python.version)
         self._shrinks = shrinks
@@ -37,10 +37,3 @@ class Worker(Bench):
                 found = shrunk(self, found)
                 self.judged = judged
         tally.add(constructs, found, known and known.name)
-
-
-def engine_of(version: tuple[int, int]) -> Engine:
-    """The engine for a version of Python."""
-    if version != (3, 11):
-        raise NotImplementedError(f"The engine does not know Python {version[0]}.{version[1]} yet.")
-    return Engine()
