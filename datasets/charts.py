@@ -1,0 +1,138 @@
+"""Small charts as SVG, without a drawing library: the three that the report has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from math import log10
+
+Point = tuple[float, float]
+Mark = tuple[float, str]
+
+WIDTH, HEIGHT = 640, 300
+LEFT, RIGHT, TOP, BOTTOM = 56, 190, 34, 44
+COLOURS = ("#888888", "#b58900", "#cb4b16", "#268bd2", "#2a8f3c")
+SHEET = (
+    "text{font:12px sans-serif;fill:#333}.t{font-size:14px;font-weight:bold}"
+    ".g{stroke:#ddd}.e{text-anchor:end}.m{text-anchor:middle}"
+)
+
+
+def lines(
+    title: str, axes: tuple[str, str], places: Sequence[str], series: Mapping[str, Sequence[float | None]]
+) -> str:
+    """Shares of 0 to 1 by named *places*, one line for each of *series*; None leaves a gap."""
+    across = _across(len(places))
+    parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(places)], _shares())
+    for number, (name, values) in enumerate(series.items()):
+        colour = COLOURS[number % len(COLOURS)]
+        points = [(across(n), _up(value)) for n, value in enumerate(values) if value is not None]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
+        parts.append(_key(number, name, colour))
+    return _svg(parts)
+
+
+def scatter(
+    title: str, axes: tuple[str, str], series: Mapping[str, Sequence[Point]], level: tuple[float, str]
+) -> str:
+    """Points of positive numbers on two logarithmic axes, and a level line with its name."""
+    points = [point for each in series.values() for point in each]
+    x, x_marks = _log_scale([x for x, _ in points], LEFT, WIDTH - RIGHT)
+    y, y_marks = _log_scale([*(y for _, y in points), level[0]], HEIGHT - BOTTOM, TOP)
+    parts = _frame(title, axes, x_marks, y_marks)
+    for number, (name, each) in enumerate(series.items()):
+        colour = COLOURS[-1 - number]
+        parts += [
+            f'<circle cx="{x(a):.1f}" cy="{y(b):.1f}" r="2" fill="{colour}" fill-opacity="0.4"/>'
+            for a, b in each
+        ]
+        parts.append(_key(number, name, colour))
+    height, end = y(level[0]), WIDTH - RIGHT
+    parts.append(
+        f'<line x1="{LEFT}" x2="{end}" y1="{height:.1f}" y2="{height:.1f}" stroke="#c33" '
+        f'stroke-dasharray="5 4"/><text x="{end + 6}" y="{height + 4:.1f}">{escape(level[1])}</text>'
+    )
+    return _svg(parts)
+
+
+def bars(
+    title: str, axes: tuple[str, str], places: Sequence[str], series: Mapping[str, Sequence[float]]
+) -> str:
+    """Shares of 0 to 1 by named *places*, beside each other one bar for each of *series*."""
+    across = _across(len(places))
+    parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(places)], _shares())
+    width = 0.8 * (across(1) - across(0)) / max(1, len(series))
+    for number, (name, values) in enumerate(series.items()):
+        colour = COLOURS[-1 - number]
+        for n, value in enumerate(values):
+            begin, top = across(n) + (number - len(series) / 2) * width, _up(value)
+            parts.append(
+                f'<rect x="{begin:.1f}" y="{top:.1f}" width="{width:.1f}" height="{_up(0) - top:.1f}" '
+                f'fill="{colour}"><title>{escape(name)}: {value:.2%}</title></rect>'
+            )
+        parts.append(_key(number, name, colour))
+    return _svg(parts)
+
+
+def _across(n: int) -> Callable[[float], float]:
+    step = (WIDTH - LEFT - RIGHT) / max(1, n)
+    return lambda place: LEFT + (place + 0.5) * step
+
+
+def _up(share: float) -> float:
+    return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
+
+
+def _shares() -> list[Mark]:
+    return [(_up(tenths / 10), f"{tenths * 10} %") for tenths in range(0, 11, 2)]
+
+
+def _log_scale(
+    values: Sequence[float], begin: float, end: float
+) -> tuple[Callable[[float], float], list[Mark]]:
+    """The place of a value between *begin* and *end*, and marks at the powers of ten."""
+    exponents = [log10(value) for value in values if value > 0] or [0.0]
+    low, high = int(min(exponents) // 1), int(-(-max(exponents) // 1))
+    high = max(high, low + 1)
+
+    def place(value: float) -> float:
+        share = (log10(max(value, 10.0**low)) - low) / (high - low)
+        return begin + share * (end - begin)
+
+    return place, [(place(10.0**power), f"{10.0**power:,g}") for power in range(low, high + 1)]
+
+
+def _frame(
+    title: str,
+    axes: tuple[str, str],
+    x_marks: Sequence[Point | tuple[float, str]],
+    y_marks: Sequence[tuple[float, str]],
+) -> list[str]:
+    bottom, end = HEIGHT - BOTTOM, WIDTH - RIGHT
+    parts = [f'<text class="t" x="{LEFT}" y="16">{escape(title)}</text>']
+    for y, name in y_marks:
+        parts.append(f'<line class="g" x1="{LEFT}" x2="{end}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text class="e" x="{LEFT - 6}" y="{y + 4:.1f}">{escape(name)}</text>')
+    parts += [
+        f'<text class="m" x="{x:.1f}" y="{bottom + 16}">{escape(str(name))}</text>' for x, name in x_marks
+    ]
+    parts.append(f'<text class="m" x="{(LEFT + end) / 2:.0f}" y="{HEIGHT - 8}">{escape(axes[0])}</text>')
+    parts.append(f'<text x="4" y="{TOP - 6}">{escape(axes[1])}</text>')
+    return parts
+
+
+def _key(number: int, name: str, colour: str) -> str:
+    x, y = WIDTH - RIGHT + 10, TOP + 6 + 18 * number
+    return (
+        f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{colour}"/>'
+        f'<text x="{x + 15}" y="{y}">{escape(name)}</text>'
+    )
+
+
+def _svg(parts: Sequence[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}">'
+        f'<style>{SHEET}</style><rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>{"".join(parts)}</svg>\n'
+    )

@@ -1,0 +1,58 @@
+"""Markdown tables, and pages written twice: as Markdown, and as HTML with the pictures in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+STYLE = """body{font:15px/1.45 sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}
+table{border-collapse:collapse;margin:1rem 0}th,td{border:1px solid #ccc;padding:.2rem .6rem;text-align:right}
+th:first-child,td:first-child{text-align:left}pre{background:#f6f6f6;padding:.6rem;overflow:auto}svg{max-width:100%}"""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """The lines of a Markdown table, with an empty line behind it."""
+    body = [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
+    return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *body, ""]
+
+
+def _cell(value: object) -> str:
+    return "–" if value is None else str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def number(value: float | None) -> str | None:
+    """A figure of about three digits; None stays None."""
+    if value is None:
+        return None
+    if value == 0 or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
+
+
+def share(part: int, whole: int) -> str | None:
+    """`65,353 = 68.51 %`; None of nothing."""
+    return f"{part:,} = {100 * part / whole:.2f} %" if whole else None
+
+
+def fenced(text: str) -> list[str]:
+    """*text* as a block of code, whatever is in it."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", text))])
+    return [f"{fence}python", text.encode(errors="replace").decode(), fence, ""]
+
+
+def write_page(folder: Path, name: str, lines: Sequence[str], pictures: Mapping[str, str]) -> None:
+    """Write `name.md` and `name.html` into *folder*, and the *pictures* of it, SVG by name."""
+    from markdown_it import MarkdownIt
+
+    text = "\n".join(lines)
+    (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    for picture, svg in pictures.items():
+        (folder / picture).write_text(svg, encoding="utf-8")
+    body = MarkdownIt("commonmark").enable("table").render(text)
+    body = re.sub(r'<img src="([^"]+)"[^>]*>', lambda found: pictures.get(found[1], found[0]), body)
+    body = re.sub(r'href="(\w+)\.md', r'href="\1.html', body)
+    title = next((line.lstrip("# ") for line in lines if line.startswith("#")), name)
+    head = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+    html = f"{head}<style>{STYLE}</style>{body}"
+    (folder / f"{name}.html").write_text(html, encoding="utf-8")

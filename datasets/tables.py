@@ -1,0 +1,192 @@
+"""The tables of the report, each from the results alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from fimlsp.datasets import paper
+from fimlsp.datasets.attempt import DECODED, METHODS, Attempt, Result
+from fimlsp.datasets.metrics import Distribution, size_class
+from fimlsp.datasets.pages import number, share, table
+
+CONSTRAINED = ("constrained", "steered")
+COSTS = ("", "n", "median", "90 %", "max", "mean")
+
+
+def kinds_of(results: Sequence[Result]) -> list[str]:
+    """The kinds of cuts, in their first order."""
+    return list(dict.fromkeys(result.kind for result in results))
+
+
+def of_kind(results: Sequence[Result], kind: str) -> list[Result]:
+    """Those of one kind of cut."""
+    return [result for result in results if result.kind == kind]
+
+
+def attempts(results: Sequence[Result], method: str) -> list[Attempt]:
+    """What *method* made of each case that did not crash."""
+    return [result.attempts[method] for result in results if method in result.attempts]
+
+
+def n_ok(results: Sequence[Result], method: str) -> int:
+    """How many cases *method* has a parsing answer for; a crash is none."""
+    return sum(attempt.ok for attempt in attempts(results, method))
+
+
+def success(results: Sequence[Result], kind: str) -> list[str]:
+    """One of the paper's tables with a row of ours."""
+    rows = list[list[object]]()
+    if kind in paper.TABLES:
+        theirs = paper.TABLES[kind]
+        counts = [
+            share(theirs.successes[m], theirs.cases) if m in theirs.successes else None for m in METHODS
+        ]
+        rows.append([f"the paper, {theirs.title}", f"{theirs.files:,}", f"{theirs.cases:,}", *counts])
+    files = len({str(result.record["source"]) for result in results})
+    ours = [share(n_ok(results, method), len(results)) for method in METHODS]
+    rows.append(["this run", f"{files:,}", f"{len(results):,}", *ours])
+    return table([kind, "files", "cases", *METHODS.values()], rows)
+
+
+def pairwise(results: Sequence[Result]) -> list[str]:
+    """How often the method of the row succeeds where that of the column fails."""
+
+    def wins(row: str, column: str) -> int | None:
+        if row == column:
+            return None
+        pairs = zip(attempts(results, row), attempts(results, column), strict=True)
+        return sum(one.ok and not other.ok for one, other in pairs)
+
+    rows = [[f"**{title}**", *(wins(row, column) for column in METHODS)] for row, title in METHODS.items()]
+    return table(["succeeds, where … fails", *METHODS.values()], rows)
+
+
+def likeness(results: Sequence[Result]) -> list[str]:
+    """Exact matches and mean edit similarity, for true middles of one line and of several."""
+    rows = list[list[object]]()
+    for title, one_line in (("one line", True), ("several lines", False)):
+        chosen = [result for result in results if result.attempts and result.one_line == one_line]
+        for method, name in METHODS.items():
+            tried = attempts(chosen, method)
+            if tried:
+                exact = share(sum(attempt.exact for attempt in tried), len(tried))
+                rows.append([title, name, len(tried), exact, *_means(tried)])
+    return table(
+        ["truth", "method", "cases", "exact match", "similarity, first line", "similarity, whole"], rows
+    )
+
+
+def _means(tried: Sequence[Attempt]) -> list[str]:
+    first = sum(attempt.first_line for attempt in tried) / len(tried)
+    return [f"{first:.3f}", f"{sum(attempt.similarity for attempt in tried) / len(tried):.3f}"]
+
+
+def costs(results: Sequence[Result]) -> list[str]:
+    """Distributions of times and counts over the cases."""
+    ran = [result for result in results if result.attempts]
+    rows = [_cost(name, values) for name, values in _quantities(ran)]
+    return table(COSTS, [row for row in rows if row])
+
+
+def _cost(name: str, values: Sequence[float]) -> list[object]:
+    found = Distribution.of(values)
+    if found is None:
+        return []
+    figures = [number(value) for value in (found.median, found.p90, found.max, found.mean)]
+    return [name, f"{found.n:,}", *figures]
+
+
+def _quantities(ran: Sequence[Result]) -> Iterator[tuple[str, list[float]]]:
+    yield "set-up, first cut of a file (ms)", [result.setup_ms for result in ran if result.first]
+    yield "set-up, further cuts of it (ms)", [result.setup_ms for result in ran if not result.first]
+    for method in CONSTRAINED:
+        tried = attempts(ran, method)
+        yield f"engine per token, {method} (ms)", [per_token(attempt) for attempt in tried if attempt.tokens]
+        yield f"engine while decoding, {method} (ms)", [attempt.engine_ms for attempt in tried]
+        yield f"candidates checked, {method}", [attempt.tried for attempt in tried]
+        yield f"candidates refused, {method}", [attempt.rejected for attempt in tried]
+    for method in DECODED:
+        yield f"tokens, {method}", [attempt.tokens for attempt in attempts(ran, method)]
+    free = attempts(ran, "unconstrained")
+    yield "network, unconstrained (ms)", [attempt.model_ms for attempt in free]
+    yield "network per token, unconstrained (ms)", [a.model_ms / a.tokens for a in free if a.tokens]
+
+
+def per_token(attempt: Attempt) -> float:
+    """Milliseconds of the engine for each token that was written."""
+    return attempt.engine_ms / max(1, attempt.tokens)
+
+
+def by_size(results: Sequence[Result]) -> list[str]:
+    """Success and times by the size of the file."""
+    rows = list[list[object]]()
+    for size in sorted({size_class(result.size) for result in results if result.attempts}):
+        chosen = [result for result in results if result.attempts and size_class(result.size) == size]
+        decoding = [per_token(attempt) for attempt in attempts(chosen, "constrained") if attempt.tokens]
+        rows.append(
+            [
+                f"below {size:,}",
+                len(chosen),
+                *(f"{100 * n_ok(chosen, method) / len(chosen):.1f} %" for method in METHODS),
+                _median([result.setup_ms for result in chosen if result.first]),
+                _median([result.setup_ms for result in chosen if not result.first]),
+                _median(decoding),
+            ]
+        )
+    times = ["set-up, first cut", "set-up, further cuts", "per token"]
+    return table(["characters", "cases", *METHODS, *times], rows)
+
+
+def _median(values: Sequence[float]) -> str | None:
+    found = Distribution.of(values)
+    return None if found is None else number(found.median)
+
+
+def ratio(results: Sequence[Result]) -> list[str]:
+    """The engine's times over those that the paper's formula gives for the same files."""
+    ran = [result for result in results if result.attempts]
+    first = [result for result in ran if result.first]
+    written = attempts(ran, "constrained")
+    tokens = sum(attempt.tokens for attempt in written)
+    rows: list[list[object]] = [
+        _ratio("set-up, first cut of a file", first, lambda result: paper.setup_ms(result.size)),
+        _ratio("set-up, all cuts", ran, lambda result: paper.setup_ms(result.size)),
+    ]
+    if tokens:
+        ours = sum(attempt.engine_ms for attempt in written) / tokens
+        rows.append(
+            ["per token", number(paper.MS_PER_TOKEN), number(ours), f"{paper.MS_PER_TOKEN / ours:,.0f}"]
+        )
+    return table(["mean, ms", "the paper's", "ours", "times as fast"], [row for row in rows if row])
+
+
+def _ratio(name: str, results: Sequence[Result], theirs: Callable[[Result], float]) -> list[object]:
+    if not results:
+        return []
+    paper_ms = sum(map(theirs, results)) / len(results)
+    ours_ms = sum(result.setup_ms for result in results) / len(results)
+    return [name, number(paper_ms), number(ours_ms), f"{paper_ms / ours_ms:,.0f}" if ours_ms else None]
+
+
+def causes(results: Sequence[Result]) -> list[str]:
+    """Why answers are missing or do not parse, by method."""
+    rows = list[list[object]]()
+    for method, title in METHODS.items():
+        found = Counter(attempt.cause for attempt in attempts(results, method) if not attempt.ok)
+        rows += [[title, cause, count] for cause, count in found.most_common()]
+    return table(["method", "cause", "cases"], rows)
+
+
+def endings(results: Sequence[Result]) -> list[str]:
+    """How decoding ended, and how often steering took part."""
+    rows = list[list[object]]()
+    for method in DECODED:
+        tried = attempts(results, method)
+        stops = Counter(attempt.stop for attempt in tried if attempt.stop)
+        steered = (
+            share(sum(attempt.steered for attempt in tried), len(tried)) if method == "steered" else None
+        )
+        told = ", ".join(f"{stop} {count:,}" for stop, count in stops.most_common())
+        rows.append([METHODS[method], told, steered])
+    return table(["method", "decoding ended by", "steering took part"], rows)
