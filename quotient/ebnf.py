@@ -4,9 +4,9 @@ The lark package reads the file; the conversion to plain productions is our own,
 visible: `x+` becomes one marked nonterminal over one element, `x*` an optional `x+`, an optional part two
 alternatives. Rules, templates, groups, quoted literals and `%declare`d terminals are understood.
 
-One grammar serves many versions of its language. The declared names `SINCE_3_10` and `UNTIL_3_9` are switches:
-in the versions that they name, ends included, they can be written as nothing, in the others not at all. So
-the alternative in which one stands is there in those versions only.
+One grammar serves many versions of its language. The declared names `SINCE_3_10` and `UNTIL_3_9` are
+switches: in the versions that they name, ends included, they can be written as nothing, in the others not at
+all. So the alternative in which one stands is there in those versions only.
 """
 
 from __future__ import annotations
