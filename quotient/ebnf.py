@@ -31,15 +31,19 @@ START = "file"
 _SWITCH = re.compile(r"(SINCE|UNTIL)_(\d+)_(\d+)")
 
 
-@cache
 def python_grammar(version: PythonVersion = DEFAULT_VERSION) -> Grammar:
     """The grammar of a Python version; its sentences are the symbols of a file that is not empty.
 
     Raises:
         UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
     """
+    return _python_grammar(known_version(version))
+
+
+@cache
+def _python_grammar(version: PythonVersion) -> Grammar:
     text = files(__package__).joinpath("python.lark").read_text("utf-8")
-    return read_grammar(text, version=known_version(version))
+    return read_grammar(text, version=version)
 
 
 def read_grammar(text: str, start: str = START, version: PythonVersion | None = None) -> Grammar:

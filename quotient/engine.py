@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from typing import Literal
 
 from fimlsp.lexing.line import LineReader, physical_end
 from fimlsp.lexing.python_terminals import python_dfa
-from fimlsp.lexing.python_versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
+from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.lexing.reading import Lexicon, Reading
 from fimlsp.quotient.connecting import connect, read_up_to
 from fimlsp.quotient.document import Document
@@ -102,13 +102,17 @@ class EditedDocument(Document):
         yield (fresh, replace(blank, margin=None)), False
 
 
-@lru_cache(maxsize=len(PYTHON_VERSIONS))
 def python_language(version: PythonVersion = DEFAULT_VERSION) -> Language:
     """The tables of a Python version; read from the cache on disk, or made in a few seconds.
 
     Raises:
         UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
     """
+    return _python_language(known_version(version))
+
+
+@cache
+def _python_language(version: PythonVersion) -> Language:
     return Language(Lexicon(python_dfa()), python_grammar(version))
 
 

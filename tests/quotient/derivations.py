@@ -116,7 +116,7 @@ def ways_to(grammar: Grammar) -> dict[int, tuple[Production, int]]:
 
 
 def render(names: list[str]) -> str | None:
-    """Python text whose symbols are *names*, or None where Python 3.11 has no such text."""
+    """Python text whose symbols are *names*, or None where that cannot be written in all versions."""
     if not _writable(names):
         return None
     return "".join(_pieces(names))

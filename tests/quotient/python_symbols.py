@@ -1,14 +1,21 @@
-"""The symbols of Python text by CPython's own `tokenize` module, in the names of our grammar."""
+"""The symbols of Python text by CPython's own `tokenize` module, in the names of our grammar.
+
+Runs in every version of Python that has a grammar here, and imports nothing of ours.
+"""
 
 from __future__ import annotations
 
 import io
 import keyword
 import re
+import sys
 import tokenize
 from collections.abc import Iterator
 
-SOFT_KEYWORDS = {"match", "case", "_"}
+from .fstring_tokens import with_parts
+
+SOFT_KEYWORDS = {"match": (3, 10), "case": (3, 10), "_": (3, 10), "type": (3, 12)}
+RUNNING = sys.version_info[:2]
 LAYOUT = {tokenize.NEWLINE: "NEWLINE", tokenize.INDENT: "INDENT", tokenize.DEDENT: "DEDENT"}
 SILENT = {tokenize.NL, tokenize.COMMENT, tokenize.ENCODING, tokenize.ENDMARKER}
 QUOTES = ('"""', "'''", '"', "'")
@@ -20,21 +27,26 @@ class NotPythonError(ValueError):
     """Text that has no symbols."""
 
 
-def symbols(text: str) -> list[str]:
-    """The symbols of a file, as names of terminals.
+def symbols(text: str, version: tuple[int, int] = RUNNING) -> list[str]:
+    """The symbols of a file, as names of terminals, with the soft keywords of *version*.
 
     Raises:
         NotPythonError: if there is text that belongs to no symbol.
     """
     try:
-        return list(_symbols(text))
-    except (tokenize.TokenError, IndentationError, IndexError, ValueError) as error:
+        found = list(_symbols(text))
+    except (tokenize.TokenError, SyntaxError, IndexError, ValueError) as error:
         raise NotPythonError(str(error)) from error
+    if found == ["NEWLINE"]:  # Python 3.8 ends a comment that is all there is with one
+        return []
+    return ["NAME" if SOFT_KEYWORDS.get(name, version) > version else name for name in found]
 
 
 def _symbols(text: str) -> Iterator[str]:
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in LAYOUT:
+    for part, token in with_parts(tokenize.generate_tokens(io.StringIO(text).readline)):
+        if part is not None:
+            yield part
+        elif token.type in LAYOUT:
             yield LAYOUT[token.type]
         elif token.type == tokenize.NAME and token.string.isidentifier():
             word = token.string
@@ -90,7 +102,7 @@ def _field(text: str, position: int, depth: int) -> Iterator[str]:  # returns wh
     body = text[position:end]
     if "\\" in body:
         raise NotPythonError(body)
-    yield from symbols(f"({body}\n)")[1:-2]
+    yield from list(_symbols(f"({body}\n)"))[1:-2]
     if equal := END_OF_BODY.match(text, end):
         yield "FIELD_EQUAL"
         end = equal.end()

@@ -1,0 +1,41 @@
+"""What an interpreter says about texts; as a program, JSON from the standard input to the standard output.
+
+Runs in every version of Python that has a grammar here, and imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections import namedtuple
+
+from .corpus import complaint, library_files, read, syntax_snippets
+from .python_symbols import NotPythonError, symbols
+
+Verdict = namedtuple("Verdict", "text complaint symbols")
+"""A text, what the interpreter says against it, and its symbols; None for what there is not."""
+
+
+def verdicts(request: dict[str, object]) -> list[Verdict]:
+    """Of given "texts", of the "snippets" in the tests of syntax, or of some "files" of the library."""
+    if "texts" in request:
+        texts = request["texts"]
+    elif "snippets" in request:
+        texts = syntax_snippets()
+        texts = random.Random(1).sample(texts, min(request["snippets"], len(texts)))
+    else:
+        texts = [read(path) for path in library_files(request["files"], request["seed"])]
+    return [Verdict(text, complaint(text), names(text)) for text in texts]
+
+
+def names(text: str) -> list[str] | None:
+    """The symbols of a text, if it has any."""
+    try:
+        return symbols(text)
+    except NotPythonError:
+        return None
+
+
+if __name__ == "__main__":
+    json.dump(verdicts(json.load(sys.stdin)), sys.stdout)
