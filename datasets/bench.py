@@ -60,17 +60,18 @@ class _Case:
 
 
 class Bench:
-    """Runs cases one after the other; those of one file should come together, as they share its charts."""
+    """Runs cases one after the other; those of one file should come together, as they share its charts.
+
+    Raises:
+        ModelError: the model cannot be loaded, or has no room for so many tokens.
+    """
 
     def __init__(self, settings: BenchSettings, model: FimModel | None = None) -> None:
         self._settings = settings
-        self._model = model or load_model(settings.model, device=settings.device)
+        self._model = model = model or load_model(settings.model, device=settings.device)
+        build_prompt(model.vocabulary, model.fim, model.context, b"", b"", settings.tokens)
         self._engine = Engine()
         self._file: tuple[str, EditedDocument] | None = None
-
-    def is_ready(self) -> bool:
-        """True; for those who wait until the model is loaded."""
-        return True
 
     def run(self, file: SourceFile, record: CutRecord) -> Result:
         """The result of one case; an error that ends it stands in the result."""

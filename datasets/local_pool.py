@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import monotonic
+from typing import Protocol
 
 from fimlsp.datasets.attempt import Result
-from fimlsp.datasets.bench import Bench, BenchSettings
 from fimlsp.datasets.cut_record import CutRecord
 from fimlsp.datasets.selection import Task
+from fimlsp.datasets.source_file import SourceFile
 from fimlsp.models.errors import ModelError
 
 READY = "ready"
@@ -27,16 +28,28 @@ class PoolError(Exception):
     """The workers cannot work; the message is one sentence for the user."""
 
 
+class CaseRunner(Protocol):
+    """What does the work in a worker; `Bench` is the real one."""
+
+    def run(self, file: SourceFile, record: CutRecord) -> Result:
+        """The result of one case."""
+
+
+MakeRunner = Callable[[], CaseRunner]
+
+
 def run_locally(
-    tasks: Iterator[Task], settings: BenchSettings, workers: int, seconds_max: float
+    tasks: Iterator[Task], make: MakeRunner, workers: int, seconds_max: float
 ) -> Iterator[Result]:
-    """The results of all *tasks*, as they come. A case may take *seconds_max*.
+    """The results of all *tasks*, as they come. *make* is called once in each worker.
+
+    A case may take *seconds_max*.
 
     Raises:
         PoolError: the model cannot be loaded.
     """
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
-    crew = [_Worker(settings) for _ in range(workers)]
+    crew = [_Worker(make) for _ in range(workers)]
     try:
         while True:
             for worker in crew:
@@ -49,7 +62,7 @@ def run_locally(
             for worker in busy:
                 if worker.connection in ready:
                     yield from worker.receive()
-                elif monotonic() - worker.since > seconds_max:
+                elif worker.is_ready and monotonic() - worker.since > seconds_max:
                     yield worker.give_up(f"took longer than {seconds_max:.0f} seconds")
     finally:
         for worker in crew:
@@ -60,10 +73,11 @@ def run_locally(
 class _Worker:
     """The parent's side of a worker: the process, and the cases it still owes."""
 
-    settings: BenchSettings
+    make: MakeRunner
     task: Task | None = None
     owed: deque[CutRecord] = field(default_factory=deque)
     since: float = 0.0
+    is_ready: bool = False
     connection: Connection = field(init=False)
     process: BaseProcess = field(init=False)
 
@@ -87,13 +101,18 @@ class _Worker:
             message = self.connection.recv()
         except (EOFError, OSError):
             self.process.join(TICK)
+            if not self.is_ready:
+                status = self.process.exitcode
+                raise PoolError(f"A worker ended while it loaded the model (exit status {status}).") from None
             yield self.give_up(f"the worker process ended (exit status {self.process.exitcode})")
             return
         self.since = monotonic()
         if isinstance(message, Result):
             self.owed.popleft()
             yield message
-        elif message != READY:
+        elif message == READY:
+            self.is_ready = True
+        else:
             raise PoolError(message)
 
     def give_up(self, why: str) -> Result:
@@ -112,18 +131,19 @@ class _Worker:
         self.connection.close()
 
     def _spawn(self) -> None:
+        self.is_ready = False
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, self.settings), daemon=True)
+        self.process = context.Process(target=_work, args=(theirs, self.make), daemon=True)
         self.process.start()
         theirs.close()
 
 
-def _work(connection: Connection, settings: BenchSettings) -> None:
+def _work(connection: Connection, make: MakeRunner) -> None:
     """The worker: results of the cases of every task it is sent, until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        bench = Bench(settings)
+        runner = make()
     except ModelError as error:
         connection.send(str(error))
         return
@@ -132,4 +152,4 @@ def _work(connection: Connection, settings: BenchSettings) -> None:
         while True:
             task: Task = connection.recv()
             for record in task.records:
-                connection.send(bench.run(task.file, record))
+                connection.send(runner.run(task.file, record))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import shlex
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -50,7 +51,7 @@ def plan_of(selection: Selection, settings: BenchSettings) -> dict[str, Any]:
 def about(command: Sequence[str], workers: int) -> dict[str, Any]:
     """How and where the run was started, for the report."""
     return {
-        "command": " ".join(command),
+        "command": shlex.join(command),
         "workers": workers,
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, {_processor()}",
         "libraries": {name: version(name) for name in LIBRARIES},

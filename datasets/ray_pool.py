@@ -8,17 +8,30 @@ from collections.abc import Iterator
 from typing import Any
 
 from fimlsp.datasets.attempt import Result
-from fimlsp.datasets.bench import Bench, BenchSettings
 from fimlsp.datasets.cut_record import CutRecord
-from fimlsp.datasets.local_pool import PoolError
+from fimlsp.datasets.local_pool import CaseRunner, MakeRunner, PoolError
 from fimlsp.datasets.selection import Task
+from fimlsp.datasets.source_file import SourceFile
 
 LOCAL = "local"
 TASKS_AHEAD = 2
 
 
+class _Actor:
+    """A runner on some machine of the cluster."""
+
+    def __init__(self, make: MakeRunner) -> None:
+        self._runner: CaseRunner = make()
+
+    def is_ready(self) -> bool:
+        return True
+
+    def run(self, file: SourceFile, record: CutRecord) -> Result:
+        return self._runner.run(file, record)
+
+
 def run_on_ray(
-    tasks: Iterator[Task], settings: BenchSettings, workers: int, seconds_max: float, address: str
+    tasks: Iterator[Task], make: MakeRunner, workers: int, seconds_max: float, address: str
 ) -> Iterator[Result]:
     """As `run_locally`, with *workers* actors of the cluster at *address*; `local` starts one here.
 
@@ -27,7 +40,7 @@ def run_on_ray(
     """
     ray = _connect(address)
     try:
-        crew = _hire(ray, settings, workers)
+        crew = _hire(ray, make, workers)
         yield from _results(ray, crew, tasks, seconds_max)
     finally:
         ray.shutdown()
@@ -47,10 +60,10 @@ def _connect(address: str) -> Any:  # noqa: ANN401 - the module
     return ray
 
 
-def _hire(ray: Any, settings: BenchSettings, workers: int) -> list[Any]:  # noqa: ANN401
-    """Actors that have loaded the model. A dead one is started again by Ray."""
-    actor = ray.remote(num_cpus=1, max_restarts=-1)(Bench)
-    crew = [actor.remote(settings) for _ in range(workers)]
+def _hire(ray: Any, make: MakeRunner, workers: int) -> list[Any]:  # noqa: ANN401
+    """Actors that are ready to work. A dead one is started again by Ray."""
+    actor = ray.remote(num_cpus=1, max_restarts=-1)(_Actor)
+    crew = [actor.remote(make) for _ in range(workers)]
     try:
         ray.get([member.is_ready.remote() for member in crew])
     except ray.exceptions.RayError as error:

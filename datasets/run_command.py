@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 from fimlsp.datasets.attempt import Result
-from fimlsp.datasets.bench import BenchSettings
+from fimlsp.datasets.bench import Bench, BenchSettings
 from fimlsp.datasets.local_pool import PoolError
 from fimlsp.datasets.plan import about, plan_of
 from fimlsp.datasets.report import write_report
@@ -81,7 +82,7 @@ def _run_with_progress(
             failed += result.crash is not None
             bar.update(task, advance=1, description=f"cases, {failed} crashed" if failed else "cases")
 
-        run(selection, settings, crew, folder, limit, report)
+        run(selection, partial(Bench, settings), crew, folder, limit, report)
 
 
 def save_cases(selection: Selection, out: Path, limit: int | None) -> None:

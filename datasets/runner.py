@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fimlsp.datasets.attempt import Result
-from fimlsp.datasets.bench import BenchSettings
-from fimlsp.datasets.local_pool import run_locally
+from fimlsp.datasets.local_pool import MakeRunner, run_locally
 from fimlsp.datasets.ray_pool import run_on_ray
 from fimlsp.datasets.run_folder import RunFolder
 from fimlsp.datasets.selection import Selection, Task, limited
@@ -24,20 +23,20 @@ class Crew:
     ray: str | None = None
     seconds_max: float = SECONDS_MAX
 
-    def run(self, tasks: Iterator[Task], settings: BenchSettings) -> Iterator[Result]:
-        """The results of *tasks*, as they come.
+    def run(self, tasks: Iterator[Task], make: MakeRunner) -> Iterator[Result]:
+        """The results of *tasks*, as they come, from runners that *make* makes.
 
         Raises:
             PoolError: it cannot begin, or not go on.
         """
         if self.ray is None:
-            return run_locally(tasks, settings, self.workers, self.seconds_max)
-        return run_on_ray(tasks, settings, self.workers, self.seconds_max, self.ray)
+            return run_locally(tasks, make, self.workers, self.seconds_max)
+        return run_on_ray(tasks, make, self.workers, self.seconds_max, self.ray)
 
 
 def run(
     selection: Selection,
-    settings: BenchSettings,
+    make: MakeRunner,
     crew: Crew,
     folder: RunFolder,
     limit: int | None,
@@ -51,7 +50,7 @@ def run(
     """
     done = folder.done()
     with folder:
-        for result in crew.run(_owed(limited(iter(selection), limit), done, folder), settings):
+        for result in crew.run(_owed(limited(iter(selection), limit), done, folder), make):
             folder.add(result)
             report(result)
 
