@@ -8,11 +8,14 @@ at the fall across it, or is deeper than b1 and is closed by the first line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from fimlsp.lexing.indentation import Column
 from fimlsp.quotient.earley import EarleySet
+from fimlsp.quotient.escape import Inside
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.right_context import Ending, Joint, RightContext
 
@@ -23,13 +26,15 @@ class LineEnd:
 
     `marker` is the symbol that stands for it at the end of a middle. `blank` tells that the rest is empty and
     so is the line before the cursor; `spaces` is the width of the white space before the first lexeme of the
-    rest, which bounds the column of the line if it is blank before the cursor.
+    rest, which bounds the column of the line if it is blank before the cursor. `inside` tells whether the
+    rest closes brackets that it did not open, and whether it has lexemes, which are in the line's block.
     """
 
     marker: int
     ways: dict[Ending, EarleySet]
     blank: bool
     spaces: int
+    inside: Inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,8 @@ class Remainder:
     `group` is the backward set of the group that the cursor stands in; None when it stands between groups.
     Towards the cursor comes either the `marker` of the cursor's line, or one of the open blocks `suites`.
     `bodies` is what the groups may be, `has_groups` tells whether whole groups follow, `on_line` whether the
-    first of them stands on the cursor's own line.
+    first of them stands on the cursor's own line. `inside` is what is open beside that within `group`: the
+    block that the cursor's line opens, and what is open within `suites`.
     """
 
     bodies: frozenset[int]
@@ -48,6 +54,7 @@ class Remainder:
     suites: tuple[ClosedBlock, ...] = ()
     has_groups: bool = False
     on_line: bool = False
+    inside: Inside = Inside.NOTHING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +94,7 @@ class _Level:
     bounded: list[ClosedBlock] = field(default_factory=list)
 
 
-def closed_blocks(language: Language, logical: RightContext, line_ends: Iterable[LineEnd]) -> ClosedBlock:
+def closed_blocks(language: Language, logical: RightContext, line_ends: Sequence[LineEnd]) -> ClosedBlock:
     """The file's own block as the right context closes it; the others hang below it.
 
     *logical* is the context at the next line, *line_ends* are the readings of the rest of the cursor's line.
@@ -96,11 +103,13 @@ def closed_blocks(language: Language, logical: RightContext, line_ends: Iterable
     for line_end in line_ends:
         for ending, group in line_end.ways.items():
             _add_line(language, levels, line_end, ending, group)
-    inner: ClosedBlock | None = None
+    inside = reduce(or_, (line_end.inside for line_end in line_ends), Inside.NOTHING)
+    inner: tuple[ClosedBlock, ...] = ()
     for level in levels:
         suites = (level.between, *level.bounded)
-        _add_suites(language, level, suites if inner is None else (inner, *suites))
-        inner = level.same
+        _add_suites(language, level, (*inner, *suites), inside)
+        inner = (level.same,)
+        inside |= Inside.BLOCK  # from here on the blocks have whole lines of the text after the cursor
     return levels[-1].same
 
 
@@ -127,12 +136,13 @@ def _add_line(
     places = [(level.same, ending.rest)]
     if ending.joint in (Joint.END, Joint.SUITE_END):
         places.append((level.between, every))
+    inside = Inside.BLOCK if indented else Inside.NOTHING
     for block, rest in places:
         if group is start:
             follows = block is level.same and not level.context.is_end
             block.remainders.append(Remainder(rest, None, line_end.marker, has_groups=follows))
             continue
-        block.remainders.append(Remainder(rest, group, line_end.marker))
+        block.remainders.append(Remainder(rest, group, line_end.marker, inside=inside))
         completed = group.completed_from(start) & rest
         if completed and not line_end.blank:
             _add_own_line(block, level, completed, line_end)
@@ -148,11 +158,11 @@ def _add_own_line(block: ClosedBlock, level: _Level, completed: frozenset[int], 
         level.bounded.append(ClosedBlock(None, block.above, block.below, line_end.spaces, [remainder]))
 
 
-def _add_suites(language: Language, level: _Level, inner: tuple[ClosedBlock, ...]) -> None:
+def _add_suites(language: Language, level: _Level, inner: tuple[ClosedBlock, ...], inside: Inside) -> None:
     """Add that the last group of a block ends with one of the *inner* blocks."""
     every = language.bodies
     start = language.backward.start(every)
-    level.between.remainders.append(Remainder(every, start, suites=inner))
-    level.same.remainders.append(Remainder(level.context.bodies, start, suites=inner))
+    level.between.remainders.append(Remainder(every, start, suites=inner, inside=inside))
+    level.same.remainders.append(Remainder(level.context.bodies, start, suites=inner, inside=inside))
     for head in level.context.heads:
-        level.same.remainders.append(Remainder(head.rest, head.group, suites=inner))
+        level.same.remainders.append(Remainder(head.rest, head.group, suites=inner, inside=inside))

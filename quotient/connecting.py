@@ -2,34 +2,99 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from fimlsp.lexing.line import Line
+from fimlsp.lexing.indentation import MARGIN
+from fimlsp.lexing.line import Line, physical_end
 from fimlsp.lexing.nesting import QUOTES, UNKNOWN, Nesting
-from fimlsp.lexing.reading import Reading
+from fimlsp.lexing.reading import Reading, Step
 from fimlsp.quotient.closing import ClosedBlock, LineEnd, closed_blocks
+from fimlsp.quotient.demand import Demand
 from fimlsp.quotient.document import Document
 from fimlsp.quotient.earley import EarleySet
+from fimlsp.quotient.escape import Inside
 from fimlsp.quotient.left_context import LeftContext
 from fimlsp.quotient.middle_grammar import middle_grammar
-from fimlsp.quotient.middle_state import Join, Middle
+from fimlsp.quotient.middle_state import Join, Middle, MiddleState
 from fimlsp.quotient.right_context import Ending, RightContext, read_backward
 from fimlsp.quotient.seam import Seam, closing_quote, seams
+from fimlsp.quotient.within_lexeme import Kind, WithinLexeme, kind_of_lexeme, staying, within_lexeme
+
+State = MiddleState | WithinLexeme
 
 
 def connect(
-    document: Document, cursor: int, left: LeftContext, reading: Reading, *, lenient: bool = False
-) -> Middle | None:
+    document: Document, cursor: int, left: LeftContext, reading: Reading, demand: Demand
+) -> State | None:
     """The middles that connect *left*, read on by *reading*, with the text after *cursor*; None if none does.
 
-    If *lenient*, lines further down that cannot be parsed are passed over.
+    Where only an escape connects, they may escape.
     """
-    right = document.of_suffix(cursor, lenient, lambda: _Meetings(document, cursor, lenient).right_side())
-    grammar = middle_grammar(left, right.closed, right.markers)
+    begun = left, reading
+    if demand.stays:
+        left, reading = _with_bracket(left, reading)
+        place = _Place(frozenset(_open_styles(reading.nesting)), kind_of_lexeme(reading))
+        start = _connect(document, cursor, left, reading, demand, place)
+        if start is not None:
+            return within_lexeme(start) or start
+    return _connect(document, cursor, *begun, replace(demand, stays=False), _Place())
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a middle begins: the styles of the f-strings that may be open, and the lexeme begun there."""
+
+    styles: frozenset[str] = frozenset(QUOTES)
+    lexeme: Kind = "other"
+
+
+def _connect(
+    document: Document,
+    cursor: int,
+    left: LeftContext,
+    reading: Reading,
+    demand: Demand,
+    place: _Place,
+) -> MiddleState | None:
+    right = document.of_suffix(
+        cursor, (demand, place), lambda: _Meetings(document, cursor, demand, place).right_side()
+    )
+    kept = _n_kept_blocks(left, reading) if demand.stays else None
+    grammar = middle_grammar(left, right.closed, right.markers, kept)
     if grammar is None:
         return None
-    middle = Middle(document.language, grammar, right.joins, reading, document.data, cursor)
-    return middle if middle.start.viable else None
+    start = Middle(document.language, grammar, right.joins, reading, document.data, cursor).start
+    return start if start.viable else None
+
+
+def _with_bracket(left: LeftContext, reading: Reading) -> tuple[LeftContext, Reading]:
+    """The left context with the bracket that is being read, if it is one: then it is not to be left."""
+    if reading.accepted not in reading.lexicon.nesting or reading.leftover:
+        return left, reading
+    step = reading.finish()
+    after = step and _after_symbols(left, step)
+    return (left, reading) if step is None or after is None else (after, step.reading)
+
+
+def _open_styles(nesting: Nesting) -> Iterator[str]:
+    """The styles of the f-strings that are open."""
+    part: Nesting | None = nesting
+    while part is not None:
+        yield part.shape.partition(":")[2]
+        part = part.parent
+
+
+def _n_kept_blocks(left: LeftContext, reading: Reading) -> int:
+    """How many of the open blocks are not to be left: those that the cursor stands right of.
+
+    At the very beginning of a line it may be anywhere: editors strip the white space of blank lines.
+    """
+    columns = left.indents.columns
+    margin = reading.margin
+    if margin is None or margin.column == MARGIN:
+        return len(columns)
+    return sum(not column.deeper_than(margin.column) for column in columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +109,10 @@ class _RightSide:
 class _Meetings:
     """Finds where a middle may meet the text after a cursor; equal continuations are looked at once."""
 
-    def __init__(self, document: Document, cursor: int, lenient: bool) -> None:
+    def __init__(self, document: Document, cursor: int, demand: Demand, place: _Place) -> None:
         self.document = document
-        self.lenient = lenient
+        self.demand = demand
+        self.place = place
         self.language = document.language
         self.cursor = cursor
         self.rests: dict[tuple[int, Nesting], tuple[Line, RightContext] | None] = {}
@@ -59,8 +125,12 @@ class _Meetings:
 
     def _find(self) -> tuple[Join, ...]:
         lexicon, data = self.language.lexicon, self.document.data
-        quotes = [quote for quote in QUOTES if self._may_be_in_string(quote)]
-        joins = (self._join(seam) for seam in seams(lexicon, data, self.cursor, quotes))
+        quotes = [quote for quote in QUOTES if quote in self.place.styles and self._may_be_in_string(quote)]
+        found = seams(lexicon, data, self.cursor, quotes)
+        if self.demand.stays:
+            rest = data[self.cursor : physical_end(data, self.cursor)]
+            found = staying(lexicon, rest, self.place.lexeme, found)
+        joins = (self._join(seam) for seam in found)
         return tuple(join for join in joins if join is not None)
 
     def _closed_blocks(self) -> list[ClosedBlock]:
@@ -90,7 +160,7 @@ class _Meetings:
         line = self.document.line_inside(position, nesting)
         if line.broken or not self.document.may_stand(line):
             return None
-        context_at = self.document.right_at if self.lenient else self.document.goes_on_at
+        context_at = self.document.right_at if self.demand.lenient else self.document.goes_on_at
         following = context_at(position + line.size)
         if following is None or len(line.openers) > following.unmatched:
             return None
@@ -103,20 +173,32 @@ class _Meetings:
             return None
         line, following = rest
         if seam.kind is None and line.blank:
-            blank = None if following.unmatched else self._marker(following, None)
-            return Join(seam, self._marker(following, ()), blank, None)
+            if following.unmatched:
+                return Join(seam, self._marker(following, (), inside=Inside.BRACKET), None, None)
+            return Join(seam, self._marker(following, ()), self._marker(following, None), None)
         kinds = line.kinds if seam.kind is None else (seam.kind, *line.kinds)
         spaces = _leading_blanks(self.document.data, position) if seam.kind is None else b""
         width = line.column.tabs8 if seam.kind is None and line.column is not None else 0
-        return Join(seam, self._marker(following, kinds, width), None, spaces)
+        unmatched = len(line.closers) + following.unmatched - len(line.openers)
+        in_brackets = unmatched > 0 or not seam.before.in_code
+        inside = Inside.BLOCK | Inside.BRACKET if in_brackets else Inside.BLOCK
+        return Join(seam, self._marker(following, kinds, width, inside), None, spaces)
 
-    def _marker(self, following: RightContext, kinds: tuple[int, ...] | None, width: int = 0) -> int:
+    def _marker(
+        self,
+        following: RightContext,
+        kinds: tuple[int, ...] | None,
+        width: int = 0,
+        inside: Inside = Inside.NOTHING,
+    ) -> int:
         """The marker of a line that ends with *kinds*; no kinds stand for one that is blank altogether."""
         key = following, kinds, width
         found = self.line_ends.get(key)
         if found is None:
             marker = self.language.first_free_symbol + len(self.line_ends)
-            found = self.line_ends[key] = LineEnd(marker, self._ways(following, kinds), kinds is None, width)
+            found = self.line_ends[key] = LineEnd(
+                marker, self._ways(following, kinds), kinds is None, width, inside
+            )
         return found.marker
 
     def _ways(self, following: RightContext, kinds: tuple[int, ...] | None) -> dict[Ending, EarleySet]:
@@ -138,7 +220,12 @@ def read_up_to(document: Document, cursor: int) -> tuple[LeftContext, Reading] |
     step = context.reading().feed(document.data[start:cursor])
     if step is None:
         return None
+    left = _after_symbols(context, step)
+    return None if left is None else (left, step.reading)
+
+
+def _after_symbols(context: LeftContext, step: Step) -> LeftContext | None:
     left: LeftContext | None = context
     for symbol in step.symbols:
         left = left and left.after(symbol)
-    return None if left is None else (left, step.reading)
+    return left

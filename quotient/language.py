@@ -16,6 +16,7 @@ from fimlsp.lexing.reading import Lexicon
 from fimlsp.quotient.automaton import Automaton, Rules
 from fimlsp.quotient.cheapest import Choices, Costs, cheapest
 from fimlsp.quotient.earley import Earley, EarleySet
+from fimlsp.quotient.escape import Brackets, Insides
 from fimlsp.quotient.grammar import Grammar
 from fimlsp.quotient.spine import Endings, Spine, endings, spine
 
@@ -27,13 +28,15 @@ _INDENT_COST = 4
 class Direction:
     """A recogniser that reads groups from one side, remembering what it read."""
 
-    __slots__ = ("_endings", "_memo", "_spines", "_starts", "earley", "rules")
+    __slots__ = ("_brackets", "_endings", "_insides", "_memo", "_spines", "_starts", "earley", "rules")
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, brackets: Brackets) -> None:
         self.rules = rules
+        self._brackets = brackets
         self.earley = Earley(Automaton(rules))
         self._spines: dict[tuple[EarleySet, tuple[int, ...] | None], Spine] = {}
         self._endings: dict[tuple[EarleySet, tuple[int, ...] | None], Endings] = {}
+        self._insides: dict[tuple[EarleySet, tuple[int, ...] | None], Insides] = {}
         self._starts: dict[frozenset[int], EarleySet] = {}
         self._memo: dict[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = {}
 
@@ -75,6 +78,16 @@ class Direction:
             found = self._endings[key] = endings(self.rules, self.spine(last, suites))
         return found
 
+    def insides(self, last: EarleySet, suites: tuple[int, ...] | None) -> Insides:
+        """As `Brackets.insides` of the spine at *last*, remembered."""
+        key = last, suites
+        found = self._insides.get(key)
+        if found is None:
+            if len(self._insides) >= _MOST_SPINES:
+                self._insides.clear()
+            found = self._insides[key] = self._brackets.insides(self.rules, self.spine(last, suites))
+        return found
+
     def read_any(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
         """The set after one symbol, any of *symbols*."""
         return self.read(before, symbols) if len(symbols) == 1 else self.earley.scan(before, symbols)
@@ -104,8 +117,9 @@ class Language:
         self.neighbours = neighbours(grammar)
         self.witnesses = lexicon.witnesses
         self.kinds_of = self._kinds_of()
-        self.forward = Direction(self._rules(backward=False))
-        self.backward = Direction(self._rules(backward=True))
+        self.brackets = Brackets(grammar.terminals)
+        self.forward = Direction(self._rules(backward=False), self.brackets)
+        self.backward = Direction(self._rules(backward=True), self.brackets)
 
     @property
     def first_free_symbol(self) -> int:

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from fimlsp.lexing.indentation import Column
 from fimlsp.quotient.cheapest import Choices, Costs
 from fimlsp.quotient.closing import ClosedBlock, Remainder
 from fimlsp.quotient.earley import Earley, EarleySet
+from fimlsp.quotient.escape import Inside, of_child
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_context import Frame, LeftContext
 from fimlsp.quotient.spine import CURSOR, Endings, Hole, Open, Progress, Spine
@@ -44,13 +47,16 @@ class MiddleGrammar:
         return [self.language.indent, *(terminal for terminal, block in self.indents if block.fits(column))]
 
 
-def middle_grammar(left: LeftContext, rights: Sequence[ClosedBlock], markers: int) -> MiddleGrammar | None:
+def middle_grammar(
+    left: LeftContext, rights: Sequence[ClosedBlock], markers: int, kept: int | None = None
+) -> MiddleGrammar | None:
     """The middle grammar of *left* and all of *rights*; None if no middle connects any of them.
 
-    The first *markers* symbols beyond those of the language are taken by markers. O(depth at the cursor),
-    independent of the lengths of the contexts.
+    The first *markers* symbols beyond those of the language are taken by markers. With *kept* no middle
+    escapes (see `escape.py`) from a bracket, or from the outermost *kept* blocks of *left*. O(depth at the
+    cursor), independent of the lengths of the contexts.
     """
-    builder = _Builder(left, markers)
+    builder = _Builder(left, markers, kept)
     return builder.finish([builder.file_pair(right) for right in rights])
 
 
@@ -58,20 +64,30 @@ class _LeftBlock:
     """One open block of the left context, with the spine of its last group."""
 
     def __init__(self, language: Language, frame: Frame, group: EarleySet, inner: Frame | None) -> None:
+        self.language = language
         self.frame = frame
         self.start = language.forward.start(frame.bodies)
-        suites = None if inner is None else language.suites_of(inner.bodies)
-        self.spine: Spine = {} if group is self.start else language.forward.spine(group, suites)
+        self.suites = None if inner is None else language.suites_of(inner.bodies)
+        self.group = group
+        self.spine: Spine = {} if group is self.start else language.forward.spine(group, self.suites)
         self.empty = group is self.start
         done = group.completed_from(self.start) & frame.bodies if inner is None else frozenset[int]()
         self.ended = frame.bodies if self.empty else done
+
+    @property
+    def inside(self) -> Inside:
+        """What is open within its last group."""
+        insides = self.language.forward.insides(self.group, self.suites)
+        tops = (inside for (_, origin), inside in insides.items() if origin is self.start)
+        return reduce(or_, tops, Inside.NOTHING)
 
 
 class _Builder:
     """Collects the rules of a middle grammar, from the file's own block inwards, each when first needed."""
 
-    def __init__(self, left: LeftContext, markers: int) -> None:
+    def __init__(self, left: LeftContext, markers: int, kept: int | None) -> None:
         self.language = left.language
+        self.kept = kept
         self.base = left.language.forward.rules
         self.blocks = _left_blocks(left)
         self.next_symbol = self.language.first_free_symbol + markers
@@ -218,9 +234,16 @@ class _Builder:
     def _suite_pair_rules(self, depth: int, closed: ClosedBlock, body: int) -> Iterable[Rhs]:
         block = self.blocks[depth]
         groups = self.language.lists[body]
+        begun_top, ended_top = self._tops(body, depth)
         for remainder in closed.remainders:
             for ended in self.right_parts(body, remainder):
                 for begun in self.left_parts(body, depth):
+                    if (
+                        begun
+                        and remainder.group
+                        and self._escapes(begun_top, (), ended_top, depth, remainder)
+                    ):
+                        continue
                     yield (*begun, groups, ended)
                     if begun or remainder.group or remainder.has_groups or not block.empty or not depth:
                         yield (*begun, ended)
@@ -228,11 +251,35 @@ class _Builder:
                 yield from self._same_group(depth, remainder, body)
 
     def _same_group(self, depth: int, remainder: Remainder, body: int) -> Iterable[Rhs]:
-        begun = body, self.blocks[depth].start
-        ended = body, self.language.backward.start(self.language.bodies)
+        begun, ended = self._tops(body, depth)
         pair = self.pair(begun, depth, ended, remainder)
         if pair is not None:
             yield (pair,)
+
+    def _tops(self, body: int, depth: int) -> tuple[Open, Open]:
+        """The last group of an open block, as it begins on the left and as it ends on the right."""
+        return (body, self.blocks[depth].start), (body, self.language.backward.start(self.language.bodies))
+
+    def _escapes(
+        self,
+        begun: Open | Hole | None,
+        between: Rhs,
+        ended: Open | Hole | None,
+        depth: int,
+        remainder: Remainder,
+    ) -> bool:
+        """Whether a middle escapes that ends *begun*, goes on with *between*, and begins *ended*."""
+        if self.kept is None or remainder.group is None:
+            return False
+        block, language = self.blocks[depth], self.language
+        left = of_child(begun, language.forward.insides(block.group, block.suites))
+        if depth + 1 < len(self.blocks):
+            left |= self.blocks[-1].inside
+        if depth + 1 >= self.kept:
+            left &= ~Inside.BLOCK
+        suites = tuple(language.suites) if remainder.suites else None
+        right = of_child(ended, language.backward.insides(remainder.group, suites)) & ~Inside.BLOCK
+        return language.brackets.escapes(left, between, right | remainder.inside)
 
     def pair(self, begun: Open, depth: int, ended: Open, remainder: Remainder) -> int | None:
         if begun not in self.blocks[depth].spine or ended not in self.right_spine(remainder):
@@ -258,8 +305,10 @@ class _Builder:
         first = left.read + (left.child is not None)
         last = len(rhs) - right.read - (right.child is not None)
         if first <= last:
-            ended = self._right_child(right.child, remainder)
-            yield (*self._begun(left.child, depth), *rhs[first:last], ended)
+            between = rhs[first:last]
+            if not self._escapes(left.child, between, right.child, depth, remainder):
+                ended = self._right_child(right.child, remainder)
+                yield (*self._begun(left.child, depth), *between, ended)
         elif left.child is not None and right.child is not None and left.read == last:
             yield from self._same_child(left.child, right.child, depth, remainder)
 
@@ -292,10 +341,11 @@ class _Builder:
         right_children = _element_children(rights, element)
         for begun_child in left_children:
             for ended_child in right_children:
-                begun = self._begun(begun_child, depth)
-                ended = self._right_child(ended_child, remainder)
-                yield (*begun, ended)
-                yield (*begun, symbol, ended)
+                if not self._escapes(begun_child, (), ended_child, depth, remainder):
+                    begun = self._begun(begun_child, depth)
+                    ended = self._right_child(ended_child, remainder)
+                    yield (*begun, ended)
+                    yield (*begun, symbol, ended)
                 if begun_child is not None and ended_child is not None:
                     yield from self._same_child(begun_child, ended_child, depth, remainder)
 

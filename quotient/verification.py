@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import perf_counter
 
+from fimlsp.quotient.connecting import State
 from fimlsp.quotient.engine import Engine
-from fimlsp.quotient.middle_state import MiddleState
 
 
 def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]:
@@ -36,12 +36,12 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
     }
 
 
-def connect(engine: Engine, left: bytes, right: bytes) -> MiddleState | None:
+def connect(engine: Engine, left: bytes, right: bytes) -> State | None:
     """The constraint between all of *left* and all of *right*; None when nothing connects them."""
     return engine.document(left + right).middle(len(left), len(left), relax=False).start
 
 
-def longest_viable(start: MiddleState, middle: bytes) -> int:
+def longest_viable(start: State, middle: bytes) -> int:
     """How many bytes of the dead *middle* are viable, by bisection; feeds at most twice its bytes."""
     state, low, high = start, 0, len(middle)
     while high - low > 1:
@@ -54,7 +54,7 @@ def longest_viable(start: MiddleState, middle: bytes) -> int:
     return low
 
 
-def shortest_text(start: MiddleState, viable: bytes) -> str:
+def shortest_text(start: State, viable: bytes) -> str:
     """The shortest completion of *viable*, less an unfinished character at its end."""
     whole = viable.decode("utf-8", "ignore").encode()
     state = start.feed(whole)

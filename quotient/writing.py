@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fimlsp.lexing.indentation import MARGIN, Column
-from fimlsp.lexing.reading import Reading, Symbol
+from fimlsp.lexing.reading import Margin, Reading, Symbol
 from fimlsp.quotient.closing import ClosedBlock
 from fimlsp.quotient.language import Language
 
@@ -72,12 +72,12 @@ class Writer:
         return step.reading if step is not None else None
 
     @property
-    def margin(self) -> Column | None:
-        """The column of a line that is blank so far; None in a line with lexemes."""
+    def margin(self) -> Margin | None:
+        """Where a line stands that is blank so far; None in a line with lexemes."""
         place = self.place
         if place is None or place.margin is None or place.nesting.depth:
             return None
-        return place.margin.column
+        return place.margin
 
     def _indent(self) -> bool:
         margin = self.margin
@@ -102,11 +102,14 @@ class Writer:
         return [s for s in step.symbols if s in ended] == ended
 
 
-def indentation(margin: Column, column: Column) -> bytes:
-    """White space that brings a blank line at *margin* to *column*, on a new line if it is beyond."""
-    if margin != MARGIN and _spaces_reach(margin, column):
-        return b" " * (column.tabs8 - margin.tabs8)
-    return (b"" if margin == MARGIN else b"\n") + white_space(column)
+def indentation(margin: Margin, column: Column) -> bytes:
+    """White space that brings a blank line at *margin* to *column*, on a new line if that cannot be."""
+    if margin.frozen:
+        return b"" if column == Column(margin.frozen, margin.frozen) else b"\n" + white_space(column)
+    here = margin.column
+    if here != MARGIN and _spaces_reach(here, column):
+        return b" " * (column.tabs8 - here.tabs8)
+    return (b"" if here == MARGIN else b"\n") + white_space(column)
 
 
 def white_space(column: Column) -> bytes:

@@ -61,6 +61,24 @@ def test_broken_contexts_are_relaxed(case):
     assert fed(found.start, middle.encode()) is not None
 
 
+KEPT = {
+    # left<|>right, of which a part is left out; a middle that what is kept allows, and one that it forbids
+    "if a:\n    f(<|>\n    )\n    y = = 1\n": ("c", ")"),
+    "if a:\n    f(<|>\n    )\n?\n": ("c", ")"),
+    "def f(:\n    x = (a,<|>)\n": ("c", ")"),
+    "?\nf'{a<|>}'\n": (" + b", "}"),
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_as_much_as_possible_is_kept(case):
+    allowed, forbidden = KEPT[case]
+    found = constraint(case)
+    assert found.relaxed is not None
+    assert verdict(fed(found.start, allowed.encode())) == COMPLETE
+    assert verdict(fed(found.start, forbidden.encode())) != COMPLETE
+
+
 @pytest.mark.parametrize("case", BROKEN)
 def test_broken_contexts_connect_nothing_unrelaxed(case):
     left, right = case.encode().split(b"<|>")
@@ -96,7 +114,7 @@ def check_garbage(count: int, seed: int) -> None:
     for _ in range(count):
         data = b"".join(rng.choices(GARBAGE, k=rng.randrange(30)))
         place = rng.randrange(len(data) + 1)
-        found = engine().document(data).middle(place, place)
+        found = engine().document(data).middle(place, place, may_escape=rng.random() < 0.5)
         if found.start is not None:
             completed = fed(found.start, found.start.shortest_completion)
             assert verdict(completed) == COMPLETE, (data, place)

@@ -1,0 +1,80 @@
+"""Context escape: middles that leave what both sides are in, only to enter another of its kind.
+
+Between `f(a` and `b)` the text `) + g(` connects, but the two contexts then stand in different calls, and
+between two statements of one function a whole `def` can be squeezed in that takes the second one away
+(Melcer et al. 2024, arXiv 2402.17988, section VIII-A). A middle escapes where, within one rule, it closes a
+bracket or block that is open on the left and opens one of the same kind that is closed on the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Flag, auto
+from typing import TYPE_CHECKING
+
+from fimlsp.quotient.spine import Hole, Open, Progress, Spine
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.automaton import Rules
+
+_OPENING = ("(", "[", "{", "FIELD_OPEN", "FSTRING_START")
+_CLOSING = (")", "]", "}", "FIELD_CLOSE", "FSTRING_END")
+
+
+class Inside(Flag):
+    """What is open within a rule, on one side of the cursor."""
+
+    NOTHING = 0
+    BRACKET = auto()
+    BLOCK = auto()
+
+
+Insides = dict[Open, Inside]
+
+
+class Brackets:
+    """The terminals of a language that come in pairs: brackets, and the parts of f-strings."""
+
+    def __init__(self, terminals: Iterable[str]) -> None:
+        numbers = {name: number for number, name in enumerate(terminals)}
+        self._step = {numbers[name]: 1 for name in _OPENING} | {numbers[name]: -1 for name in _CLOSING}
+
+    def unmatched(self, symbols: Iterable[int]) -> tuple[bool, bool]:
+        """Whether *symbols* close a bracket that they did not open, and whether they leave one open."""
+        depth = lowest = 0
+        for symbol in symbols:
+            depth += self._step.get(symbol, 0)
+            lowest = min(lowest, depth)
+        return lowest < 0, depth > lowest
+
+    def insides(self, rules: Rules, found: Spine) -> Insides:
+        """What is open within each open nonterminal of a spine, forwards or backwards. O(open rules)."""
+        insides: Insides = {}
+        for opened, progresses in found.items():
+            # all rules of one node have the same text before them, so any of them tells
+            progress = next(p for p in progresses if p.child is None or p.child in insides or _in_suite(p))
+            insides[opened] = self._inside(rules, progress, insides)
+        return insides
+
+    def _inside(self, rules: Rules, progress: Progress, insides: Insides) -> Inside:
+        read = rules.rhs(progress.rule)[: progress.read]
+        inside = Inside.BRACKET if any(self.unmatched(read)) else Inside.NOTHING
+        return inside | of_child(progress.child, insides)
+
+    def escapes(self, left: Inside, between: Iterable[int], right: Inside) -> bool:
+        """Whether a middle escapes that ends an open child, goes on with *between*, and begins another."""
+        closes, opens = self.unmatched(between)
+        left |= Inside.BRACKET if closes else Inside.NOTHING
+        right |= Inside.BRACKET if opens else Inside.NOTHING
+        return bool(left & right)
+
+
+def _in_suite(progress: Progress) -> bool:
+    return isinstance(progress.child, Hole)
+
+
+def of_child(child: Open | Hole | None, insides: Insides) -> Inside:
+    """What is open within a child of an open rule."""
+    if isinstance(child, Hole):
+        return Inside.BLOCK
+    return Inside.NOTHING if child is None else insides[child]

@@ -1,0 +1,112 @@
+"""Context escape within one lexeme: strings and comments.
+
+Between `"one ` and ` two"` the text `" + "` connects, but takes both halves of the string apart; so does a
+line end in the middle of a comment. Where escape is kept out (see `escape.py`), such a cursor has a state
+`WithinLexeme`, which needs the DFA alone. And a middle that begins in code may not make a string or a comment
+of the code that follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from fimlsp.lexing.character_names import rest_of_name
+from fimlsp.lexing.reading import BAD, Lexicon, Reading
+from fimlsp.quotient.middle_state import MiddleState
+from fimlsp.quotient.seam import Seam, way_to
+
+
+@dataclass(frozen=True, slots=True)
+class WithinLexeme:
+    """A state like `MiddleState`, of a middle that is all one lexeme with what stands around it.
+
+    `goals` are the DFA's states from which the right context ends the lexeme as it should.
+    """
+
+    reading: Reading
+    goals: frozenset[int]
+
+    def feed(self, data: bytes) -> WithinLexeme | None:
+        """The state after *data*, None if that would end the lexeme. O(len(data))."""
+        step = self.reading.feed(data)
+        if step is None or step.symbols:
+            return None
+        state = WithinLexeme(step.reading, self.goals)
+        return None if state.way is None else state
+
+    @property
+    def complete(self) -> bool:
+        """Whether the lexeme goes on in the right context as it should."""
+        return self.reading.state in self.goals
+
+    @property
+    def shortest_completion(self) -> bytes:
+        """The shortest text that completes this middle; empty if it is complete."""
+        assert self.way is not None
+        return self.way
+
+    @property
+    def way(self) -> bytes | None:
+        """The shortest text that completes this middle, None if nothing does."""
+        reading, rest = self.reading, b""
+        if reading.name:
+            spelt = rest_of_name(reading.name[1:])
+            named = None if spelt is None else reading.feed(rest := spelt + b"}")
+            if named is None:
+                return None
+            reading = named.reading
+        way = way_to(reading.lexicon, reading.state, self.goals)
+        return None if way is None else rest + way
+
+
+Kind = Literal["string", "comment", "line end", "other"]
+_KINDS: dict[Kind, set[str]] = {
+    "string": {"STRING", "BYTES"},
+    "comment": {"COMMENT"},
+    "line end": {"NL", "CONTINUATION"},
+}
+
+
+def kind_of_lexeme(reading: Reading) -> Kind:
+    """What the lexeme that is being read will be."""
+    return _kind(reading.lexicon, reading.state)
+
+
+def _kind(lexicon: Lexicon, state: int) -> Kind:
+    kinds = {lexicon.kinds[kind] for kind in lexicon.kinds_in(lexicon.dfa.live[state])} - {BAD}
+    return next((name for name, members in _KINDS.items() if kinds <= members), "other")
+
+
+def within_lexeme(start: MiddleState) -> WithinLexeme | None:
+    """The middles after *start* that stay in its string or comment, if it goes on right of the cursor."""
+    reading = start.reading
+    kind = kind_of_lexeme(reading)
+    if kind == "comment" and not start.complete:
+        return None
+    goals = frozenset[int]()
+    for join in start.middle.joins:
+        if join.seam.kind is not None and kind == "string" and start.accepts(start.chart, join.marker):
+            goals |= join.seam.states
+        if join.seam.kind is None and kind == "comment" and reading.state in join.seam.states:
+            goals |= join.seam.states
+    state = WithinLexeme(reading, goals)
+    return None if state.way is None else state
+
+
+def staying(lexicon: Lexicon, rest: bytes, begun: Kind, found: Iterable[Seam]) -> Iterator[Seam]:
+    """Those of the seams *found* that leave the *rest* of the cursor's line as it is.
+
+    No string or comment swallows it, neither a backslash nor half a line end takes its line end; but the
+    lexeme that has *begun* at the cursor may go on.
+    """
+    swallowing = {"string", "line end", *(("comment",) if _has_code(rest) else ())} - {begun}
+    for seam in found:
+        states = frozenset(state for state in seam.states if _kind(lexicon, state) not in swallowing)
+        if states:
+            yield replace(seam, states=states)
+
+
+def _has_code(rest: bytes) -> bool:
+    return bool(rest.strip()) and not rest.lstrip().startswith(b"#")

@@ -1,0 +1,61 @@
+"""Context escape: what a middle may not do where it has to stay in what both contexts are in."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from .middle_support import COMPLETE, engine, fed, verdict
+from .test_middle_cases import cases
+from .test_middle_files import files
+
+FILES = sorted((Path(__file__).parent / "cases" / "escape").glob("*.txt"))
+WALKS = 6
+WORDS = (
+    *(b"(", b")", b"[", b"]", b":", b"\n", b"\n    ", b"    ", b" ", b"x", b"1", b",", b".", b"="),
+    *(b"if ", b"else:", b"def f():", b'"', b"'", b"#", b"\\", b'f"', b"{", b"}", b"\t", b"@", b"return"),
+)
+
+
+def staying(left, right):
+    return engine().document(left + right).middle(len(left), len(left), relax=False, may_escape=False).start
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_cases(path):
+    wrong = [
+        (left, middle, right, expected, verdict(fed(staying(left, right), middle)))
+        for left, middle, right, expected in cases(path)
+        if verdict(fed(staying(left, right), middle)) != expected
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_stays_is_a_part_of_what_connects(seed):
+    rng = random.Random(seed)
+    data = next(files(seed, longest=20_000))
+    document = engine().document(data)
+    for _ in range(WALKS):
+        start, end = (
+            sorted(rng.sample(range(len(data) + 1), 2))
+            if rng.random() < 0.2
+            else [rng.randrange(len(data) + 1)] * 2
+        )
+        free = document.middle(start, end, relax=False).start
+        stays = document.middle(start, end, relax=False, may_escape=False).start
+        assert (free is None) == (stays is None)
+        check_walk(rng, free, stays)
+
+
+def check_walk(rng, free, stays):
+    """Along a random middle that stays: it connects as well, and a completion is always known."""
+    while stays is not None:
+        assert free is not None
+        assert free.complete or not stays.complete
+        assert verdict(stays.feed(stays.shortest_completion)) == COMPLETE
+        words = rng.sample(WORDS, 8)
+        word = next((word for word in words if stays.feed(word) is not None), None)
+        if word is None or rng.random() < 0.1:
+            return
+        free, stays = free and free.feed(word), stays.feed(word)
