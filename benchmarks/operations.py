@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from random import Random
 
 from corpus import random_name, random_place
-from fimlsp.lexing.python_terminals import python_dfa
 from fimlsp.lexing.reading import Lexicon
 from fimlsp.quotient.ebnf import python_grammar
 from fimlsp.quotient.engine import EditedDocument, Engine
@@ -58,7 +57,7 @@ class Text:
 def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
     """Open *text* in an engine that has seen no line yet; ask everything at *cuts* random places."""
     gc.collect()
-    engine = Engine(Language(Lexicon(python_dfa()), python_grammar()))
+    engine = Engine(Language(Lexicon(), python_grammar()))
     with figures.open.timed(text.name, per=len(text.data.decode())):
         document = engine.document(text.data)
         document.prepare()

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fimlsp.lexing.indentation import MARGIN, Column
-from fimlsp.lexing.nesting import UNKNOWN, Nesting
 from fimlsp.lexing.reading import Lexicon, Reading, Symbol, start_of_line
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -58,19 +57,12 @@ class LineReader:
         text = data[start:end]
         line = self._lines.get(text)
         if line is None:
-            line = self._read(data, start, end, start_of_line(self._lexicon, UNKNOWN, None))
+            line = self._read(data, start, end, start_of_line(self._lexicon, self._lexicon.unknown, None))
             if line.size == len(text) and not line.broken:
                 if len(self._lines) >= self._MOST_REMEMBERED:
                     self._lines.clear()
                 self._lines[text] = line
         return line
-
-    def read_inside(self, data: bytes, start: int, nesting: Nesting) -> Line:
-        """The rest of a line of *data*, from *start* inside *nesting* on. O(line)."""
-        if nesting is UNKNOWN:
-            return self.read(data, start)
-        reading = start_of_line(self._lexicon, nesting, None)
-        return self._read(data, start, physical_end(data, start), reading)
 
     def _read(self, data: bytes, start: int, end: int, reading: Reading) -> Line:
         lexicon = self._lexicon

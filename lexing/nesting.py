@@ -1,23 +1,25 @@
 """What is open around a byte: brackets, and the parts of f-strings.
 
 A `Nesting` is an immutable stack, innermost first; equal stacks made from one bottom are the same object. It
-decides the mode of the DFA, and which bytes an enclosing f-string forbids: up to Python 3.11 a replacement
-field may contain neither a backslash nor the quotes of its string, however deep inside.
+decides the mode of the DFA, and which bytes an enclosing f-string forbids.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
+from typing import NamedTuple
+
+from fimlsp.lexing.python_versions import PythonVersion
 
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _BRACKETS = frozenset("([{)]}")
-_MAX_DEPTH = 200  # CPython's MAXLEVEL
+_MAX_BRACKETS = 200  # CPython's MAXLEVEL
+_MAX_STRINGS = 149  # CPython's MAXFSTRINGLEVEL, less the mode of code
 _NO_BYTES: frozenset[int] = frozenset()
 
-
-_STRING_PARTS = ("FSTRING_END", "FIELD_OPEN", "FIELD_COLON", "FIELD_CLOSE")
-SOME_BRACKET = "?"
-"""The shape of an open bracket of unknown kind."""
+_STRING_PARTS = ("FSTRING_END", "FIELD_OPEN", "FIELD_COLON", "FIELD_CLOSE", "SPEC_NL")
+_TEXTS = ("text", "spec", "respec")
+_SPECS = ("spec", "respec", "tail")
 
 
 def changes_nesting(lexeme: str) -> bool:
@@ -25,22 +27,65 @@ def changes_nesting(lexeme: str) -> bool:
     return lexeme in _BRACKETS or lexeme in _STRING_PARTS or lexeme.startswith("FSTRING_START:")
 
 
+class FieldRules(NamedTuple):
+    """How a version of Python reads the replacement fields of f-strings.
+
+    Up to 3.11 they are `sealed`: an f-string is read as a string first, so that its fields may contain
+    neither a backslash nor its quotes, however deep inside, and their brackets count on their own. Fields
+    may stand in each other's format specifications up to `deepest`. Where a specification `reopens`, it
+    goes on after a field in it as if it were the text of the string.
+    """
+
+    sealed: bool
+    deepest: int
+    reopens: bool
+
+
+def field_rules(version: PythonVersion) -> FieldRules:
+    """The rules of a version of Python."""
+    if version < (3, 12):
+        return FieldRules(sealed=True, deepest=2, reopens=False)
+    return FieldRules(sealed=False, deepest=3, reopens=version >= (3, 13))
+
+
 class Nesting:
     """A stack of open brackets and f-string parts.
 
-    `shape` is `"code"` at the bottom, an opening bracket, or `text:Q`, `field:Q`, `spec:Q` where Q is the
-    quote of the f-string, preceded by `r` if it is raw. A bottom is `known` when everything left of it has
-    been read; at an unknown bottom a closing bracket may belong to something further left.
+    `shape` is `"code"` at the bottom, an opening bracket, or a part of an f-string with its style Q (its
+    quote, preceded by `r` if it is raw): `text:Q`, `field:Q`, `spec:Q`, and those that `python_terminals`
+    tells of. `brackets` counts what CPython counts as open brackets, `strings` the f-strings, `fields` the
+    fields that are open in one f-string. A bottom is `known` when everything left of it has been read; at
+    an unknown bottom a closing bracket may belong to something further left.
     """
 
-    __slots__ = ("__dict__", "_children", "depth", "known", "parent", "shape")
+    __slots__ = (
+        "__dict__",
+        "_children",
+        "brackets",
+        "depth",
+        "fields",
+        "known",
+        "parent",
+        "rules",
+        "shape",
+        "strings",
+    )
 
-    def __init__(self, shape: str = "code", parent: Nesting | None = None, known: bool = True) -> None:
+    def __init__(
+        self,
+        rules: FieldRules,
+        shape: str = "code",
+        parent: Nesting | None = None,
+        known: bool = True,
+        counts: tuple[int, int, int] = (0, 0, 0),
+    ) -> None:
+        self.rules = rules
         self.shape = shape
         self.parent = parent
         self.known: bool = known if parent is None else parent.known
         self.depth: int = parent.depth + 1 if parent else 0
-        self._children: dict[str, Nesting] = {}
+        self.brackets, self.strings, self.fields = counts
+        self._children: dict[str, Nesting | None] = {}
 
     def __repr__(self) -> str:
         return (
@@ -49,52 +94,70 @@ class Nesting:
 
     def push(self, shape: str) -> Nesting | None:
         """This stack with *shape* on top; None when CPython would refuse the depth."""
-        if self.depth >= _MAX_DEPTH:
-            return None
-        child = self._children.get(shape)
-        if child is None:
-            child = self._children[shape] = Nesting(shape, self)
-        return child
+        try:
+            return self._children[shape]
+        except KeyError:
+            counts = self._counts_inside(shape.partition(":")[0])
+            child = None
+            if counts[0] <= _MAX_BRACKETS and counts[1] <= _MAX_STRINGS and counts[2] <= self.rules.deepest:
+                child = Nesting(self.rules, shape, self, counts=counts)
+            self._children[shape] = child
+            return child
+
+    def _counts_inside(self, part: str) -> tuple[int, int, int]:
+        """The numbers of brackets, strings and fields that are open in *part*."""
+        sealed = self.rules.sealed
+        if part == "text":
+            return self.brackets, 0 if sealed else self.strings + 1, 0
+        if part == "field":
+            return 1 if sealed else self.brackets + 1, self.strings, self.fields + 1
+        return self.brackets + (part not in _SPECS), self.strings, self.fields
 
     def after(self, lexeme: str) -> Nesting | None:
         """The stack after a lexeme of kind *lexeme*, None when it closes what is not open."""
         if lexeme in "([{":
             return self.push(lexeme)
         if lexeme in _CLOSERS:
-            if self.shape in (_CLOSERS[lexeme], SOME_BRACKET):
+            if self.shape == _CLOSERS[lexeme]:
                 return self.parent
-            return self if self._is_open_bottom else None
+            return self if self.parent is None and self.shape == "code" and not self.known else None
         if lexeme.startswith("FSTRING_START:"):
             return self.push("text:" + lexeme.removeprefix("FSTRING_START:"))
         return self._after_string_part(lexeme)
 
     def _after_string_part(self, lexeme: str) -> Nesting | None:
-        part, _, quote = self.shape.partition(":")
+        part, _, style = self.shape.partition(":")
         if lexeme == "FIELD_OPEN":
-            return self.push(f"field:{quote}")
+            return self.push(f"{'plain' if part == 'tail' else 'field'}:{style}")
         if lexeme == "FIELD_COLON":
-            return self.push(f"spec:{quote}")
+            return self.push(f"{'tail' if part == 'plain' else 'spec'}:{style}")
+        if lexeme == "SPEC_NL":
+            tail = f"tail:{style}"
+            return self.parent.push(tail) if self.parent else unknown_bottom(self.rules, tail)
         if lexeme == "FSTRING_END":
-            return self.parent or UNKNOWN
-        if lexeme == "FIELD_CLOSE":
-            field = (self.parent or _unknown_bottom(f"field:{quote}")) if part == "spec" else self
-            return field.parent or _unknown_bottom(f"text:{quote}")
-        return self
+            return self.parent
+        assert lexeme == "FIELD_CLOSE"
+        field = self.parent if part in _SPECS else self
+        return field and field.parent and field.parent._after_field()
 
-    @property
-    def _is_open_bottom(self) -> bool:
-        return self.parent is None and not self.known
+    def _after_field(self) -> Nesting | None:
+        """This text or format specification, after a field in it."""
+        part, _, style = self.shape.partition(":")
+        if part == "spec" and self.rules.reopens:
+            shape = f"respec:{style}"
+            return self.parent.push(shape) if self.parent else unknown_bottom(self.rules, shape)
+        return self
 
     @cached_property
     def mode(self) -> str:
         """The mode of the DFA in which the next lexeme is read."""
         part = self.shape.partition(":")[0]
-        if part in ("text", "spec"):
+        if part in _TEXTS:
             return self.shape
-        if part == "field":
-            return "field"
+        if part in ("field", "plain", "tail"):
+            return part
         if self.parent is None:
-            return "code"
+            return "code" if self.shape == "code" else "nested"
         return "code" if self.parent.mode == "code" else "nested"
 
     @cached_property
@@ -103,26 +166,43 @@ class Nesting:
         return self.mode == "code"
 
     @cached_property
+    def opened(self) -> tuple[str, ...]:
+        """What is open from here out to ordinary code, innermost first; equal ones are closed alike."""
+        if self.in_code:
+            return ()
+        part = self.shape.partition(":")[0]
+        return (self.shape if part == "text" else part, *(self.parent._opened_outside if self.parent else ()))
+
+    @cached_property
+    def _opened_outside(self) -> tuple[str, ...]:
+        if self.in_code:
+            return ()
+        part = outer_part(self.shape)
+        return (part, *(self.parent._opened_outside if self.parent else ()))
+
+    @cached_property
     def forbidden(self) -> frozenset[int]:
         """Bytes that the enclosing f-strings do not allow here."""
-        part, _, quote = self.shape.partition(":")
-        outer = self.parent.forbidden if self.parent else _NO_BYTES
-        if part == "spec" and self.parent and self.parent.parent:
-            return self.parent.parent.forbidden
-        if part != "field":
-            return outer
-        quote = quote.removeprefix("r")
-        return outer | {ord("\\")} | (frozenset(f"{quote}\r\n".encode()) if len(quote) == 1 else _NO_BYTES)
+        return self._sealed[0]
 
     @cached_property
     def triple_quotes(self) -> frozenset[int]:
         """Quote bytes that may not occur three in a row here, as they would end an enclosing f-string."""
-        part, _, quote = self.shape.partition(":")
-        outer = self.parent.triple_quotes if self.parent else _NO_BYTES
-        if part == "spec" and self.parent and self.parent.parent:
-            return self.parent.parent.triple_quotes
-        quote = quote.removeprefix("r")
-        return outer | {ord(quote[0])} if part == "field" and len(quote) == 3 else outer
+        return self._sealed[1]
+
+    @cached_property
+    def _sealed(self) -> tuple[frozenset[int], frozenset[int]]:
+        if not self.rules.sealed or self.in_code:
+            return _NO_BYTES, _NO_BYTES
+        part, _, style = self.shape.partition(":")
+        outer = self.parent
+        if part in _SPECS and outer is not None:
+            outer = outer.parent  # a specification is text again, its field seals nothing here
+        bytes_, triples = outer._sealed if outer else (_NO_BYTES, _NO_BYTES)
+        if part != "field":
+            return bytes_, triples
+        own, own_triples = sealed_by(style)
+        return bytes_ | own, triples | own_triples
 
     @cached_property
     def restricted(self) -> bool:
@@ -130,32 +210,33 @@ class Nesting:
         return bool(self.forbidden or self.triple_quotes)
 
 
-def _unknown_bottom(shape: str) -> Nesting:
-    bottom = _BOTTOMS.get(shape)
-    if bottom is None:
-        bottom = _BOTTOMS[shape] = Nesting(shape, known=False)
-    return bottom
+def outer_part(shape: str) -> str:
+    """How *shape* stands in `Nesting.opened` where more is open inside it."""
+    part = shape.partition(":")[0]
+    if part == "text":
+        return shape
+    return {"respec": "spec", "plain": "field"}.get(part, part)
 
 
-KNOWN = Nesting()
-"""The start of a file."""
-
-_BOTTOMS: dict[str, Nesting] = {"code": Nesting(known=False)}
-UNKNOWN = _BOTTOMS["code"]
-"""Code of which the left part has not been read."""
-
-QUOTES = tuple(raw + quote for raw in ("", "r") for quote in ("'", '"', "'''", '"""'))
-_GUESSED_BRACKETS = 3
+def sealed_by(style: str) -> tuple[frozenset[int], frozenset[int]]:
+    """The bytes that a sealed field may not contain, and those that may not occur three in a row."""
+    quote = style.removeprefix("r")
+    if len(quote) == 1:
+        return frozenset(f"\\{quote}\r\n".encode()), _NO_BYTES
+    return frozenset(b"\\"), frozenset(quote[:1].encode())
 
 
-def unknown_string_parts(quote: str) -> list[Nesting]:
-    """The places inside an f-string of *quote* of which the left part has not been read.
+@cache
+def file_start(rules: FieldRules) -> Nesting:
+    """The bottom of a file, of which everything is known."""
+    return Nesting(rules)
 
-    Besides its three parts these are a field with up to three brackets open in it.
-    """
-    parts = [_unknown_bottom(f"{part}:{quote}") for part in ("text", "spec", "field")]
-    for _ in range(_GUESSED_BRACKETS):
-        deeper = parts[-1].push(SOME_BRACKET)
-        assert deeper is not None
-        parts.append(deeper)
-    return parts
+
+@cache
+def unknown_bottom(rules: FieldRules, shape: str = "code") -> Nesting:
+    """A place of *shape* of which nothing left of it is known."""
+    return Nesting(rules, shape, known=False)
+
+
+SOME_BRACKET = "?"
+"""The shape of an unknown bottom inside a bracket of a replacement field."""

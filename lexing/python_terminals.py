@@ -3,7 +3,7 @@ r"""The terminals of Python, as CPython's tokenizer has them, and their automato
 Where CPython reports an error although shorter lexemes could be read there, the longest match is of the kind
 `BAD`, which no grammar uses; so maximal munch alone decides everywhere.
 
-One thing is wider than CPython: any letters, digits, spaces and hyphens are taken for a name in `\N{...}`.
+Left to the reader of lexemes are the names that `\N{...}` may have, and how many digits a number may.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from __future__ import annotations
 import hashlib
 import string
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 
 from fimlsp.lexing.dfa import Dfa, compile_terminals
 from fimlsp.lexing.nfa import Rule, Terminals
+from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.lexing.regex import (
-    Range,
     Regex,
     any_case,
     character_but,
@@ -33,6 +32,7 @@ from fimlsp.lexing.regex import (
     some,
 )
 from fimlsp.lexing.table_cache import cached
+from fimlsp.lexing.unicode_tables import TABLES, identifier_parts, identifier_starts
 
 BAD = "BAD"
 
@@ -41,7 +41,14 @@ _KEYWORD_TABLE = """
     global if import in is lambda nonlocal not or pass raise return try while with yield
 """
 KEYWORDS = tuple(_KEYWORD_TABLE.split())
-SOFT_KEYWORDS = {(3, 11): ("match", "case", "_")}
+SOFT_KEYWORDS: dict[PythonVersion, tuple[str, ...]] = {
+    (3, 8): (),
+    (3, 9): (),
+    (3, 10): ("match", "case", "_"),
+    (3, 11): ("match", "case", "_"),
+    (3, 12): ("match", "case", "_", "type"),
+    (3, 13): ("match", "case", "_", "type"),
+}
 """Words that are keywords in some places only, by version."""
 
 _OPERATOR_TABLE = """
@@ -53,6 +60,8 @@ OPERATORS = tuple(_OPERATOR_TABLE.split())
 QUOTES = ("'", '"', "'''", '"""')
 F_STRING_STYLES = tuple(raw + quote for raw in ("", "r") for quote in QUOTES)
 """The closing quote of an f-string, after an `r` if it is raw; kinds and modes are named by them."""
+_FIELDS_OF_CODE: PythonVersion = (3, 12)
+"""The version from which on fields are read as other code is (PEP 701)."""
 
 _STR_PREFIXES, _RAW_STR_PREFIXES = ("", "u"), ("r",)
 _BYTES_PREFIXES, _RAW_BYTES_PREFIXES = ("b",), ("br", "rb")
@@ -64,66 +73,83 @@ _LAST_ASCII = 0x7F
 
 
 @cache
-def python_dfa(version: tuple[int, int] = (3, 11)) -> Dfa:
-    """The automaton of a Python version's terminals, from the disk cache if it is there."""
-    definition = hashlib.sha256(f"{version} {unicodedata.unidata_version}".encode())
+def python_dfa(version: PythonVersion = DEFAULT_VERSION) -> Dfa:
+    """The automaton of a Python version's terminals, from the disk cache if it is there.
+
+    Raises:
+        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
+    """
+    known_version(version)
+    definition = hashlib.sha256(f"{version} {unicodedata.unidata_version}".encode() + TABLES.read_bytes())
     for module in ("regex", "nfa", "dfa", "table_cache", "python_terminals"):
         definition.update(Path(__file__).with_name(f"{module}.py").read_bytes())
     return cached(definition.hexdigest(), lambda: compile_terminals(python_terminals(version))).expand()
 
 
-def python_terminals(version: tuple[int, int]) -> Terminals:
+def python_terminals(version: PythonVersion) -> Terminals:
     """The modes of the lexer and the lexemes of each.
 
     `code` is Python outside f-strings, `field` the top level of a replacement field, `nested` the inside of
     brackets there, `text:Q` the literal part of an f-string of style `Q`, `spec:Q` its format specifications.
 
-    Raises:
-        KeyError: the version is not described here.
+    From 3.12 on a line end in a format specification of a single-quoted f-string makes CPython go on as in
+    code: that is the mode `tail`, and `plain` is the top level of a field there. `respec:Q` is a format
+    specification after a field in it, where 3.13 has forgotten that it is one.
     """
-    words = _words(version)
-    common = (*words, *_literals(), Rule("SPACE", some(one_of(" \t\f"))), Rule("NL", _LINE_END))
+    words, literals = _words(version), tuple(_literals(version))
+    common = (*words, *literals, Rule("SPACE", some(one_of(" \t\f"))), Rule("NL", _LINE_END))
     operators = {text: Rule(text, sequence(text)) for text in OPERATORS}
     in_field = tuple(rule for text, rule in operators.items() if text not in (":", ":=", "}", "="))
+    no_lambda = Rule(BAD, sequence("lambda"))  # its colon would end the field
     outside = (
         Rule("COMMENT", sequence("#", many(character_but("\r\n")))),
         Rule("CONTINUATION", sequence("\\", _LINE_END)),
     )
+    as_code = outside if version >= _FIELDS_OF_CODE else ()
+    marks = tuple(_field_marks(version))
     modes = {
         "code": (*common, *operators.values(), *outside),
-        "field": (*common, *in_field, *_field_marks()),
-        "nested": (*common, *operators.values()),
+        "field": (no_lambda, *common, *in_field, *marks, *as_code),
+        "nested": (*common, *operators.values(), *as_code),
     }
+    if as_code:
+        modes["plain"] = (*modes["field"], Rule(BAD, sequence(":=")))
+        blank = tuple(rule for rule in common if rule.kind in ("SPACE", "NL"))
+        modes["tail"] = (
+            *blank,
+            *as_code,
+            Rule("FIELD_OPEN", sequence("{")),
+            Rule("FIELD_CLOSE", sequence("}")),
+        )
     for style in F_STRING_STYLES:
         modes[f"text:{style}"] = _text_rules(style)
-        modes[f"spec:{style}"] = _spec_rules(style)
+        modes[f"spec:{style}"] = _spec_rules(style, version)
+        if version >= (3, 13):
+            modes[f"respec:{style}"] = _spec_rules(style, version, after_field=True)
     return Terminals(modes)
 
 
-def _words(version: tuple[int, int]) -> tuple[Rule, ...]:
+def _words(version: PythonVersion) -> tuple[Rule, ...]:
     """Keywords, and names for what is none."""
-    keywords = (*KEYWORDS, *SOFT_KEYWORDS[version])
-    name = sequence(
-        code_points(_ranges(str.isidentifier)),
-        many(code_points(_ranges(lambda character: f"a{character}".isidentifier()))),
-    )
-    return (*(Rule(word, sequence(word)) for word in keywords), Rule("NAME", name))
+    keywords = [Rule(word, sequence(word)) for word in (*KEYWORDS, *SOFT_KEYWORDS[version])]
+    if version == (3, 9):
+        keywords.append(Rule(BAD, sequence("__peg_parser__")))
+    return (*keywords, Rule("NAME", _name(version)))
 
 
-def _ranges(belongs: Callable[[str], bool]) -> Iterator[Range]:
-    """The code points of a set as ranges."""
-    for inside, run in groupby(range(0x110000), lambda code: belongs(chr(code))):
-        if inside:
-            members = list(run)
-            yield members[0], members[-1]
+def _name(version: PythonVersion, at_least: int = 1) -> Regex:
+    """An identifier or keyword of *at_least* so many characters."""
+    part = code_points(identifier_parts(version))
+    return sequence(code_points(identifier_starts(version)), exactly(at_least - 1, part), many(part))
 
 
-def _literals() -> Iterator[Rule]:
+def _literals(version: PythonVersion) -> Iterator[Rule]:
     """Numbers, strings and beginnings of f-strings, and what CPython rejects in their place."""
     real, imaginary = _numbers()
     # Of the keywords that may not touch a number these alone could follow one in a program (`as` stands for
     # `async` too). And `0or` is an octal number to CPython, from its second character.
-    yield Rule(BAD, sequence(choice(real, imaginary), choice("as", "from")))
+    if version >= (3, 10):
+        yield Rule(BAD, sequence(choice(real, imaginary), choice("as", "from")))
     yield Rule(BAD, sequence("0", one_of("xXoObB")))
     yield Rule("REAL", real)
     yield Rule("IMAGINARY", imaginary)
@@ -195,7 +221,7 @@ def _quoted(prefixes: tuple[str, ...], quote: str, item: Regex) -> Regex:
     return sequence(_prefix(prefixes), quote, many(inner, item), quote)
 
 
-def _escape(plain_backslash_before: str = "") -> Regex:
+def _escape(plain_backslash_before: str = "", *, names: bool = True) -> Regex:
     """A backslash and what it takes with it in a str literal, as CPython validates it."""
     numeric = choice(
         sequence("x", exactly(2, _HEX)),
@@ -205,7 +231,7 @@ def _escape(plain_backslash_before: str = "") -> Regex:
     )
     named = sequence("N{", some(one_of(string.ascii_letters + string.digits + " -")), "}")
     other = character_but("xuUN\r\n" + plain_backslash_before)
-    return sequence("\\", choice(numeric, named, _LINE_END, other))
+    return sequence("\\", choice(numeric, *([named] if names else []), _LINE_END, other))
 
 
 def _raw_escape(plain_backslash_before: str = "") -> Regex:
@@ -213,14 +239,24 @@ def _raw_escape(plain_backslash_before: str = "") -> Regex:
     return sequence("\\", choice(_LINE_END, character_but(plain_backslash_before)))
 
 
-def _field_marks() -> Iterator[Rule]:
-    """What ends the expression of a replacement field. No space may follow a conversion."""
-    conversion = sequence("!", one_of("rsa"))
-    yield Rule(BAD, sequence(conversion, one_of(" \t\f\r\n")))
-    yield Rule("FIELD_CONVERSION", conversion)
+def _field_marks(version: PythonVersion) -> Iterator[Rule]:
+    """What ends the expression of a replacement field."""
+    if version >= _FIELDS_OF_CODE:
+        # The conversion is a name, read as other names are; its letter may be a variant such as a wide one.
+        letters = [
+            code for code in range(0x110000) if unicodedata.normalize("NFKC", chr(code)) in _CONVERSIONS
+        ]
+        yield Rule("FIELD_CONVERSION", sequence("!", code_points((code, code) for code in letters)))
+        yield Rule(BAD, sequence("!", _name(version, at_least=2)))
+    else:  # no space may follow
+        yield Rule(BAD, sequence("!", one_of("rsa"), one_of(" \t\f\r\n")))
+        yield Rule("FIELD_CONVERSION", sequence("!", one_of("rsa")))
     yield Rule("FIELD_EQUAL", sequence("="))
     yield Rule("FIELD_COLON", sequence(":"))
     yield Rule("FIELD_CLOSE", sequence("}"))
+
+
+_CONVERSIONS = frozenset("rsa")
 
 
 def _text_rules(style: str) -> tuple[Rule, ...]:
@@ -234,24 +270,33 @@ def _text_rules(style: str) -> tuple[Rule, ...]:
     )
 
 
-def _spec_rules(style: str) -> tuple[Rule, ...]:
+def _spec_rules(style: str, version: PythonVersion, *, after_field: bool = False) -> tuple[Rule, ...]:
     """A format specification: doubled braces are no escapes here, and the string cannot end."""
     quote = style.lstrip("r")
-    forbidden = (Rule(BAD, sequence(quote)),) if _is_triple(quote) else ()
+    special = []
+    if _is_triple(quote):
+        special.append(Rule(BAD, sequence(quote)))
+    elif version >= _FIELDS_OF_CODE and not after_field:
+        special.append(Rule("SPEC_NL", _LINE_END))
+    if after_field:
+        special.append(Rule("FSTRING_TEXT", sequence("{{")))
     return (
-        *_characters(style),
+        *_characters(style, checked=version >= _FIELDS_OF_CODE),
         Rule("FIELD_OPEN", sequence("{")),
         Rule("FIELD_CLOSE", sequence("}")),
-        *forbidden,
+        *special,
     )
 
 
-def _characters(style: str) -> Iterator[Rule]:
-    """Characters and escapes in an f-string. A backslash before a brace is text of its own."""
+def _characters(style: str, *, checked: bool = False) -> Iterator[Rule]:
+    """Characters and escapes in an f-string. A backslash before a brace is text of its own.
+
+    Escapes are checked in a raw string only if *checked*.
+    """
     is_raw, quote = style.startswith("r"), style.lstrip("r")
-    escape = _raw_escape("{}") if is_raw else _escape("{}")
+    escape = _raw_escape("{}") if is_raw and not checked else _escape("{}", names=not is_raw)
     quotes = choice(quote[0], quote[0] * 2) if _is_triple(quote) else choice()
     ordinary = character_but("{}" + _special(quote))
     yield Rule("FSTRING_TEXT", choice(some(ordinary), escape, "\\", quotes))
-    if not is_raw:
+    if checked or not is_raw:
         yield Rule(BAD, sequence("\\", one_of("xuUN")))

@@ -11,10 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fimlsp.lexing.character_names import is_name
+from fimlsp.lexing.character_names import CharacterNames
 from fimlsp.lexing.dfa import Dfa
 from fimlsp.lexing.indentation import MARGIN, Column, Indents
-from fimlsp.lexing.nesting import Nesting, changes_nesting
+from fimlsp.lexing.nesting import Nesting, changes_nesting, field_rules, file_start, unknown_bottom
+from fimlsp.lexing.python_terminals import python_dfa
+from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lexing.witnesses import Witnesses
 
 _BLANKS = frozenset(b" \t\f")
@@ -28,7 +30,11 @@ Symbol = int | Column
 
 
 class Lexicon:
-    """The lexeme kinds of a language, and what the reader does with them."""
+    """The lexeme kinds of a version of Python, and what the reader does with them.
+
+    `known` is the nesting at the start of a file, `unknown` that of code of which the left has not been read.
+    `skipped` kinds never reach the grammar.
+    """
 
     __slots__ = (
         "always_viable",
@@ -39,16 +45,25 @@ class Lexicon:
         "dfa",
         "ends_line",
         "kinds",
+        "known",
         "line_end",
+        "names",
         "naming",
         "nesting",
         "newline",
+        "rules",
+        "skipped",
         "space",
+        "unknown",
         "witnesses",
     )
 
-    def __init__(self, dfa: Dfa) -> None:
-        self.dfa = dfa
+    def __init__(self, version: PythonVersion = DEFAULT_VERSION) -> None:
+        dfa = self.dfa = python_dfa(version)
+        self.rules = field_rules(version)
+        self.known = file_start(self.rules)
+        self.unknown = unknown_bottom(self.rules)
+        self.names = CharacterNames(version)
         self.witnesses = Witnesses(dfa)
         self.kinds: tuple[str, ...] = (*dfa.kinds, NEWLINE, DEDENT)
         self.newline = len(dfa.kinds)
@@ -57,7 +72,9 @@ class Lexicon:
             dfa.kinds.index(kind) for kind in ("SPACE", "COMMENT", "NL", "CONTINUATION", BAD)
         )
         self.nesting = frozenset(i for i, kind in enumerate(dfa.kinds) if changes_nesting(kind))
-
+        skipped = (self.space, self.comment, self.line_end, self.continuation)
+        spec_line_ends = (i for i, kind in enumerate(dfa.kinds) if kind == "SPEC_NL")
+        self.skipped = frozenset((*skipped, *spec_line_ends))
         self.naming = _naming_states(dfa)
         self.always_viable = 1 << self.space | 1 << self.continuation
         self.ends_line = 1 << self.comment | 1 << self.line_end
@@ -65,11 +82,6 @@ class Lexicon:
     def kinds_in(self, bits: int) -> list[int]:
         """The kinds in a bit set."""
         return [kind for kind in range(bits.bit_length()) if bits >> kind & 1]
-
-    @property
-    def skipped(self) -> frozenset[int]:
-        """Kinds that never reach the grammar."""
-        return frozenset((self.space, self.comment, self.line_end, self.continuation))
 
 
 def _naming_states(dfa: Dfa) -> frozenset[int]:
@@ -226,7 +238,7 @@ class _Reader:
         if following in self.naming:
             self.name += bytes((byte,))
         elif self.name:
-            if not is_name(self.name[1:]):
+            if self.name[1:] not in self.lexicon.names:
                 return False
             self.name = b""
         self.state = following
@@ -275,7 +287,8 @@ class _Reader:
             if self.margin is not None:
                 self.margin = Margin(self.margin.column, self.margin.frozen or self.margin.column.tabs8)
         elif kind != lexicon.space and kind != lexicon.comment:
-            self.symbols.append(kind)
+            if kind not in lexicon.skipped:
+                self.symbols.append(kind)
             if kind in lexicon.nesting:
                 return self._nest(kind)
         self.state = self.start

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fimlsp.lexing.character_names import rest_of_name
 from fimlsp.quotient.cheapest import Choices, Costs, cheapest, expand
 from fimlsp.quotient.earley import EarleySet
-from fimlsp.quotient.seam import way_to
+from fimlsp.quotient.seam import way_into
 from fimlsp.quotient.shortest import Source, completions
 from fimlsp.quotient.writing import Writer, columns_before, indentation
 
@@ -32,7 +31,10 @@ def shortest_completion(state: MiddleState) -> bytes:
     O(open rules). Raises NoCompletionError if none is found, which would be a fault of the engine.
     """
     if state.reading.name:
-        rest = (rest_of_name(state.reading.name[1:]) or b"") + b"}"
+        direct = _straddling(state)
+        if direct is not None:
+            return direct
+        rest = (state.reading.lexicon.names.between(state.reading.name[1:], b"") or b"") + b"}"
         named = state.feed(rest)
         return rest if named is None else rest + shortest_completion(named)
     found = _completion(state, _COST_OF_SKIPPING)
@@ -99,9 +101,9 @@ def _straddling(state: MiddleState) -> bytes | None:
     ways = [
         way
         for join in state.middle.joins
-        if join.seam.kind is not None and join.seam.admits(state.reading.nesting)
+        if join.seam.kind is not None and join.admits(state.reading)
         if state.accepts(state.chart, join.marker)
-        if (way := way_to(state.reading.lexicon, state.reading.state, join.seam.states)) is not None
+        if (way := way_into(state.reading, join.seam)) is not None
     ]
     found = [way for way in sorted(ways, key=len) if (end := state.feed(way)) is not None and end.complete]
     return found[0] if found else None
@@ -127,8 +129,8 @@ def _ways_on(state: MiddleState, marker: int, writer: Writer) -> Iterator[bytes]
     if place is None:
         return
     for join in state.middle.joins:
-        if marker in (join.marker, join.blank_marker) and join.seam.admits(place.nesting):
-            way = way_to(place.lexicon, place.state, join.seam.states)
+        if marker in (join.marker, join.blank_marker) and join.admits(place):
+            way = way_into(place, join.seam)
             if way is not None:
                 yield from (lead + way for lead in _leads(join, writer))
 

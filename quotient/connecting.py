@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from fimlsp.lexing.indentation import MARGIN
 from fimlsp.lexing.line import Line, physical_end
-from fimlsp.lexing.nesting import QUOTES, UNKNOWN, Nesting
+from fimlsp.lexing.nesting import Nesting
+from fimlsp.lexing.python_terminals import F_STRING_STYLES
 from fimlsp.lexing.reading import Reading, Step
 from fimlsp.quotient.closing import ClosedBlock, LineEnd, closed_blocks
 from fimlsp.quotient.demand import Demand
@@ -17,11 +18,14 @@ from fimlsp.quotient.escape import Inside
 from fimlsp.quotient.left_context import LeftContext
 from fimlsp.quotient.middle_grammar import middle_grammar
 from fimlsp.quotient.middle_state import Join, Middle, MiddleState
+from fimlsp.quotient.open_strings import OpenStrings, Rest
 from fimlsp.quotient.right_context import Ending, RightContext, read_backward
 from fimlsp.quotient.seam import Seam, closing_quote, seams
 from fimlsp.quotient.within_lexeme import Kind, WithinLexeme, kind_of_lexeme, staying, within_lexeme
 
 State = MiddleState | WithinLexeme
+
+_QUOTES = ("'", '"', "'''", '"""')
 
 
 def connect(
@@ -45,7 +49,7 @@ def connect(
 class _Place:
     """Where a middle begins: the styles of the f-strings that may be open, and the lexeme begun there."""
 
-    styles: frozenset[str] = frozenset(QUOTES)
+    styles: frozenset[str] = frozenset(F_STRING_STYLES)
     lexeme: Kind = "other"
 
 
@@ -115,7 +119,7 @@ class _Meetings:
         self.place = place
         self.language = document.language
         self.cursor = cursor
-        self.rests: dict[tuple[int, Nesting], tuple[Line, RightContext] | None] = {}
+        self.rests: dict[int, tuple[Line, RightContext] | None] = {}
         self.line_ends: dict[tuple[RightContext, tuple[int, ...] | None, int], LineEnd] = {}
 
     def right_side(self) -> _RightSide:
@@ -124,14 +128,18 @@ class _Meetings:
         return _RightSide(joins, self._closed_blocks(), len(self.line_ends))
 
     def _find(self) -> tuple[Join, ...]:
-        lexicon, data = self.language.lexicon, self.document.data
-        quotes = [quote for quote in QUOTES if quote in self.place.styles and self._may_be_in_string(quote)]
-        found = seams(lexicon, data, self.cursor, quotes)
+        lexicon, data, cursor = self.language.lexicon, self.document.data, self.cursor
+        strings = OpenStrings(self.language, data, cursor, self._styles())
+        found = seams(lexicon, data, cursor, strings.places())
         if self.demand.stays:
-            rest = data[self.cursor : physical_end(data, self.cursor)]
-            found = staying(lexicon, rest, self.place.lexeme, found)
-        joins = (self._join(seam) for seam in found)
-        return tuple(join for join in joins if join is not None)
+            rest_of_line = data[cursor : physical_end(data, cursor)]
+            found = staying(lexicon, rest_of_line, self.place.lexeme, found)
+        return tuple(
+            join
+            for seam in found
+            for rest in strings.rests(seam.place, seam.kind, cursor + seam.offset)
+            if (join := self._join(seam, rest)) is not None
+        )
 
     def _closed_blocks(self) -> list[ClosedBlock]:
         """What the text after the cursor closes, for each line that the cursor's line may end before."""
@@ -141,23 +149,36 @@ class _Meetings:
                 by_context.setdefault(following.after_logical_line(), []).append(line_end)
         return [closed_blocks(self.language, logical, ends) for logical, ends in by_context.items()]
 
-    def _may_be_in_string(self, quote: str) -> bool:
-        """Whether the text goes on validly where a string of *quote* that is open at the cursor ends."""
+    def _styles(self) -> list[str]:
+        """The styles of f-strings in which the cursor may be, and others around those."""
+        styles = [style for style in F_STRING_STYLES if style in self.place.styles]
+        if not styles or not self.language.lexicon.rules.sealed:
+            return styles
+        ends = {quote: self._ends(quote) for quote in _QUOTES}
+        found: list[str] = []
+        for quote in sorted(_QUOTES, key=lambda quote: -max(ends[quote], default=0)):
+            in_other = any(max(ends[other]) > min(ends[quote], default=0) for other in found)
+            if in_other or any(self._rest(end) is not None for end in ends[quote]):
+                found += [quote] * bool(ends[quote])
+        return [style for style in styles if style.removeprefix("r") in found]
+
+    def _ends(self, quote: str) -> list[int]:
+        """Where a sealed string of *quote* that is open at the cursor may end."""
         data, cursor = self.document.data, self.cursor
-        ends = {closing_quote(data, cursor, quote)}
-        if len(quote) > len("r'"):  # the closing quotes may straddle the cursor
-            ends |= {cursor + k for k in (1, 2) if data.startswith(quote[-k:].encode(), cursor)}
-        return any(end is not None and self._rest(end, UNKNOWN) is not None for end in ends)
+        after_escape = (0, 2) if data.startswith(b"\r\n", cursor) else (0, 1)
+        ends = {closing_quote(data, cursor + taken, quote) for taken in after_escape} - {None}
+        if len(quote) == 3:  # the closing quotes may straddle the cursor
+            ends |= {cursor + k for k in (1, 2) if data.startswith(quote[:k].encode(), cursor)}
+        return [end for end in ends if end is not None]
 
-    def _rest(self, position: int, nesting: Nesting) -> tuple[Line, RightContext] | None:
-        """The rest of the line with *position*, and the context after it; None if that cannot be."""
-        key = position, nesting
-        if key not in self.rests:
-            self.rests[key] = self._read_rest(position, nesting)
-        return self.rests[key]
+    def _rest(self, position: int) -> tuple[Line, RightContext] | None:
+        """The rest of a line of code from *position* on, and the context after it; None if that cannot be."""
+        if position not in self.rests:
+            self.rests[position] = self._read_rest(position)
+        return self.rests[position]
 
-    def _read_rest(self, position: int, nesting: Nesting) -> tuple[Line, RightContext] | None:
-        line = self.document.line_inside(position, nesting)
+    def _read_rest(self, position: int) -> tuple[Line, RightContext] | None:
+        line = self.document.line_at(position)
         if line.broken or not self.document.may_stand(line):
             return None
         context_at = self.document.right_at if self.demand.lenient else self.document.goes_on_at
@@ -166,23 +187,28 @@ class _Meetings:
             return None
         return line, following
 
-    def _join(self, seam: Seam) -> Join | None:
-        position = self.cursor + seam.offset
-        rest = self._rest(position, seam.nesting)
-        if rest is None:
+    def _join(self, seam: Seam, rest: Rest) -> Join | None:
+        found = self._rest(rest.end)
+        if found is None:
             return None
-        line, following = rest
-        if seam.kind is None and line.blank:
+        line, following = found
+        quotes = _leading_quotes(self.document.data, self.cursor) if rest.opened else None
+        if seam.kind is None and not rest.kinds and line.blank:
             if following.unmatched:
-                return Join(seam, self._marker(following, (), inside=Inside.BRACKET), None, None)
-            return Join(seam, self._marker(following, ()), self._marker(following, None), None)
-        kinds = line.kinds if seam.kind is None else (seam.kind, *line.kinds)
-        spaces = _leading_blanks(self.document.data, position) if seam.kind is None else b""
-        width = line.column.tabs8 if seam.kind is None and line.column is not None else 0
+                marker = self._marker(following, (), inside=Inside.BRACKET)
+                return Join(seam, rest.opened, quotes, marker, None, None)
+            blank = self._marker(following, None)
+            return Join(seam, rest.opened, quotes, self._marker(following, ()), blank, None)
+        kinds = (*(() if seam.kind is None else (seam.kind,)), *rest.kinds, *line.kinds)
+        if not self.document.may_follow(kinds):
+            return None
+        begins_in_code = seam.kind is None and not rest.opened
+        spaces = _leading_blanks(self.document.data, rest.end) if begins_in_code else b""
+        width = line.column.tabs8 if begins_in_code and line.column is not None else 0
         unmatched = len(line.closers) + following.unmatched - len(line.openers)
-        in_brackets = unmatched > 0 or not seam.before.in_code
-        inside = Inside.BLOCK | Inside.BRACKET if in_brackets else Inside.BLOCK
-        return Join(seam, self._marker(following, kinds, width, inside), None, spaces)
+        inside = Inside.BLOCK | Inside.BRACKET if unmatched > 0 or rest.opened else Inside.BLOCK
+        marker = self._marker(following, kinds, width, inside)
+        return Join(seam, rest.opened, quotes, marker, None, spaces)
 
     def _marker(
         self,
@@ -205,6 +231,15 @@ class _Meetings:
         if kinds is None:
             return {ending: ending.base for ending in following.endings}
         return read_backward(self.language, following.ways(), self.language.terminals(kinds))
+
+
+def _leading_quotes(data: bytes, position: int) -> tuple[int, int] | None:
+    """The quote at *position*, and how many of it stand there in a row."""
+    quote = data[position : position + 1]
+    if quote not in (b"'", b'"') or not quote:
+        return None
+    rest = data[position : position + 3]
+    return quote[0], len(rest) - len(rest.lstrip(quote))
 
 
 def _leading_blanks(data: bytes, position: int) -> bytes:

@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import TypeVar, cast
 
 from fimlsp.lexing.line import Line, LineReader
-from fimlsp.lexing.nesting import Nesting
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_context import LeftContext, start_of_file
 from fimlsp.quotient.right_context import RightContext, end_of_file
@@ -53,10 +52,6 @@ class Document:
     def line_at(self, position: int) -> Line:
         """The line that begins at *position*."""
         return self.lines.read(self.data, position)
-
-    def line_inside(self, position: int, nesting: Nesting) -> Line:
-        """The rest of the line with *position*, read inside *nesting*."""
-        return self.lines.read_inside(self.data, position, nesting)
 
     def left_at(self, position: int) -> tuple[int, LeftContext]:
         """The start of the line with *position*, and the context there. O(lines not seen before)."""
@@ -132,7 +127,11 @@ class Document:
 
     def may_stand(self, line: Line) -> bool:
         """Whether each two neighbouring lexemes of *line* may stand beside each other."""
-        terminals = self.language.terminals(line.kinds)
+        return self.may_follow(line.kinds)
+
+    def may_follow(self, kinds: tuple[int, ...]) -> bool:
+        """Whether each two neighbours of *kinds* may stand beside each other."""
+        terminals = self.language.terminals(kinds)
         return self.language.neighbours.issuperset(pairwise(terminals))
 
     def _revive_right(self, distance: int, context: RightContext) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from fimlsp.lexing.line import LineReader
-from fimlsp.lexing.python_terminals import python_dfa
 from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.lexing.reading import Lexicon
 from fimlsp.quotient.connecting import State, connect, read_up_to
@@ -64,7 +63,7 @@ def python_language(version: PythonVersion = DEFAULT_VERSION) -> Language:
 
 @cache
 def _python_language(version: PythonVersion) -> Language:
-    return Language(Lexicon(python_dfa()), python_grammar(version))
+    return Language(Lexicon(version), python_grammar(version))
 
 
 class Engine:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from fimlsp.lexing.indentation import MARGIN, Column, Indents
 from fimlsp.lexing.line import Line
-from fimlsp.lexing.nesting import KNOWN, Nesting
+from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.reading import Reading, Symbol, start_of_line
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.language import Language
@@ -39,7 +39,7 @@ class LeftContext:
     language: Language
     frame: Frame
     group: EarleySet
-    nesting: Nesting = KNOWN
+    nesting: Nesting
     broken: bool = False
 
     @property
@@ -72,7 +72,7 @@ class LeftContext:
             return self
         context = None if line.broken else self._after_line(line)
         if context is None:
-            return replace(self, group=self.start, nesting=KNOWN, broken=True)
+            return replace(self, group=self.start, nesting=self.language.lexicon.known, broken=True)
         return context
 
     def _after_line(self, line: Line) -> LeftContext | None:
@@ -150,4 +150,5 @@ def _opening(closer: str) -> str:
 def start_of_file(language: Language) -> LeftContext:
     """The context at the beginning of a file."""
     bodies = frozenset((language.file_body,))
-    return LeftContext(language, Frame(MARGIN, bodies), language.forward.start(bodies))
+    start = language.forward.start(bodies)
+    return LeftContext(language, Frame(MARGIN, bodies), start, language.lexicon.known)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from fimlsp.lexing.character_names import rest_of_name
 from fimlsp.lexing.indentation import Column
 from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.reading import Reading, Step, Symbol
@@ -12,7 +11,7 @@ from fimlsp.quotient.completing import shortest_completion
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.middle_grammar import MiddleGrammar
-from fimlsp.quotient.seam import End, Runs, Seam, way_to
+from fimlsp.quotient.seam import End, Runs, Seam, way_into
 
 _NOT_ASCII = 0x80
 
@@ -21,14 +20,27 @@ _NOT_ASCII = 0x80
 class Join:
     """A seam with the markers that the middle grammar has for it.
 
-    `blank_marker` is for a middle that ends on a blank line before a blank rest, `marker` for all others.
-    `spaces` is the white space before the first lexeme of the rest, None if that rest is blank.
+    `opened` is what of f-strings the right context closes (as `Nesting.opened`), `quotes` the quotes that
+    it begins with, of which no more than two may stand in a row with those before. `blank_marker` is for a
+    middle that ends on a blank line before a blank rest, `marker` for all others. `spaces` is the white
+    space before the first lexeme of the rest, None if that rest is blank.
     """
 
     seam: Seam
+    opened: tuple[str, ...]
+    quotes: tuple[int, int] | None
     marker: int | None
     blank_marker: int | None
     spaces: bytes | None
+
+    def admits(self, reading: Reading) -> bool:
+        """Whether a middle may end here after *reading*."""
+        if reading.nesting.opened != self.opened:
+            return False
+        if self.quotes is None or self.quotes[0] not in reading.nesting.triple_quotes:
+            return True
+        quote, count = self.quotes
+        return reading.quote_run[0] != quote or reading.quote_run[1] + count < 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +53,7 @@ class Middle:
     reading: Reading
     data: bytes
     cursor: int
-    _ways: dict[tuple[int, Seam], bytes | None] = field(default_factory=dict, repr=False)
+    _ways: dict[tuple[int, bytes, Seam], bytes | None] = field(default_factory=dict, repr=False)
     _ends: dict[tuple[int, Nesting], End] = field(default_factory=dict, repr=False)
 
     @property
@@ -103,7 +115,7 @@ class MiddleState:
         reading = self.reading
         if reading.at_lexeme_start:
             return True
-        if reading.name and rest_of_name(reading.name[1:]) is None:
+        if reading.name and reading.lexicon.names.between(reading.name[1:], b"") is None:
             return False
         lexicon = reading.lexicon
         live = lexicon.dfa.live[reading.state]
@@ -128,11 +140,11 @@ class MiddleState:
         for join in self.middle.joins:
             if join.seam.kind is None:
                 continue
-            if join.seam.admits(self.reading.nesting) and self.accepts(self.chart, join.marker):
-                key = self.reading.state, join.seam
+            if join.admits(self.reading) and self.accepts(self.chart, join.marker):
+                key = self.reading.state, self.reading.name, join.seam
                 ways = self.middle._ways
                 if key not in ways:
-                    ways[key] = way_to(self.reading.lexicon, self.reading.state, join.seam.states)
+                    ways[key] = way_into(self.reading, join.seam)
                 if ways[key] is not None:
                     return True
         return False
@@ -166,7 +178,8 @@ class MiddleState:
         return any(
             (join.seam.kind, join.seam.offset) == end
             and reading.state in join.seam.states
-            and join.seam.admits(reading.nesting)
+            and join.admits(reading)
+            and (join.seam.name is None or reading.name[1:] + join.seam.name in reading.lexicon.names)
             and self.accepts(self.chart, join.marker)
             for join in middle.joins
         )
@@ -190,9 +203,7 @@ class MiddleState:
         return chart is not None and any(
             self._continues(join, step.reading, chart)
             for join in self.middle.joins
-            if join.seam.kind is None
-            and join.seam.offset == offset
-            and join.seam.admits(step.reading.nesting)
+            if join.seam.kind is None and join.seam.offset == offset and join.admits(step.reading)
         )
 
     def _continues(self, join: Join, reading: Reading, chart: EarleySet) -> bool:

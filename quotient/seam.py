@@ -8,12 +8,13 @@ distinct ends (Melcer et al. 2024, arXiv 2402.17988, section V, find a median of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fimlsp.lexing.nesting import UNKNOWN, Nesting, unknown_string_parts
-from fimlsp.lexing.reading import Lexicon
+from fimlsp.lexing.munching import byte_that_leaves
+from fimlsp.lexing.nesting import Nesting
+from fimlsp.lexing.reading import Lexicon, Reading
 
 End = tuple[int, int] | None
 """The kind of a lexeme, and how many bytes of the right context belong to it; None if it has no end there."""
@@ -23,54 +24,38 @@ End = tuple[int, int] | None
 class Seam:
     """One way in which the middle may end.
 
-    `kind` is the lexeme that straddles the end, None if the last lexeme ends with the middle or is skipped;
-    the right context goes on as lexemes `offset` bytes after the cursor, inside `nesting`. `states` are the
-    DFA's states that lead here, in a middle that ends inside `before`.
+    `kind` is the lexeme that straddles the end, None if the last lexeme ends with the middle; the right
+    context goes on `offset` bytes after the cursor. `states` are the DFA's states that lead here, in a
+    middle that ends inside `place`; where they are inside the name of a character, `name` is what the right
+    context has of it.
     """
 
     kind: int | None
     offset: int
-    before: Nesting
-    nesting: Nesting
+    place: Nesting
     states: frozenset[int]
-
-    def admits(self, nesting: Nesting) -> bool:
-        """Whether a middle may end here inside *nesting*."""
-        return _place(nesting) == _place(self.before)
+    name: bytes | None = None
 
 
-@lru_cache(maxsize=4096)
-def _place(nesting: Nesting) -> tuple[str, int]:
-    """The innermost part of an f-string with the number of brackets open in it; all code is one place."""
-    if nesting.in_code:
-        return "code", 0
-    brackets = 0
-    inner: Nesting | None = nesting
-    while inner is not None and ":" not in inner.shape:
-        brackets, inner = brackets + 1, inner.parent
-    assert inner is not None
-    return inner.shape, brackets
+def seams(lexicon: Lexicon, data: bytes, cursor: int, places: Iterable[Nesting]) -> Iterator[Seam]:
+    """The ways in which a middle may end before `data[cursor:]`, in ordinary code or one of *places*.
 
-
-def seams(lexicon: Lexicon, data: bytes, cursor: int, quotes: Iterable[str]) -> Iterator[Seam]:
-    """The ways in which a middle may end before `data[cursor:]`.
-
-    Of f-strings only those of *quotes* are considered. O(lexemes that straddle the cursor).
+    O(lexemes that straddle the cursor).
     """
-    parts = [part for quote in quotes for part in _parts(data, cursor, quote)]
-    for before in (UNKNOWN, *parts):
-        yield Seam(None, 0, before, before, frozenset((lexicon.dfa.starts[before.mode],)))
-        for (kind, offset), states in _straddling(lexicon, data, cursor, before).items():
-            skipped = kind in lexicon.skipped
-            nesting = before if skipped else _after(lexicon, before, kind)
-            if nesting is not None:
-                yield Seam(None if skipped else kind, offset, before, nesting, frozenset(states))
-
-
-def _parts(data: bytes, cursor: int, quote: str) -> list[Nesting]:
-    """The parts of an f-string that the cursor may be in: a field must be closed before the string is."""
-    text, *others = unknown_string_parts(quote)
-    return [text, *others] if data.find(b"}", cursor, closing_quote(data, cursor, quote)) >= 0 else [text]
+    for place in (lexicon.unknown, *places):
+        yield Seam(None, 0, place, frozenset((lexicon.dfa.starts[place.mode],)))
+        for (kind, offset), states in _straddling(lexicon, data, cursor, place).items():
+            if kind in lexicon.skipped:
+                after = place.after(lexicon.kinds[kind]) if kind in lexicon.nesting else place
+                if after is not None:
+                    yield Seam(None, offset, after, frozenset(states))
+                continue
+            naming = lexicon.naming.intersection(states)
+            outside = frozenset(states) - naming
+            if outside:
+                yield Seam(kind, offset, place, outside)
+            if naming:
+                yield Seam(kind, offset, place, naming, data[cursor : data.find(b"}", cursor)])
 
 
 def closing_quote(data: bytes, cursor: int, quote: str) -> int | None:
@@ -95,27 +80,18 @@ _ON_ONE_LINE = {
 
 
 def _straddling(
-    lexicon: Lexicon, data: bytes, cursor: int, before: Nesting
+    lexicon: Lexicon, data: bytes, cursor: int, place: Nesting
 ) -> dict[tuple[int, int], list[int]]:
-    """The lexemes that begin inside *before* and end in the right context, with the states that read them."""
+    """The lexemes that begin inside *place* and end in the right context, with the states that read them."""
     found: dict[tuple[int, int], list[int]] = {}
     if cursor < len(data):
-        start = lexicon.dfa.starts[before.mode]
-        runs = Runs(lexicon, data, cursor, before)
+        start = lexicon.dfa.starts[place.mode]
+        runs = Runs(lexicon, data, cursor, place)
         for following, sources in _moves(lexicon, start, data[cursor]).items():
             end = runs.end(following) if following else None
             if end is not None and end[0] not in (lexicon.bad, lexicon.space):
-                usable = [s for s in sources if s != start and s not in lexicon.naming]
-                found.setdefault(end, []).extend(usable)
+                found.setdefault(end, []).extend(s for s in sources if s != start)
     return {end: states for end, states in found.items() if states}
-
-
-def _after(lexicon: Lexicon, before: Nesting, kind: int) -> Nesting | None:
-    """The place after a lexeme; brackets of ordinary code, of which more may be open, do not count."""
-    if kind not in lexicon.nesting:
-        return before
-    nesting = before.after(lexicon.kinds[kind])
-    return UNKNOWN if nesting is not None and nesting.in_code else nesting
 
 
 class Runs:
@@ -146,22 +122,35 @@ class Runs:
             return self.lexicon.bad, len(data) - position
         path: list[tuple[int, int, int]] = []
         found: End = None
+        name = -1  # where the name of a character begins that is read in the right context
         while True:
             here = state, position
             if here in self.known:
                 found = self.known[here]
                 break
-            if data[position] in self.forbidden:
+            if data[position] in self.forbidden or self._is_no_name(state, name, position):
                 found = self.lexicon.bad, position + 1 - self.cursor
                 break
+            name = self._name_at(state, name, position)
             position += 1
             if position < len(data) and rows[state][data[position]] == state:
-                position = _other_byte(self.lexicon, state, self.forbidden)(data, position)
+                position = byte_that_leaves(self.lexicon, state, self.forbidden)(data, position)
             path.append((*here, position))
             if position == len(data) or not rows[state][data[position]]:
                 break
             state = rows[state][data[position]]
         return self._remember(path, found)
+
+    def _name_at(self, state: int, name: int, position: int) -> int:
+        if state not in self.lexicon.naming:
+            return -1
+        return position + 1 if self.data[position] == ord("{") else name
+
+    def _is_no_name(self, state: int, name: int, position: int) -> bool:
+        """Whether a name that began at *name* ends at *position*, and no character has it."""
+        if name < 0 or state in self.lexicon.naming:
+            return False
+        return self.data[name:position] not in self.lexicon.names
 
     def _remember(self, path: list[tuple[int, int, int]], found: End) -> End:
         for state, position, after in reversed(path):
@@ -169,7 +158,8 @@ class Runs:
             if found is None and kind >= 0:
                 nothing_follows = kind == self.lexicon.continuation and after == len(self.data)
                 found = self.lexicon.bad if nothing_follows else kind, after - self.cursor
-            self.known[state, position] = found
+            if state not in self.lexicon.naming:  # what a name is depends on where it began
+                self.known[state, position] = found
         return found
 
 
@@ -182,20 +172,6 @@ def _closing(lexicon: Lexicon, state: int) -> bytes | None:
         if kind != lexicon.bad and (suffix := lexicon.witnesses.suffix(state, kind)) is not None
     }
     return endings.pop() if endings in ({b"'''"}, {b'"""'}) else None
-
-
-@lru_cache(maxsize=4096)
-def _other_byte(lexicon: Lexicon, state: int, forbidden: frozenset[int]) -> Callable[[bytes, int], int]:
-    """Finds the first byte that leads away from *state* or is *forbidden*, or the end."""
-    loops = bytes(b for b in range(256) if lexicon.dfa.rows[state][b] == state and b not in forbidden)
-    pattern = re.compile(rb"[^" + re.escape(loops) + rb"]|\Z", re.DOTALL)
-
-    def find(data: bytes, start: int) -> int:
-        found = pattern.search(data, start)
-        assert found is not None
-        return found.start()
-
-    return find
 
 
 @lru_cache(maxsize=4096)
@@ -231,3 +207,15 @@ def way_to(lexicon: Lexicon, state: int, goals: frozenset[int]) -> bytes | None:
                 found[following] = found[current] + bytes((byte,))
                 waiting.append(following)
     return None
+
+
+def way_into(reading: Reading, seam: Seam) -> bytes | None:
+    """A short byte string that brings the lexeme being read to where it meets the right context at *seam*."""
+    if seam.name is None:
+        return way_to(reading.lexicon, reading.state, seam.states)
+    way: bytes | None = b""
+    if not reading.name:
+        way = way_to(reading.lexicon, reading.state, seam.states)
+        way = way and way[: way.rfind(b"{") + 1]
+    rest = reading.lexicon.names.between(reading.name[1:], seam.name)
+    return None if way is None or rest is None else way + rest

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fimlsp.lexing.character_names import rest_of_name
 from fimlsp.lexing.reading import BAD, Lexicon, Reading
 from fimlsp.quotient.middle_state import MiddleState
 from fimlsp.quotient.seam import Seam, way_to
@@ -22,24 +21,29 @@ from fimlsp.quotient.seam import Seam, way_to
 class WithinLexeme:
     """A state like `MiddleState`, of a middle that is all one lexeme with what stands around it.
 
-    `goals` are the DFA's states from which the right context ends the lexeme as it should.
+    `goals` are the DFA's states from which the right context ends the lexeme as it should; inside the name of
+    a character it must be one with `name`, which is what the right context has of it.
     """
 
     reading: Reading
     goals: frozenset[int]
+    name: bytes | None = None
 
     def feed(self, data: bytes) -> WithinLexeme | None:
         """The state after *data*, None if that would end the lexeme. O(len(data))."""
         step = self.reading.feed(data)
         if step is None or step.symbols:
             return None
-        state = WithinLexeme(step.reading, self.goals)
+        state = replace(self, reading=step.reading)
         return None if state.way is None else state
 
     @property
     def complete(self) -> bool:
         """Whether the lexeme goes on in the right context as it should."""
-        return self.reading.state in self.goals
+        reading = self.reading
+        if not reading.name:
+            return reading.state in self.goals
+        return self.name is not None and reading.name[1:] + self.name in reading.lexicon.names
 
     @property
     def shortest_completion(self) -> bytes:
@@ -52,7 +56,10 @@ class WithinLexeme:
         """The shortest text that completes this middle, None if nothing does."""
         reading, rest = self.reading, b""
         if reading.name:
-            spelt = rest_of_name(reading.name[1:])
+            names = reading.lexicon.names
+            if self.name is not None and (way := names.between(reading.name[1:], self.name)) is not None:
+                return way
+            spelt = names.between(reading.name[1:], b"")
             named = None if spelt is None else reading.feed(rest := spelt + b"}")
             if named is None:
                 return None
@@ -86,12 +93,14 @@ def within_lexeme(start: MiddleState) -> WithinLexeme | None:
     if kind == "comment" and not start.complete:
         return None
     goals = frozenset[int]()
+    name: bytes | None = None
     for join in start.middle.joins:
         if join.seam.kind is not None and kind == "string" and start.accepts(start.chart, join.marker):
-            goals |= join.seam.states
+            name = join.seam.name if name is None else name
+            goals |= join.seam.states if join.seam.name is None else frozenset()
         if join.seam.kind is None and kind == "comment" and reading.state in join.seam.states:
             goals |= join.seam.states
-    state = WithinLexeme(reading, goals)
+    state = WithinLexeme(reading, goals, name)
     return None if state.way is None else state
 
 

@@ -5,13 +5,11 @@ import random
 import pytest
 from fimlsp.lexing.indentation import Column, Indents
 from fimlsp.lexing.line import Line, LineReader, physical_end, unmatched_brackets
-from fimlsp.lexing.nesting import UNKNOWN, unknown_string_parts
-from fimlsp.lexing.python_terminals import python_dfa
 from fimlsp.lexing.reading import Lexicon
 from hypothesis import given
 from hypothesis import strategies as st
 
-LEXICON = Lexicon(python_dfa())
+LEXICON = Lexicon()
 
 
 def read(data: bytes, start: int = 0) -> Line:
@@ -106,22 +104,6 @@ def test_unmatched_brackets(text):
 def test_lines_know_their_brackets():
     line = read(b"), (x, [y, {}\n")
     assert (line.closers, line.openers) == ((")",), (")", "]"))
-
-
-INSIDE = {
-    # rest of a line in the text of an f-string
-    b"a'\n": 3,
-    b"{x}' + f'{y}'\n": 14,
-    b"' + '''\n'''\n": 12,
-}
-
-
-@pytest.mark.parametrize("text", INSIDE)
-def test_rests_of_lines_inside_strings(text):
-    inside = unknown_string_parts("'")[0]
-    line = LineReader(LEXICON).read_inside(text, 0, inside)
-    assert (line.size, line.broken) == (INSIDE[text], False)
-    assert LineReader(LEXICON).read_inside(text, 0, UNKNOWN) == read(text)
 
 
 PIECES = [

@@ -1,8 +1,11 @@
 """What is open around a byte: which lexemes open and close it, in which mode what follows is read."""
 
 import pytest
-from fimlsp.lexing.nesting import KNOWN, UNKNOWN, Nesting, changes_nesting, unknown_string_parts
+from fimlsp.lexing.nesting import Nesting, changes_nesting, field_rules, file_start, unknown_bottom
 
+RULES = field_rules((3, 11))
+KNOWN, UNKNOWN = file_start(RULES), unknown_bottom(RULES)
+KNOWN_3_12, KNOWN_3_13 = (file_start(field_rules(version)) for version in ((3, 12), (3, 13)))
 START, END = "FSTRING_START:'", "FSTRING_END"
 OPEN, COLON, CLOSE = "FIELD_OPEN", "FIELD_COLON", "FIELD_CLOSE"
 FIELD = [START, OPEN]
@@ -63,13 +66,48 @@ def test_what_was_opened_further_left_may_be_closed(lexemes, expected):
     assert shapes(after(lexemes, UNKNOWN)) == expected
 
 
-def test_unknown_strings_end_in_unknown_code():
-    text, spec, field, *brackets = unknown_string_parts('"')
-    assert text.after(END) is UNKNOWN
-    assert field.after(CLOSE) is text
-    assert spec.after(CLOSE) is text
-    assert [nesting.shape for nesting in brackets] == ["?"] * len(brackets)
-    assert brackets[0].after(")") is brackets[0].after("]") is field
+def test_what_lies_around_an_unknown_string_is_not_known():
+    text, field, spec = (unknown_bottom(RULES, f"{part}:'") for part in ("text", "field", "spec"))
+    assert text.after(END) is field.after(CLOSE) is spec.after(CLOSE) is None
+    assert shapes(text.after(OPEN)) == ["field:'"]
+
+
+STACKS_SINCE_3_12 = [
+    ([*FIELD, COLON, "SPEC_NL"], ["text:'", "field:'", "tail:'"]),
+    ([*FIELD, COLON, "SPEC_NL", OPEN], ["text:'", "field:'", "tail:'", "plain:'"]),
+    ([*FIELD, COLON, "SPEC_NL", OPEN, COLON], ["text:'", "field:'", "tail:'", "plain:'", "tail:'"]),
+    ([*FIELD, COLON, "SPEC_NL", OPEN, CLOSE], ["text:'", "field:'", "tail:'"]),
+    ([*FIELD, COLON, "SPEC_NL", CLOSE], ["text:'"]),
+    ([*FIELD, COLON, *[OPEN, COLON] * 2], ["text:'", *["field:'", "spec:'"] * 3]),
+    ([*FIELD, COLON, *[OPEN, COLON] * 3], None),
+]
+
+
+@pytest.mark.parametrize(("lexemes", "expected"), STACKS_SINCE_3_12)
+def test_stacks_since_3_12(lexemes, expected):
+    assert shapes(after(lexemes, KNOWN_3_12)) == shapes(after(lexemes, KNOWN_3_13)) == expected
+
+
+def test_a_specification_reopens_as_text_since_3_13():
+    lexemes = [*FIELD, COLON, OPEN, CLOSE]
+    assert shapes(after(lexemes, KNOWN_3_12)) == ["text:'", "field:'", "spec:'"]
+    assert shapes(after(lexemes, KNOWN_3_13)) == ["text:'", "field:'", "respec:'"]
+
+
+OPENED = [
+    (["("], ()),
+    (["(", START], ("text:'",)),
+    (["(", START, OPEN, "["], ("[", "field", "text:'")),
+    ([START, OPEN, COLON], ("spec", "field", "text:'")),
+    ([START, OPEN, "(", 'FSTRING_START:r"'], ('text:r"', "(", "field", "text:'")),
+]
+
+
+@pytest.mark.parametrize(("lexemes", "expected"), OPENED)
+def test_what_the_right_context_must_close(lexemes, expected):
+    nesting = after(lexemes)
+    assert nesting is not None
+    assert nesting.opened == expected
 
 
 MODES = [
@@ -127,6 +165,22 @@ def test_depth_has_cpythons_limit():
     assert deepest.depth == 200
     assert deepest.after("[") is None
     assert deepest.after(")") is deepest.parent
+
+
+DEEPEST = [
+    (RULES, ["("] * 200, "("),
+    (RULES, [*["("] * 200, START, OPEN, *["("] * 199], "("),
+    (KNOWN_3_12.rules, [*["("] * 198, START, OPEN, "("], "("),
+    (KNOWN_3_12.rules, [*["("] * 200, START], OPEN),
+    (KNOWN_3_12.rules, [START, *[OPEN, START] * 148, OPEN], START),
+]
+
+
+@pytest.mark.parametrize(("rules", "lexemes", "next_one"), DEEPEST)
+def test_what_counts_as_depth(rules, lexemes, next_one):
+    deepest = after(lexemes, file_start(rules))
+    assert deepest is not None
+    assert deepest.after(next_one) is None
 
 
 @pytest.mark.parametrize("lexeme", ["(", "}", START, END, OPEN, COLON, CLOSE])

@@ -4,14 +4,12 @@ import random
 
 import pytest
 from fimlsp.lexing.indentation import Column, Indents
-from fimlsp.lexing.nesting import KNOWN
-from fimlsp.lexing.python_terminals import python_dfa
 from fimlsp.lexing.reading import Lexicon, Reading, Symbol, start_of_line
 from hypothesis import given
 from hypothesis import strategies as st
 
-LEXICON = Lexicon(python_dfa())
-START = start_of_line(LEXICON, KNOWN, Indents())
+LEXICON = Lexicon()
+START = start_of_line(LEXICON, LEXICON.known, Indents())
 
 
 def name(symbol: Symbol) -> str:
@@ -118,7 +116,7 @@ def test_finishing(text):
 
 
 def test_columns_are_reported_where_the_left_is_unknown():
-    step = start_of_line(LEXICON, KNOWN, None).feed(b"  x\ny ")
+    step = start_of_line(LEXICON, LEXICON.known, None).feed(b"  x\ny ")
     assert step is not None
     assert names(step.symbols) == ">2 NAME NEWLINE >0 NAME"
 
