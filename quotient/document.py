@@ -7,7 +7,6 @@ one of them turns out to hold again, so do all beyond it, and a keystroke costs 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Hashable
 from itertools import pairwise
 from typing import TypeVar, cast
@@ -15,6 +14,7 @@ from typing import TypeVar, cast
 from fimlsp.lexing.line import Line, LineReader
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_context import LeftContext, start_of_file
+from fimlsp.quotient.places import Places
 from fimlsp.quotient.right_context import RightContext, end_of_file
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -34,19 +34,19 @@ class Document:
         self._reset()
 
     def _reset(self) -> None:
-        self._starts = [len(_BYTE_ORDER_MARK) if self.data.startswith(_BYTE_ORDER_MARK) else 0]
-        self._lefts = [start_of_file(self.language)]
+        first = len(_BYTE_ORDER_MARK) if self.data.startswith(_BYTE_ORDER_MARK) else 0
+        self._lefts = Places([first], [start_of_file(self.language)])
         self._unreadable: list[int] = []
-        self._rights = {0: end_of_file(self.language)}
-        self._left_stale: list[dict[int, LeftContext]] = []
-        self._right_stale: list[dict[int, RightContext]] = []
+        self._rights = Places([0], [end_of_file(self.language)])  # by distance from the end
+        self._left_stale: list[Places[LeftContext]] = []
+        self._right_stale: list[Places[RightContext]] = []
         self._dead: set[int] = set()
         self._of_suffix: dict[tuple[int, Hashable], object] = {}
 
     def prepare(self) -> None:
         """Make all contexts now, so that no later question pays for them. O(len(data)) the first time."""
         self.left_at(len(self.data))
-        for start in reversed(self._starts):
+        for start in reversed(self._lefts.places()):
             self.right_at(start)
 
     def line_at(self, position: int) -> Line:
@@ -55,22 +55,20 @@ class Document:
 
     def left_at(self, position: int) -> tuple[int, LeftContext]:
         """The start of the line with *position*, and the context there. O(lines not seen before)."""
-        while self._starts[-1] < position and self._extend_left(position):
+        while self._lefts.last[0] < position and self._extend_left(position):
             pass
-        index = max(bisect_right(self._starts, position) - 1, 0)
         for start in self._unreadable:
             if start < position and self._is_open_from(start, position):
-                index = bisect_right(self._starts, start) - 1
-                break
-        return self._starts[index], self._lefts[index]
+                position = start
+        return self._lefts.at_or_before(position)
 
     def _is_open_from(self, start: int, position: int) -> bool:
         """Whether the line at *start*, which cannot be read to its end, can be read up to *position*."""
-        context = self._lefts[bisect_right(self._starts, start) - 1]
+        _, context = self._lefts.at_or_before(start)
         return context.reading().feed(self.data[start:position]) is not None
 
     def _extend_left(self, position: int) -> bool:
-        start = self._starts[-1]
+        start, before = self._lefts.last
         line = self.line_at(start)
         if not line.size or start + line.size > position or self.data[start + line.size - 1] not in b"\r\n":
             return False
@@ -78,18 +76,15 @@ class Document:
             return False
         if line.broken:
             self._unreadable.append(start)
-        context = self._lefts[-1].after_line(line)
-        self._starts.append(start + line.size)
-        self._lefts.append(context)
+        context = before.after_line(line)
+        self._lefts.put(start + line.size, context)
         self._revive_left(start + line.size, context)
         return True
 
     def _revive_left(self, start: int, context: LeftContext) -> None:
         for batch in self._left_stale:
             if batch.get(start) == context:
-                later = {s: c for s, c in batch.items() if s > start and c.broken == context.broken}
-                self._starts.extend(later)
-                self._lefts.extend(later.values())
+                self._lefts.extend(batch, start, until=lambda later: later.broken != context.broken)
                 self._left_stale.remove(batch)
                 return
 
@@ -101,12 +96,15 @@ class Document:
         while length - position not in rights:
             starts.append(position)
             position += self.line_at(position).size
-        context = rights[length - position]
+        context = rights.get(length - position)
+        assert context is not None
         for start in reversed(starts):
-            if length - start in rights:
-                context = rights[length - start]
+            known = rights.get(length - start)
+            if known is not None:
+                context = known
                 continue
-            context = rights[length - start] = context.before_line(self.line_at(start))
+            context = context.before_line(self.line_at(start))
+            rights.put(length - start, context)
             self._revive_right(length - start, context)
         return context
 
@@ -138,7 +136,7 @@ class Document:
         for batch in self._right_stale:
             stale = batch.get(distance)
             if stale is not None and stale.equivalent(context):
-                self._rights.update((d, c) for d, c in batch.items() if d > distance)
+                self._rights.extend(batch, distance, until=lambda _: False)
                 self._right_stale.remove(batch)
                 return
 
@@ -152,10 +150,14 @@ class Document:
         return cast("T", self._of_suffix[place])
 
     def edit(self, start: int, end: int, replacement: bytes) -> None:
-        """Replace `data[start:end]`. O(lines) of cheap moves; contexts are made again when asked for."""
+        """Replace `data[start:end]`. Contexts beyond it are set aside and made again when asked for.
+
+        O(len(data)) for a copy of the bytes, and O(contexts set aside), which while typing are few.
+        """
         length = len(self.data)
         marked = self.data.startswith(_BYTE_ORDER_MARK)
-        self.data = self.data[:start] + replacement + self.data[end:]
+        kept = memoryview(self.data)
+        self.data = b"".join((kept[:start], replacement, kept[end:]))
         if marked != self.data.startswith(_BYTE_ORDER_MARK):
             self._reset()
             return
@@ -164,21 +166,19 @@ class Document:
         self._cut_right(length - start, length - end, shift)
 
     def _cut_left(self, start: int, end: int, shift: int) -> None:
-        kept = max(bisect_right(self._starts, start - 1), 1)
+        last = start - 1
         if self._unreadable and self._unreadable[0] < start:
             # what a line cannot be read for may stand anywhere after it, an unclosed string for instance
-            kept = min(kept, bisect_right(self._starts, self._unreadable[0]))
-        self._unreadable = [place for place in self._unreadable if place < self._starts[kept - 1]]
-        cut = dict(zip(self._starts[kept:], self._lefts[kept:], strict=True))
-        del self._starts[kept:], self._lefts[kept:]
-        moved = [{s + shift: c for s, c in batch.items() if s > end} for batch in (*self._left_stale, cut)]
-        self._left_stale = [batch for batch in moved if batch][-_MOST_BATCHES:]
+            last = min(last, self._unreadable[0])
+        cut = self._lefts.cut(max(last, self._lefts.first))
+        self._unreadable = [place for place in self._unreadable if place < self._lefts.last[0]]
+        moved = [batch.moved_beyond(end, shift) for batch in (*self._left_stale, cut)]
+        self._left_stale = [batch for batch in moved if len(batch)][-_MOST_BATCHES:]
 
     def _cut_right(self, start: int, end: int, shift: int) -> None:
         """As `_cut_left`, with distances from the end of the text."""
-        batches = (*self._right_stale, self._rights)
-        moved = [{d + shift: c for d, c in batch.items() if d > start} for batch in batches]
-        self._right_stale = [batch for batch in moved if batch][-_MOST_BATCHES:]
-        self._rights = {d: c for d, c in self._rights.items() if d <= end}
+        batches = (*self._right_stale, self._rights.cut(end))
+        moved = [batch.moved_beyond(start, shift) for batch in batches]
+        self._right_stale = [batch for batch in moved if len(batch)][-_MOST_BATCHES:]
         self._dead = {d for d in self._dead if d <= end}
         self._of_suffix = {place: found for place, found in self._of_suffix.items() if place[0] <= end}

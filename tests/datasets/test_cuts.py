@@ -26,7 +26,7 @@ FILES = {
 
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES)
 @pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers())
 def test_a_cut_loses_nothing_and_comes_again(strategy, content, seed):
     text = content + "\n"
@@ -37,7 +37,7 @@ def test_a_cut_loses_nothing_and_comes_again(strategy, content, seed):
         assert cut.left(text) + cut.middle(text) + cut.right(text) == text
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(content=st.text("ab\n é", max_size=700), seed=st.integers())
 def test_a_random_span_is_as_in_the_protocol(content, seed):
     text = content + "\n"
@@ -143,7 +143,7 @@ def test_a_record_is_the_same_wherever_the_file_is():
     assert more != [record.cut for record in make_cuts(there, ["randspan"], 9, 6)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 99), st.integers(0, 9), st.booleans())
 def test_records_go_to_json_and_back(start, index, swapped):
     file = SourceFile.of("a.py", "a" * 99)

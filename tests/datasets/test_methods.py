@@ -103,7 +103,7 @@ def test_what_does_not_connect_is_asked_of_cpython():
     assert record.cut.left(file.text) == "f("
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(PIECES), max_size=8))
 def test_places_that_parse_are_those_that_cpython_accepts(pieces):
     left, right = "x = (", ")\ny\n"

@@ -145,7 +145,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     steps=st.lists(st.lists(PIECES, min_size=1, max_size=5, unique=True), min_size=1, max_size=6),
     start=st.sampled_from([b"", b"(", b"([", b"(" * 40]),
