@@ -62,7 +62,11 @@ class Settings:
 @click.option("--workers", type=int, default=os.cpu_count(), help="Processes; all cores by default.")
 @click.option("--limit", type=int, help="Snippets, files, or judged cases (a million by default).")
 @click.option("--seconds", type=float, default=float("inf"), help="Ends each suite after so long.")
-@click.option("--out", type=click.Path(path_type=Path), help="A file for all disagreements, as JSON lines.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Gets each disagreement when it is found.",
+)
 def main(
     suite: str,
     version: str,
@@ -99,8 +103,6 @@ def holds(console: Console, suite: str, settings: Settings) -> bool:
         console.print(f"explained by “{name}”: {times:,}")
     unexplained, seconds = len(tally.found), perf_counter() - begun
     console.print(f"{suite}: {tally.judged:,} judged cases, {unexplained:,} disagreements, {seconds:,.0f} s")
-    if settings.out:
-        write(settings.out, suite, settings.version, tally.found)
     return not tally.found
 
 
@@ -111,6 +113,8 @@ def _run(progress: Progress, suite: str, settings: Settings) -> Tally:
 
     def report(part: Tally) -> bool:
         found.include(part)
+        if settings.out:
+            write(settings.out, suite, settings.version, part.found)
         done = found.judged if suite == "soundness" else progress.tasks[shown].completed + 1
         progress.update(shown, completed=done, wrong=len(found.found))
         return suite != "soundness" or found.judged < total

@@ -1,10 +1,13 @@
-"""Middles nobody wrote: derivations of our grammar, mutants, shortest completions, random walks."""
+"""Middles nobody wrote: derivations of our grammar, mutants, shortest completions, random walks.
+
+Contexts are those of a valid text, of two texts, or changed ones: then often nothing connects them.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from fimlsp.quotient.middle_state import MiddleState
@@ -19,7 +22,6 @@ from .tally import Tally
 from .walks import walk
 
 _TEXTS_IN_A_TASK = 12
-_CUTS = 3
 _MUTANTS = 10
 _LONGEST = 700
 
@@ -37,13 +39,19 @@ class Soundness:
         checks = _Checks(worker, self.seed, rng)
         judged = worker.judged
         drawn = Texts(worker.engine.language.grammar, self.seed)
-        for text in self.texts or [drawn.draw() for _ in range(_TEXTS_IN_A_TASK)]:
-            for _ in range(_CUTS):
-                checks.cut(
-                    cut(rng.choice(tuple(KINDS)), text, rng), "snippet" if self.texts else "derivation"
-                )
+        texts = self.texts or [drawn.draw() for _ in range(_TEXTS_IN_A_TASK)]
+        for text in texts:
+            case, other = (cut(rng.choice(tuple(KINDS)), t, rng) for t in (text, rng.choice(texts)))
+            checks.between(case, "snippet" if self.texts else "derivation")
+            checks.between(replace(case, right=other.right), "two texts")
+            checks.between(self._disturbed(case, rng), "changed context")
         checks.tally.judged = worker.judged - judged
         return checks.tally
+
+    def _disturbed(self, case: Case, rng: random.Random) -> Case:
+        if rng.random() < 0.5:
+            return replace(case, left=mutant(case.left, rng)[1])
+        return replace(case, right=mutant(case.right, rng)[1])
 
 
 class _Checks:
@@ -55,7 +63,7 @@ class _Checks:
         self.rng = rng
         self.tally = Tally()
 
-    def cut(self, case: Case, origin: str) -> None:
+    def between(self, case: Case, origin: str) -> None:
         """The true middle, mutants of it, beginnings of all of them completed, and a walk."""
         start = self.worker.start(case)
         self._judge(case, fed(start, case.middle), origin)
