@@ -14,6 +14,7 @@ from .tally import Tally
 
 _MOST_ROWS = 60
 _MOST_GROUPS = 20
+_MOST_CASES = 4
 
 
 def table(title: str, tally: Tally) -> Table:
@@ -46,13 +47,17 @@ def groups(found: list[Disagreement]) -> list[list[Disagreement]]:
 
 
 def show_groups(console: Console, found: list[Disagreement]) -> None:
-    """The smallest case of each group."""
+    """The smallest cases of each group."""
     for group in groups(found)[:_MOST_GROUPS]:
         first = group[0]
         console.rule(f"{first.law}: {len(group)} disagreements", style="red")
-        for name in ("left", "middle", "right"):
-            console.print(f"{name:8} {getattr(first.case, name)!r}", markup=False, highlight=False)
         console.print(f"expected {first.expected}", f"got {first.got}", first.message, sep="; ", markup=False)
+        for case in list(dict.fromkeys(one.case for one in group))[:_MOST_CASES]:
+            for name in ("left", "middle", "right"):
+                console.print(
+                    f"{name:8} {getattr(case, name)!r}", markup=False, highlight=False, soft_wrap=True
+                )
+            console.print()
 
 
 def write(path: Path, suite: str, version: str, found: list[Disagreement]) -> None:

@@ -1,4 +1,4 @@
-"""Middles nobody wrote: derivations of our grammar, mutants, shortest completions, random walks.
+"""Middles nobody wrote: derivations of our grammar, mutants, shortest completions, random walks, short texts.
 
 Contexts are those of a valid text, of two texts, or changed ones: then often nothing connects them.
 """
@@ -19,11 +19,16 @@ from .mutations import mutant
 from .sampling import Texts
 from .snippets import Snippet
 from .tally import Tally
+from .vocabulary import ALPHABETS
 from .walks import walk
 
 _TEXTS_IN_A_TASK = 12
 _MUTANTS = 10
 _LONGEST = 700
+_CONTEXTS = 60
+_MIDDLES = 20
+_MIXED = 0.3
+_COMPLETED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +45,53 @@ class Soundness:
         judged = worker.judged
         drawn = Texts(worker.engine.language.grammar, self.seed)
         texts = self.texts or [drawn.draw() for _ in range(_TEXTS_IN_A_TASK)]
-        for text in texts:
+        for text in [_dressed(text, rng) for text in texts]:
             case, other = (cut(rng.choice(tuple(KINDS)), t, rng) for t in (text, rng.choice(texts)))
             checks.between(case, "snippet" if self.texts else "derivation")
             checks.between(replace(case, right=other.right), "two texts")
-            checks.between(self._disturbed(case, rng), "changed context")
+            checks.between(_disturbed(case, rng), "changed context")
         checks.tally.judged = worker.judged - judged
         return checks.tally
 
-    def _disturbed(self, case: Case, rng: random.Random) -> Case:
-        if rng.random() < 0.5:
-            return replace(case, left=mutant(case.left, rng)[1])
-        return replace(case, right=mutant(case.right, rng)[1])
+
+def _dressed(text: bytes, rng: random.Random) -> bytes:
+    """*text*, sometimes with other line ends or other indentation, or without its last line end."""
+    return rng.choice(
+        [
+            *(text, text, text, text, text.rstrip(b"\n")),
+            *(text.replace(b"\n", b"\r\n"), text.replace(b"\n", b"\r"), text.replace(b"    ", b"\t")),
+            *(text.replace(b"    ", b" "), text.replace(b"\n", b"\n\f"), text.replace(b"\n", b" # c\n")),
+        ]
+    )
+
+
+def _disturbed(case: Case, rng: random.Random) -> Case:
+    if rng.random() < 0.5:
+        return replace(case, left=mutant(case.left, rng)[1])
+    return replace(case, right=mutant(case.right, rng)[1])
+
+
+@dataclass(frozen=True, slots=True)
+class ShortTexts:
+    """Contexts and middles of a few pieces out of small alphabets, put together without any sense."""
+
+    seed: str
+
+    def run(self, worker: Worker) -> Tally:
+        """What is wrong with them."""
+        rng = random.Random(self.seed)
+        checks = _Checks(worker, self.seed, rng)
+        judged = worker.judged
+        for _ in range(_CONTEXTS):
+            name = rng.choice(tuple(ALPHABETS))
+            pieces = ALPHABETS[name] + ALPHABETS[rng.choice(tuple(ALPHABETS))] * (rng.random() < _MIXED)
+            checks.all_between(*(_text(pieces, rng) for _ in range(2)), pieces, name)
+        checks.tally.judged = worker.judged - judged
+        return checks.tally
+
+
+def _text(pieces: tuple[str, ...], rng: random.Random) -> bytes:
+    return "".join(rng.choices(pieces, k=rng.randrange(5))).encode()
 
 
 class _Checks:
@@ -80,6 +120,15 @@ class _Checks:
             if self.rng.random() < 0.15:
                 self._complete(walked, start)
 
+    def all_between(self, left: bytes, right: bytes, pieces: tuple[str, ...], name: str) -> None:
+        """Random middles of *pieces* between two contexts."""
+        start = self.worker.start(Case(left, b"", right))
+        for middle in dict.fromkeys(_text(pieces, self.rng) for _ in range(_MIDDLES)):
+            case = Case(left, middle, right)
+            self._judge(case, fed(start, middle), f"short: {name}")
+            if self.rng.random() < _COMPLETED:
+                self._complete(case, start)
+
     def _beginning(self, case: Case) -> Case:
         return Case(case.left, case.middle[: self.rng.randrange(len(case.middle) + 1)], case.right)
 
@@ -96,10 +145,13 @@ class _Checks:
             )
 
 
-def tasks(found: list[Snippet], seed: int) -> Iterator[Soundness]:
-    """Tasks without end, by turns about snippets and about derivations."""
+def tasks(found: list[Snippet], seed: int) -> Iterator[Soundness | ShortTexts]:
+    """Tasks without end, by turns about snippets, derivations and short texts."""
     valid = [snippet.data for snippet in found if snippet.message is None and len(snippet.data) <= _LONGEST]
     for index in count():
         name = f"{seed} {index}"
-        rng = random.Random(name)
-        yield Soundness(name, tuple(rng.sample(valid, _TEXTS_IN_A_TASK)) if index % 2 else ())
+        if index % 3 == 2:
+            yield ShortTexts(name)
+        else:
+            texts = random.Random(name).sample(valid, _TEXTS_IN_A_TASK) if index % 3 else ()
+            yield Soundness(name, tuple(texts))

@@ -107,11 +107,12 @@ def test_completeness():
 
 def test_soundness():
     snippets = [Snippet(text, "here", None, ()) for text in SOME for _ in range(10)]
-    tasks = [task for task, _ in zip(soundness.tasks(snippets, seed=1), range(8), strict=False)]
+    tasks = [task for task, _ in zip(soundness.tasks(snippets, seed=1), range(6), strict=False)]
     tally = together(tasks)
     assert tally.found == []
     assert tally.cases["completion"] > 100
-    assert tally.cases["walk"] > 1000
+    assert tally.cases["walk"] > 500
+    assert tally.cases["short: match"] > 10
 
 
 def test_known_differences_still_differ():
