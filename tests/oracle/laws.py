@@ -136,7 +136,7 @@ def completion_fails(bench: Bench, case: Case, state: MiddleState | None) -> Dis
     try:
         rest = state.shortest_completion
     except NoCompletionError as error:
-        return Disagreement("completion", case, "a completion", "none", str(error))
+        return Disagreement("completion", case, "a completion", "none", type(error).__name__)
     verdict = bench.judge(case.left + case.middle + rest + case.right)
     if verdict.kind == INVALID:
         return Disagreement("completion", case, "a valid completion", repr(rest), verdict.message)

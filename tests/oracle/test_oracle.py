@@ -107,7 +107,7 @@ def test_completeness():
 
 def test_soundness():
     snippets = [Snippet(text, "here", None, ()) for text in SOME for _ in range(10)]
-    tasks = [task for task, _ in zip(soundness.tasks(snippets, seed=1), range(6), strict=False)]
+    tasks = [task for task, _ in zip(soundness.tasks(snippets, seed=2), range(6), strict=False)]
     tally = together(tasks)
     assert tally.found == []
     assert tally.cases["completion"] > 100
