@@ -46,12 +46,13 @@ def faults(bench: Bench, snippet: Snippet, rng: random.Random) -> Iterator[Disag
     start, end = anywhere(snippet.data, rng)
     parts = Case(snippet.data[:start], snippet.data[start:end], snippet.data[end:])
     empty = Case(snippet.data[:place], b"", snippet.data[place:])
-    for case in (whole, empty, parts):
-        found = verdict_differs(case, fed(bench.start(case), case.middle), verdict)
+    starts = {case: bench.start(case) for case in (whole, empty, parts)}
+    for case, start in starts.items():
+        found = verdict_differs(case, fed(start, case.middle), verdict)
         if found is not None:
             yield found
     if verdict.kind == VALID:
-        found = prefix_dies(parts, bench.start(parts))
+        found = prefix_dies(parts, starts[parts])
         if found is not None:
             yield found
 

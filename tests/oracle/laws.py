@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from fimlsp.quotient.completing import NoCompletionError
 from fimlsp.quotient.engine import Engine
@@ -83,8 +84,14 @@ class Bench:
 
     def start(self, case: Case) -> MiddleState | None:
         """The state between the contexts of *case*, neither of which is relaxed."""
+        if not case.left and not case.right:
+            return self._empty
         document = self.engine.document(case.left + case.right)
         return document.middle(len(case.left), len(case.left), relax=False).start
+
+    @cached_property
+    def _empty(self) -> MiddleState | None:
+        return self.engine.document(b"").middle(0, 0, relax=False).start
 
 
 def agrees(bench: Bench, case: Case) -> Disagreement | None:
