@@ -5,24 +5,38 @@ Used by the worker process and by the command line. What is slow to import or to
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lsp_server.engine_documents import EngineDocuments
 from fimlsp.lsp_server.errors import summary
-from fimlsp.lsp_server.messages import Complete, Completion, Limits
-from fimlsp.quotient.engine import Engine
+from fimlsp.lsp_server.extent import is_one_line
+from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
+from fimlsp.lsp_server.neighbourhood import OpenFile, neighbours_of, shown_path
+from fimlsp.lsp_server.repetition import Connects, without_repetition
+from fimlsp.lsp_server.uris import path_of
+from fimlsp.lsp_server.workspace_files import WorkspaceFiles, workspace_files
+from fimlsp.quotient.engine import Engine, python_language
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fimlsp.models.loading import FimModel
     from fimlsp.models.middle import DecodeSettings, Middle
+    from fimlsp.models.neighbours import Neighbour
+
+DEADLINE_SHARE_KEPT = 0.25
+"""Of its time limit, what a request has for decoding in any case, however long it had to wait."""
 
 
 class Backend:
     """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.Backend`."""
 
     def __init__(self) -> None:
-        self.documents = EngineDocuments(Engine)
+        self.documents = EngineDocuments(lambda python: Engine(python_language(python)))
+        self._files: dict[int, WorkspaceFiles] = {}
         self._model: FimModel | None = None
         self._why_no_model = "no model is loaded yet"
 
@@ -31,97 +45,141 @@ class Backend:
         """The model that was loaded last."""
         return self._model
 
-    def load(self, model: str | None, report: Callable[[str], None]) -> str:
-        """Load *model*, or the bundled one; its short name.
+    def load(self, load: Load, report: Callable[[str, int], None]) -> str:
+        """Load a model; its short name.
 
         Raises:
             fimlsp.models.errors.ModelError: It cannot be used; the message says what to do.
         """
         self._model = None
         try:
-            report("reading the grammar of Python")
-            self.documents.start_engine()
-            report(f"loading {model or 'the bundled model'}")
+            report("reading the grammar of Python", 0)
+            self.documents.engine(DEFAULT_VERSION)
+            report(f"loading {load.model or 'the bundled model'}", 40)
             from fimlsp.models.loading import load_model
 
-            self._model = load_model(model)
+            self._model = load_model(load.model, device=load.device)
         except Exception as error:
             self._why_no_model = f"no model is loaded: {summary(error)}"
             raise
         return self._model.name
 
-    def open(self, uri: str, version: int, data: bytes) -> None:
+    def enter(self, workspace: Workspace) -> None:
+        """Take in which files may be read for a client."""
+        self._files[workspace.client] = workspace_files(workspace.folders, workspace.exclude)
+
+    def open(self, document: DocumentId, version: int, data: bytes, python: PythonVersion) -> None:
         """Take a document in."""
-        self.documents.open(uri, version, data)
+        self.documents.open(document, version, data, python)
 
-    def edit(self, uri: str, version: int, start: int, end: int, replacement: bytes) -> None:
+    def edit(self, document: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
         """Replace the bytes from *start* to *end*."""
-        self.documents.edit(uri, version, start, end, replacement)
+        self.documents.edit(document, version, start, end, replacement)
 
-    def close(self, uri: str) -> None:
+    def close(self, document: DocumentId) -> None:
         """Forget a document."""
-        self.documents.close(uri)
+        self.documents.close(document)
+
+    def leave(self, client: int) -> None:
+        """Forget all that belongs to a client."""
+        self.documents.leave(client)
+        self._files.pop(client, None)
 
     def prepare(self) -> bool:
-        """Parse the document touched last, unless that is done; whether there was work."""
+        """Parse a piece of the document touched last, unless that is done; whether there was work."""
         return self.documents.prepare_newest()
 
     def complete(self, request: Complete, should_stop: Callable[[], bool]) -> Completion:
-        """Write a middle for the cursor of *request*; it is complete, or empty with a reason."""
-        if self.documents.version(request.uri) != request.version:
+        """Write middles for the cursor of *request*; they are complete, or there is none and a reason."""
+        if self.documents.version(request.document) != request.version:
             return Completion(reason="the text was changed")
         if self._model is None:
             return Completion(reason=self._why_no_model)
         try:
             return self._write(self._model, request, should_stop)
         except Exception:
-            self.documents.renew(request.uri)
+            self.documents.renew(request.document)
             raise
 
     def _write(self, model: FimModel, request: Complete, should_stop: Callable[[], bool]) -> Completion:
-        from fimlsp.models.completion import complete
+        from fimlsp.models.completion import complete_many
 
-        document = self.documents.document(request.uri)
-        constraint = document.middle(request.offset, request.offset)
+        limits = request.limits
+        document = self.documents.document(request.document)
+        constraint = document.middle(request.offset, request.offset, relax=limits.relaxed_contexts)
         if constraint.start is None:
-            return Completion(
-                relaxed=constraint.relaxed, reason="the text around the cursor cannot be connected"
-            )
+            return Completion(reason=cannot_connect(limits), final=True)
         left, right = document.data[: request.offset], document.data[request.offset :]
-        settings = decode_settings(request.limits, left, right)
-        written = complete(model, left, right, constraint.start, settings, should_stop)
-        return to_completion(written, constraint.relaxed)
+        path, neighbours = self._beside(model, request, document.data)
+        written = complete_many(
+            model,
+            left,
+            right,
+            constraint.start,
+            decode_settings(limits, left, right, time.monotonic() - request.asked_at),
+            should_stop,
+            neighbours=neighbours,
+            path=path,
+        )
+        return to_completion(written, constraint.relaxed, left, right, constraint.start)
+
+    def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
+        """The file's path as the model is told it, and what it reads of other files."""
+        tokens = request.limits.neighbour_tokens
+        if not (tokens and model.fim.reads_files):
+            return None, []
+        name = request.document
+        path = path_of(name.uri)
+        files = self._files.get(name.client) or WorkspaceFiles()
+        others = [
+            OpenFile(path_of(other.uri), entry.data, entry.edited_at)
+            for other, entry in self.documents.others(name)
+        ]
+        return shown_path(path, files), neighbours_of(path, data, others, files, tokens)
 
 
-def is_one_line(mode: str, left: bytes, right: bytes) -> bool:
-    """Whether a completion is to end with its line: with "auto" unless the cursor's line is blank."""
-    if mode != "auto":
-        return mode == "always"
-    before = left[max(left.rfind(b"\n"), left.rfind(b"\r")) + 1 :]
-    after = right.replace(b"\r", b"\n").partition(b"\n")[0]
-    return bool(before.strip() or after.strip())
+def cannot_connect(limits: Limits) -> str:
+    """Why there is no text that connects, and what to do."""
+    if limits.relaxed_contexts:
+        return "the text around the cursor cannot be connected"
+    return "the file is broken elsewhere (option relaxedContexts)"
 
 
-def decode_settings(limits: Limits, left: bytes, right: bytes) -> DecodeSettings:
-    """*limits* for the decoding loop, at the cursor between *left* and *right*."""
+def decode_settings(limits: Limits, left: bytes, right: bytes, waited: float) -> DecodeSettings:
+    """*limits* for the decoding loop, at the cursor between *left* and *right*, after *waited* seconds."""
     from fimlsp.models.middle import DecodeSettings
 
-    lines = 1 if is_one_line(limits.one_line, left, right) else None
-    return DecodeSettings(tokens=limits.max_tokens, lines=lines, seconds=limits.deadline_ms / 1000)
+    deadline = limits.deadline_ms / 1000
+    return DecodeSettings(
+        tokens=limits.max_tokens,
+        lines=1 if is_one_line(limits.one_line, left, right) else None,
+        steer=limits.steering,
+        seconds=max(deadline - waited, DEADLINE_SHARE_KEPT * deadline),
+        candidates=limits.candidates,
+    )
 
 
-def to_completion(written: Middle, relaxed: str | None) -> Completion:
-    """What the editor is told of *written*."""
+def to_completion(
+    written: Sequence[Middle], relaxed: str | None, left: bytes, right: bytes, start: Connects
+) -> Completion:
+    """What the editor is told of the middles *written*, which *start* constrained; at least one."""
+    whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
+    said = [middle.text for middle in whole if middle.text.strip()]
+    texts = [without_repetition(left, text, right, start) for text in said]
+    kept = tuple(dict.fromkeys(text.decode() for text in texts if text))
     reason = None
-    if written.stop_reason == "cancelled" or not written.complete:
-        reason = f"nothing that connects was found ({written.stop_reason})"
-    elif not written.text:
+    if not whole:
+        reason = f"nothing that connects was found ({written[0].stop_reason})"
+    elif not said:
         reason = "the model has nothing to add here"
+    elif not kept:
+        reason = "the suggestion would repeat what follows"
     return Completion(
-        text=written.text.decode() if reason is None else "",
-        complete=written.complete,
+        texts=kept,
+        complete=bool(whole),
         relaxed=relaxed,
-        tokens=written.tokens,
-        rejected=written.rejected,
+        tokens=sum(middle.tokens for middle in written),
+        rejected=sum(middle.rejected for middle in written),
         reason=reason,
+        final=all(middle.stop_reason not in ("cancelled", "deadline") for middle in written),
     )

@@ -38,6 +38,16 @@ def to_place(_: click.Context, __: click.Parameter, value: str) -> tuple[int, in
     return int(line), int(column)
 
 
+def to_python(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
+    """A version of Python, such as 3.11."""
+    from fimlsp.lexing.python_versions import PYTHON_VERSIONS, version_text
+
+    versions = {version_text(version): version for version in PYTHON_VERSIONS}
+    if value not in versions:
+        raise click.BadParameter(f"{value!r} is not one of {', '.join(versions)}.")
+    return versions[value]
+
+
 def is_loopback(host: str) -> bool:
     """Whether *host* names this machine and nothing else."""
     try:
@@ -53,7 +63,7 @@ def is_loopback(host: str) -> bool:
     "--tcp",
     metavar="HOST:PORT",
     callback=to_address,
-    help="Be a language server for one client on a port of this machine.",
+    help="Be a language server for any number of clients on a port of this machine.",
 )
 @click.pass_context
 def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | None) -> None:
@@ -72,16 +82,33 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
     if not stdio and not tcp:
         click.echo(context.get_help())
         return
-    from fimlsp.lsp_server.server import create_server, run
+    from fimlsp.lsp_server.serving import serve_stdio, serve_tcp
+    from fimlsp.lsp_server.worker_pool import WorkerPool
+    from fimlsp.lsp_server.worker_process import WORKER_COMMAND
 
+    pool = WorkerPool(WORKER_COMMAND)
+    if tcp is None:
+        serve_stdio(pool)
+        return
     try:
-        run(create_server(), tcp)
+        serve_tcp(pool, *tcp)
     except OSError as error:
         raise click.ClickException(f"The server cannot be started ({error}); choose another port.") from error
 
 
 _MODEL = click.option(
     "--model", metavar="PATH_OR_NAME", help="A model's folder or hub name, instead of the bundled one."
+)
+
+
+_PYTHON = click.option(
+    "--python-version",
+    "python",
+    metavar="VERSION",
+    default="3.11",
+    show_default=True,
+    callback=to_python,
+    help="Whose grammar holds: 3.8 to 3.13.",
 )
 
 
@@ -95,13 +122,22 @@ _MODEL = click.option(
     help="The cursor stands before this character.",
 )
 @_MODEL
+@_PYTHON
 @click.option("--max-tokens", default=64, show_default=True, type=click.IntRange(1, 1024))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-def complete(file: Path, at: tuple[int, int], model: str | None, max_tokens: int, as_json: bool) -> None:
+def complete(
+    file: Path,
+    at: tuple[int, int],
+    model: str | None,
+    python: tuple[int, int],
+    max_tokens: int,
+    as_json: bool,
+) -> None:
     """Complete FILE at a place and show the completion there."""
-    from fimlsp.lsp_server.complete_command import complete_file
+    from fimlsp.lsp_server.complete_command import DEADLINE_MS, complete_file
+    from fimlsp.lsp_server.messages import Limits, Load
 
-    complete_file(file, at, model, max_tokens, as_json)
+    complete_file(file, at, Load(model), Limits(max_tokens, DEADLINE_MS), python, as_json)
 
 
 @command_line.command()
@@ -114,15 +150,16 @@ def doctor(model: str | None) -> None:
 
 
 @command_line.command()
-def verify() -> None:
+@_PYTHON
+def verify(python: tuple[int, int]) -> None:
     """Judge middles: JSON lines in, JSON lines out, in the same order.
 
     A line is {"id", "left", "middle", "right"}; its answer {"id", "connectable", "complete", "viable_bytes",
-    "shortest", "setup_ms", "feed_ms"}, or {"id", "error"}. No model is loaded.
+    "shortest", "relaxed", "setup_ms", "feed_ms"}, or {"id", "error"}. No model is loaded.
     """
     from fimlsp.lsp_server.verify_command import answer_lines
 
-    for line in answer_lines(sys.stdin.buffer):
+    for line in answer_lines(sys.stdin.buffer, python):
         click.echo(line)
 
 

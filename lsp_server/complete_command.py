@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from fimlsp.lexing.python_versions import PythonVersion
 from fimlsp.lsp_server.backend import Backend
 from fimlsp.lsp_server.errors import summary
-from fimlsp.lsp_server.messages import Complete, Completion, Limits
+from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load
 from fimlsp.lsp_server.status import describe_relaxed
 from fimlsp.lsp_server.text_positions import Text, encode
 
@@ -29,8 +30,10 @@ class Shown:
     ms: float
 
 
-def complete_file(file: Path, at: tuple[int, int], model: str | None, max_tokens: int, as_json: bool) -> None:
-    """Print the completion of *file* at (line, column), both from 1.
+def complete_file(
+    file: Path, at: tuple[int, int], model: Load, limits: Limits, python: PythonVersion, as_json: bool
+) -> None:
+    """Print the completion of *file*, in the grammar of *python*, at (line, column), both from 1.
 
     Raises:
         click.ClickException: The file cannot be read, the place is not in it, or the model cannot be loaded.
@@ -39,21 +42,22 @@ def complete_file(file: Path, at: tuple[int, int], model: str | None, max_tokens
     offset = find_place(text, *at)
     backend = Backend()
     try:
-        backend.load(model, lambda _: None)
+        backend.load(model, lambda _, __: None)
     except Exception as error:
         raise click.ClickException(summary(error)) from error
-    shown = make(backend, text, offset, max_tokens)
+    shown = make(backend, text, offset, limits, python)
     if as_json:
         click.echo(to_json(shown))
     else:
         show(shown)
 
 
-def make(backend: Backend, text: Text, offset: int, max_tokens: int) -> Shown:
+def make(backend: Backend, text: Text, offset: int, limits: Limits, python: PythonVersion) -> Shown:
     """Ask *backend* for a completion."""
     begun = time.perf_counter()
-    backend.open("", 0, text.data)
-    request = Complete(0, "", 0, offset, Limits(max_tokens, DEADLINE_MS, "auto"))
+    document = DocumentId(0, "")
+    backend.open(document, 0, text.data, python)
+    request = Complete(0, document, 0, offset, limits, time.monotonic())
     completion = backend.complete(request, lambda: False)
     return Shown(text, offset, completion, 1000 * (time.perf_counter() - begun))
 

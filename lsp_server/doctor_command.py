@@ -9,9 +9,11 @@ from collections.abc import Callable
 from importlib import metadata
 
 import click
+from fimlsp.lexing.python_versions import DEFAULT_VERSION
 from fimlsp.lsp_server.backend import Backend
-from fimlsp.lsp_server.complete_command import make
+from fimlsp.lsp_server.complete_command import DEADLINE_MS, make
 from fimlsp.lsp_server.errors import NoSuggestion, summary
+from fimlsp.lsp_server.messages import DocumentId, Limits, Load
 from fimlsp.lsp_server.text_positions import Text
 
 from fimlsp import __version__
@@ -59,8 +61,9 @@ def package_version(name: str) -> str:
 
 def parse_sample(backend: Backend) -> str:
     """Parse a sample with the engine."""
-    backend.open("sample", 0, SAMPLE_LEFT + b"height" + SAMPLE_RIGHT)
-    backend.prepare()
+    backend.open(DocumentId(0, "sample"), 0, SAMPLE_LEFT + b"height" + SAMPLE_RIGHT, DEFAULT_VERSION)
+    while backend.prepare():
+        pass
     return "the grammar of Python is loaded and parses"
 
 
@@ -73,7 +76,7 @@ def find_device() -> str:
 
 def load(backend: Backend, model: str | None) -> str:
     """Load the model; its name and device."""
-    name = backend.load(model, lambda _: None)
+    name = backend.load(Load(model), lambda _, __: None)
     return f"{name} on {backend.model.device}" if backend.model else name
 
 
@@ -84,7 +87,10 @@ def complete_sample(backend: Backend) -> str:
         NoSuggestion: There is no completion.
         SyntaxError: There is one, and it breaks the file.
     """
-    made = make(backend, Text(SAMPLE_LEFT + SAMPLE_RIGHT), len(SAMPLE_LEFT), max_tokens=16)
+    text = Text(SAMPLE_LEFT + SAMPLE_RIGHT)
+    made = make(
+        backend, text, len(SAMPLE_LEFT), Limits(max_tokens=16, deadline_ms=DEADLINE_MS), DEFAULT_VERSION
+    )
     if made.completion.reason is not None:
         raise NoSuggestion(made.completion.reason)
     ast.parse(SAMPLE_LEFT + made.completion.text.encode() + SAMPLE_RIGHT)

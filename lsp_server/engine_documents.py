@@ -10,86 +10,116 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
+from fimlsp.lexing.python_versions import PythonVersion
+from fimlsp.lsp_server.messages import DocumentId
 from fimlsp.quotient.engine import EditedDocument, Engine
 
 MOST_BYTES = 2_000_000
 """Text that may have engine documents at the same time, the newest document always among it."""
 
+STEP = 50_000
+"""Bytes whose contexts are made in one piece of idle work, about 0.1 s; then requests get their turn."""
+
 
 @dataclass(slots=True)
-class _Entry:
+class Entry:
+    """A document: its text, the engine's document if that is in use, where it was edited last."""
+
     version: int
     data: bytes
+    python: PythonVersion
     document: EditedDocument | None = None
+    steps: Iterator[int] | None = None
+    edited_at: int | None = None
 
 
 class EngineDocuments:
-    """The open documents by name, the least recently touched first. *make_engine* is called on first use."""
+    """The open documents by name, the least recently touched first.
 
-    def __init__(self, make_engine: Callable[[], Engine]) -> None:
+    *make_engine* is called for each version of Python when it is first used.
+    """
+
+    def __init__(self, make_engine: Callable[[PythonVersion], Engine]) -> None:
         self._make_engine = make_engine
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._engines: dict[PythonVersion, Engine] = {}
+        self._entries: OrderedDict[DocumentId, Entry] = OrderedDict()
 
-    @cached_property
-    def _engine(self) -> Engine:
-        return self._make_engine()
+    def engine(self, python: PythonVersion) -> Engine:
+        """The engine of a version: reads the grammar's tables, or makes them in a few seconds."""
+        if python not in self._engines:
+            self._engines[python] = self._make_engine(python)
+        return self._engines[python]
 
-    def start_engine(self) -> None:
-        """Make the engine now: it reads the grammar's tables, or makes them in a few seconds."""
-        assert self._engine is not None
-
-    def open(self, uri: str, version: int, data: bytes) -> None:
+    def open(self, name: DocumentId, version: int, data: bytes, python: PythonVersion) -> None:
         """Take a text in."""
-        self._entries[uri] = _Entry(version, data)
-        self._entries.move_to_end(uri)
+        self._entries[name] = Entry(version, data, python)
+        self._entries.move_to_end(name)
 
-    def edit(self, uri: str, version: int, start: int, end: int, replacement: bytes) -> None:
+    def edit(self, name: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
         """Replace the bytes from *start* to *end*. O(len(data)) copying; KeyError if it is not open."""
-        entry = self._entries[uri]
-        document, entry.document = entry.document, None
+        entry = self._entries[name]
+        document, steps = entry.document, entry.steps
+        entry.document = entry.steps = None
         entry.version = version
         entry.data = entry.data[:start] + replacement + entry.data[end:]
-        self._entries.move_to_end(uri)
+        entry.edited_at = start
+        self._entries.move_to_end(name)
         if document is not None:
             document.edit(start, end, replacement)
-            entry.document = document
+            entry.document, entry.steps = document, steps
 
-    def close(self, uri: str) -> None:
+    def close(self, name: DocumentId) -> None:
         """Forget a text."""
-        self._entries.pop(uri, None)
+        self._entries.pop(name, None)
+
+    def leave(self, client: int) -> None:
+        """Forget all texts of a client."""
+        for name in [name for name in self._entries if name.client == client]:
+            del self._entries[name]
+
+    def others(self, name: DocumentId) -> list[tuple[DocumentId, Entry]]:
+        """The other documents of the same client, the one touched last first."""
+        return [
+            (other, entry)
+            for other, entry in reversed(self._entries.items())
+            if other.client == name.client and other != name
+        ]
 
     def prepare_newest(self) -> bool:
-        """Make the contexts of the document touched last, if they are not there; whether there was work."""
+        """Make some contexts of the document touched last, if they are not there; whether there was work."""
         if not self._entries:
             return False
-        uri, entry = next(reversed(self._entries.items()))
-        if entry.document is not None:
+        name, entry = next(reversed(self._entries.items()))
+        if entry.document is None:
+            entry.steps = preparation(self.document(name))
+        if entry.steps is None:
             return False
-        self.document(uri).prepare()
-        gc.collect()
-        gc.freeze()  # else each later full collection would walk all contexts again: 0.1 s for a large file
+        if next(entry.steps, None) is None:
+            entry.steps = None
+            gc.collect()
+            gc.freeze()  # else each later full collection walks all contexts again: 0.1 s for a large file
         return True
 
-    def renew(self, uri: str) -> None:
+    def renew(self, name: DocumentId) -> None:
         """Make the contexts of a document again when they are next asked for."""
-        self._entries[uri].document = None
+        entry = self._entries[name]
+        entry.document = entry.steps = None
 
-    def version(self, uri: str) -> int | None:
+    def version(self, name: DocumentId) -> int | None:
         """The version of the text; None if it is not open."""
-        entry = self._entries.get(uri)
+        entry = self._entries.get(name)
         return None if entry is None else entry.version
 
-    def document(self, uri: str) -> EditedDocument:
+    def document(self, name: DocumentId) -> EditedDocument:
         """The engine's document; O(len(data)) if it was not in use. KeyError if it is not open."""
-        entry = self._entries[uri]
-        self._entries.move_to_end(uri)
+        entry = self._entries[name]
+        self._entries.move_to_end(name)
         if entry.document is None:
             self._give_up_oldest(MOST_BYTES - len(entry.data))
-            entry.document = self._engine.document(entry.data)
+            entry.document = self.engine(entry.python).document(entry.data)
         return entry.document
 
     def _give_up_oldest(self, budget: int) -> None:
@@ -99,5 +129,22 @@ class EngineDocuments:
         for entry in in_use:
             if total <= budget:
                 return
-            entry.document = None
+            entry.document = entry.steps = None
             total -= len(entry.data)
+
+
+def preparation(document: EditedDocument) -> Iterator[int]:
+    """Makes all contexts of *document*, which may be edited meanwhile, in steps of about the same size.
+
+    Yields where it has come to, first forwards, then backwards.
+    """
+    place = 0
+    while place < len(document.data):
+        place += STEP
+        document.left_at(min(place, len(document.data)))
+        yield place
+    while place > 0:
+        place = min(place, len(document.data)) - STEP
+        document.right_at(document.left_at(max(0, place))[0])
+        yield place
+    document.prepare()

@@ -11,8 +11,6 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.progress import Progress
 
-log = logging.getLogger(__name__)
-
 
 class LoadingProgress:
     """Shows what it is told about loading, one progress bar from the first step to the last.
@@ -21,8 +19,9 @@ class LoadingProgress:
     and shown by one task in order.
     """
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, log: logging.Logger) -> None:
         self._progress = progress
+        self._log = log
         self._told: asyncio.Queue[Loading | Ready | NotReady] = asyncio.Queue()
         self._token: str | None = None
         self._shower = asyncio.get_running_loop().create_task(self._show_all())
@@ -36,25 +35,27 @@ class LoadingProgress:
             while True:
                 await self._show(await self._told.get())
         except JsonRpcException as error:
-            log.warning("the client refused to show progress: %s", error)
+            self._log.warning("the client refused to show progress: %s", error)
 
     async def _show(self, report: Loading | Ready | NotReady) -> None:
         match report:
-            case Loading(step):
-                await self._step(step)
+            case Loading(step, percent):
+                await self._step(step, percent)
             case Ready(model):
                 self._end(model)
             case NotReady(reason):
                 self._end(reason)
 
-    async def _step(self, step: str) -> None:
+    async def _step(self, step: str, percent: int) -> None:
         if self._token is not None:
-            self._progress.report(self._token, types.WorkDoneProgressReport(message=step))
+            report = types.WorkDoneProgressReport(message=step, percentage=percent)
+            self._progress.report(self._token, report)
             return
         token = str(uuid.uuid4())
         await self._progress.create_async(token)
         self._progress.begin(
-            token, types.WorkDoneProgressBegin(title="fimlsp", message=step, cancellable=False)
+            token,
+            types.WorkDoneProgressBegin(title="fimlsp", message=step, percentage=percent, cancellable=False),
         )
         self._token = token
 

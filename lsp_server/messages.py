@@ -1,9 +1,9 @@
 """What the server and its worker process say to each other, and how it travels.
 
-To the worker: `Load`, `Open`, `Edit`, `Close`, `Complete`, `Cancel`; in this order of a document's life,
-with offsets in bytes. From the worker: `Loading`, `Ready`, `NotReady`, and for every `Complete` exactly
-one `Answer`. A message is one frame: four bytes of length, then the pickled dataclass. Both ends are
-the same program, so pickle is safe and keeps bytes as bytes.
+To the worker: `Load`, `Workspace`, `Open`, `Edit`, `Close`, `Complete`, `Cancel`, `Leave`; in this order of a
+document's life, with offsets in bytes. From the worker: `Loading`, `Ready`, `NotReady`, and for every
+`Complete` exactly one `Answer`. A message is one frame: four bytes of length, then the pickled dataclass.
+Both ends are the same program, so pickle is safe and keeps bytes as bytes.
 """
 
 from __future__ import annotations
@@ -11,32 +11,51 @@ from __future__ import annotations
 import pickle
 import struct
 from dataclasses import dataclass
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 _LENGTH = struct.Struct("!I")
 
 
+class DocumentId(NamedTuple):
+    """A document of one of the clients that share a worker."""
+
+    client: int
+    uri: str
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load the model *model*: a folder, a hub name, or None for the bundled one."""
+    """Load the model *model*: a folder, a hub name, or None for the bundled one. None: as the model likes."""
 
-    model: str | None
+    model: str | None = None
+    device: str | None = None
+    revision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The folders (absolute paths) whose files may be read for *client*, but for those of *exclude*."""
+
+    client: int
+    folders: tuple[str, ...]
+    exclude: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A document, UTF-8; replaces an older one of that name."""
+    """A document, UTF-8, in the grammar of *python*; replaces an older one of that name."""
 
-    uri: str
+    document: DocumentId
     version: int
     data: bytes
+    python: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
     """The bytes from *start* to *end* become *replacement*, which makes *version* of the document."""
 
-    uri: str
+    document: DocumentId
     version: int
     start: int
     end: int
@@ -47,30 +66,43 @@ class Edit:
 class Close:
     """The document is not needed any more."""
 
-    uri: str
+    document: DocumentId
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Nothing of this client is needed any more."""
+
+    client: int
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a completion may go: tokens, milliseconds of decoding, and whether it may leave the line.
+    """What the settings say of a completion; see `settings`."""
 
-    *one_line* is "auto", "always" or "never" (see `settings`).
-    """
-
-    max_tokens: int
-    deadline_ms: int
-    one_line: str
+    max_tokens: int = 64
+    deadline_ms: int = 2000
+    one_line: str = "auto"
+    candidates: int = 1
+    context_escape: bool = False
+    steering: bool = True
+    relaxed_contexts: bool = True
+    neighbour_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """Wanted: the text to insert at byte *offset* of *version* of the document."""
+    """Wanted: the text to insert at byte *offset* of *version* of the document.
+
+    *asked_at* is the time of the request by `time.monotonic`, which all processes of a machine share.
+    """
 
     id: int
-    uri: str
+    document: DocumentId
     version: int
     offset: int
     limits: Limits
+    asked_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +114,10 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """Loading has come to *step*, a few words for a progress bar."""
+    """Loading has come to *step*, a few words for a progress bar, and is done by *percent*."""
 
     step: str
+    percent: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +138,25 @@ class NotReady:
 class Completion:
     """What decoding found.
 
-    *text* is what to insert; it may be empty, and then *reason* says why. *complete*: left + text + right is
-    a valid file, after leaving out what *relaxed* names ("left", "right", "both" or None) when the file is
-    broken elsewhere. *tokens* were kept, *rejected* were tried and found dead.
+    *texts* are what may be inserted, best first; where there is none *reason* says why. *complete*: left +
+    text + right is a valid file, after leaving out what *relaxed* names ("left", "right", "both" or None)
+    when the file is broken elsewhere. *tokens* were kept, *rejected* were tried and found dead. *final*: the
+    same question would get the same answer. *stale*: nobody wants to know any more.
     """
 
-    text: str = ""
+    texts: tuple[str, ...] = ()
     complete: bool = False
     relaxed: str | None = None
     tokens: int = 0
     rejected: int = 0
     reason: str | None = None
+    final: bool = False
+    stale: bool = False
+
+    @property
+    def text(self) -> str:
+        """The best text, or the empty one."""
+        return self.texts[0] if self.texts else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +168,7 @@ class Answer:
     ms: float
 
 
-Request = Load | Open | Edit | Close | Complete | Cancel
+Request = Load | Workspace | Open | Edit | Close | Complete | Cancel | Leave
 Report = Loading | Ready | NotReady | Answer
 
 

@@ -8,12 +8,13 @@ message is read: pygls begins a coroutine only afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
 from cattrs import Converter
+from fimlsp.lsp_server.completer import Asked, Trigger
 from fimlsp.lsp_server.documents import Change, Span
-from fimlsp.lsp_server.session import Pending, Session
+from fimlsp.lsp_server.session import Session
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
@@ -23,6 +24,7 @@ class HasSession(Protocol):
     """The server that the protocol works for."""
 
     session: Session
+    leave: Callable[[bool], None]
 
 
 class InlineCompletionProtocol(LanguageServerProtocol):
@@ -31,10 +33,20 @@ class InlineCompletionProtocol(LanguageServerProtocol):
     _server: Any
 
     @property
+    def _ours(self) -> HasSession:
+        ours: HasSession = self._server
+        return ours
+
+    @property
     def session(self) -> Session:
         """The server's session."""
-        server: HasSession = self._server
-        return server.session
+        return self._ours.session
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *_: object) -> Generator[Any, Any, None]:
+        """The client is done with this server; over TCP, others may not be."""
+        self._ours.leave(self._shutdown)
+        yield from ()
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
@@ -53,18 +65,48 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         """The client has closed a document."""
         self.session.close_document(params.text_document.uri)
 
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def lsp_notebook_document__did_open(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        """The client shows a notebook."""
+        self._open_cells(params.cell_text_documents)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def lsp_notebook_document__did_change(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        """The client changed cells of a notebook, or their order, which does not matter here."""
+        cells = params.change.cells
+        if cells is None:
+            return
+        if cells.structure is not None:
+            self._close_cells(cells.structure.did_close or [])
+            self._open_cells(cells.structure.did_open or [])
+        for content in cells.text_content or []:
+            document = content.document
+            self.session.change(document.uri, document.version, to_changes(content.changes))
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
+        """The client has closed a notebook."""
+        self._close_cells(params.cell_text_documents)
+
+    def _open_cells(self, cells: Sequence[types.TextDocumentItem]) -> None:
+        for cell in cells:
+            self.session.open(cell.uri, cell.language_id, cell.version, cell.text, cell=True)
+
+    def _close_cells(self, cells: Sequence[types.TextDocumentIdentifier]) -> None:
+        for cell in cells:
+            self.session.close_document(cell.uri)
+
     def _handle_request(self, msg_id: str | int, method_name: str, params: object) -> None:
         if isinstance(params, types.InlineCompletionParams):
-            params = self._ask(params)
+            automatic = params.context.trigger_kind == types.InlineCompletionTriggerKind.Automatic
+            params = self._ask(params, "automatic" if automatic else "by hand")
+        elif isinstance(params, types.CompletionParams) and method_name in self.fm.features:
+            params = self._ask(params, "menu")
         super()._handle_request(msg_id, method_name, params)
 
-    def _ask(self, params: types.InlineCompletionParams) -> tuple[types.Position, Pending]:
-        position = params.position
-        automatic = params.context.trigger_kind == types.InlineCompletionTriggerKind.Automatic
-        pending = self.session.complete(
-            params.text_document.uri, position.line, position.character, automatic
-        )
-        return position, pending
+    def _ask(self, params: types.InlineCompletionParams | types.CompletionParams, trigger: Trigger) -> Asked:
+        at = params.position
+        return self.session.completer.ask(params.text_document.uri, at.line, at.character, trigger)
 
     def structure_message(self, data: dict[str, Any]) -> object:
         """As in pygls, but a request that makes no sense is answered."""

@@ -1,75 +1,108 @@
-"""The language server: what it registers, and how an answer of the session becomes one of the protocol."""
+"""The language server of one client: what it registers, and how answers become those of the protocol."""
 
 from __future__ import annotations
 
 import logging
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 
+from fimlsp.lsp_server.client_log import ClientLog
+from fimlsp.lsp_server.commands import COMMANDS
+from fimlsp.lsp_server.completer import Asked
 from fimlsp.lsp_server.configuration import Configuration
+from fimlsp.lsp_server.items import to_completion_list, to_inline_list
 from fimlsp.lsp_server.loading_progress import LoadingProgress
-from fimlsp.lsp_server.messages import Completion, Loading, NotReady, Ready
+from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 from fimlsp.lsp_server.protocol import InlineCompletionProtocol, converter_factory
-from fimlsp.lsp_server.session import Pending, Session
+from fimlsp.lsp_server.session import Session
 from fimlsp.lsp_server.status import STATUS, Status
-from fimlsp.lsp_server.worker_process import WORKER_COMMAND
+from fimlsp.lsp_server.worker_pool import WorkerPool
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, PyglsError
 from pygls.lsp.server import LanguageServer
 
 from fimlsp import __version__
 
-log = logging.getLogger(__name__)
+NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    notebook_selector=[
+        types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage(language="python")])
+    ]
+)
 
 
 class FimServer(LanguageServer):
-    """A language server with a session. *worker_command* starts its worker process."""
+    """A language server with a session, whose workers come from *pool*.
 
-    def __init__(self, worker_command: Sequence[str] = WORKER_COMMAND) -> None:
-        self.session = Session(worker_command, self._show_status, self._show_loading)
+    *leave* is called when the client asks the server to exit, with whether it said goodbye before.
+    """
+
+    def __init__(self, pool: WorkerPool, leave: Callable[[bool], None]) -> None:
+        self.session = Session(pool, self._show_status, self._show_loading)
+        self.leave = leave
         super().__init__(
-            "fimlsp", __version__, protocol_cls=InlineCompletionProtocol, converter_factory=converter_factory
+            "fimlsp",
+            __version__,
+            protocol_cls=InlineCompletionProtocol,
+            converter_factory=converter_factory,
+            notebook_document_sync=NOTEBOOKS,
         )
+        self.session.log.addHandler(ClientLog(self))
         self.configuration = Configuration(self)
         self._progress: LoadingProgress | None = None
+
+    @property
+    def log(self) -> logging.Logger:
+        """Records for this client."""
+        return self.session.log
 
     def begin(self) -> None:
         """Start working for the client that has just introduced itself."""
         window = self.client_capabilities.window
         if window is not None and window.work_done_progress:
-            self._progress = LoadingProgress(self.work_done_progress)
+            self._progress = LoadingProgress(self.work_done_progress, self.log)
         self.session.start()
+
+    def enable_completion(self) -> None:
+        """Answer requests for the menu of completions from now on."""
+        self.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions())(completion)
 
     def report_server_error(
         self, error: Exception, source: type[PyglsError] | type[JsonRpcException]
     ) -> None:
         """Log it: the user cannot do anything about it, so no window."""
-        log.error("%s: %s", source.__name__, error)
+        self.log.error("%s: %s", source.__name__, error)
 
     def _show_status(self, status: Status) -> None:
-        self.protocol.notify(STATUS, asdict(status))
+        if self.protocol.writer is not None:
+            self.protocol.notify(STATUS, asdict(status))
 
     def _show_loading(self, report: Loading | Ready | NotReady) -> None:
         if self._progress is not None:
             self._progress.tell(report)
 
 
-def create_server(worker_command: Sequence[str] = WORKER_COMMAND) -> FimServer:
+def create_server(pool: WorkerPool, leave: Callable[[bool], None]) -> FimServer:
     """A server with every feature registered, not yet started."""
-    server = FimServer(worker_command)
+    server = FimServer(pool, leave)
     server.feature(types.INITIALIZE)(initialize)
     server.feature(types.INITIALIZED)(initialized)
     server.feature(types.SHUTDOWN)(shutdown)
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(configuration_changed)
+    server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)(folders_changed)
     server.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())(inline_completion)
+    for name, command in COMMANDS.items():
+        server.command(name)(command)
     return server
 
 
 def initialize(ls: FimServer, params: types.InitializeParams) -> None:
-    """`initialize`: agree on the encoding of positions and start the worker."""
+    """`initialize`: agree on the encoding of positions, take the folders, and start the worker."""
     ls.session.documents.encoding = types.PositionEncodingKind(ls.workspace.position_encoding).value
+    folders = [folder.uri for folder in params.workspace_folders or []]
+    ls.session.change_folders(folders or [uri for uri in (ls.workspace.root_uri,) if uri])
     ls.configuration.take_initial(params.initialization_options)
+    if ls.session.settings.completion:
+        ls.enable_completion()
     ls.begin()
 
 
@@ -84,68 +117,27 @@ async def configuration_changed(ls: FimServer, params: types.DidChangeConfigurat
     await ls.configuration.change(params.settings)
 
 
+def folders_changed(ls: FimServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    """`workspace/didChangeWorkspaceFolders`."""
+    event = params.event
+    ls.session.change_folders((each.uri for each in event.added), (each.uri for each in event.removed))
+
+
 async def shutdown(ls: FimServer, _: None) -> None:
     """`shutdown`: nothing is under way any more when this is answered."""
     await ls.session.close()
 
 
-async def inline_completion(asked: tuple[types.Position, Pending]) -> types.InlineCompletionList:
-    """`textDocument/inlineCompletion`: at most one item, to be inserted at the cursor as it is.
+async def inline_completion(ls: FimServer, asked: Asked) -> types.InlineCompletionList:
+    """`textDocument/inlineCompletion`: what to insert at the cursor as it is, best first.
 
     *asked* was made by the protocol when the request arrived. An empty list has its reason in the log
     and in the status. Cancelling the request cancels the pending answer and with it the decoding.
     """
-    position, pending = asked
-    return to_list(position, await pending)
+    return to_inline_list(asked, await ls.session.completer.answer(asked))
 
 
-def to_list(position: types.Position, completion: Completion) -> types.InlineCompletionList:
-    """The items for *completion*. The range is empty, as the text connects to what follows the cursor."""
-    if not completion.text:
-        return types.InlineCompletionList(items=[])
-    item = types.InlineCompletionItem(
-        insert_text=completion.text, range=types.Range(start=position, end=position)
-    )
-    return types.InlineCompletionList(items=[item])
-
-
-class ClientLog(logging.Handler):
-    """Passes this project's log records on to the client as `window/logMessage`."""
-
-    def __init__(self, server: FimServer) -> None:
-        super().__init__(logging.INFO)
-        self._server = server
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Send *record*; records made before the client is there are on standard error only."""
-        if self._server.protocol.writer is not None:
-            kind = types.MessageType.Info
-            if record.levelno >= logging.WARNING:
-                kind = (
-                    types.MessageType.Error if record.levelno >= logging.ERROR else types.MessageType.Warning
-                )
-            self._server.window_log_message(types.LogMessageParams(type=kind, message=self.format(record)))
-
-
-def run(server: FimServer, host_and_port: tuple[str, int] | None) -> None:
-    """Serve one client over standard input and output, or over TCP; returns when it is done.
-
-    Standard output is kept for the protocol alone: what a library prints goes to standard error.
-
-    Raises:
-        OSError: The port cannot be used.
-    """
-    start_logging(server)
-    if host_and_port is None:
-        stdout, sys.stdout = sys.stdout.buffer, sys.stderr
-        server.start_io(stdout=stdout)
-    else:
-        log.info("waiting for a client on %s, port %d", *host_and_port)
-        server.start_tcp(*host_and_port)
-
-
-def start_logging(server: FimServer) -> None:
-    """Everything to standard error, which editors keep; our own records to the client as well."""
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(name)s: %(message)s", level=logging.WARNING)
-    logging.getLogger("fimlsp").setLevel(logging.INFO)
-    logging.getLogger("fimlsp").addHandler(ClientLog(server))
+async def completion(ls: FimServer, asked: Asked) -> types.CompletionList:
+    """`textDocument/completion`: the same as one item of the menu, if the settings say so."""
+    offer = await ls.session.completer.answer(asked)
+    return to_completion_list(asked, offer, ls.session.documents.encoding)

@@ -1,45 +1,22 @@
-"""The owner of everything that changes: documents, settings, requests under way, the worker.
+"""One client's side of the server: its documents and settings, its place at a worker, and what it is told.
 
-It lives on the event loop and never waits for the worker. A request is a future, fulfilled by whatever
-comes first: the worker's answer, the worker's death, a newer request for the document, an edit of it, the
-time limit; or cancelled by the client. In each case but the first the worker is told to stop.
+It lives on the event loop and never waits for the worker.
 """
 
 from __future__ import annotations
 
-import asyncio
-import itertools
 import logging
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 
-from fimlsp.lsp_server.documents import Change, Documents
-from fimlsp.lsp_server.errors import NoSuggestion
-from fimlsp.lsp_server.messages import (
-    Answer,
-    Cancel,
-    Complete,
-    Completion,
-    Limits,
-    Load,
-    Loading,
-    NotReady,
-    Ready,
-    Report,
-)
-from fimlsp.lsp_server.settings import Settings
-from fimlsp.lsp_server.status import Status, status_of_completion, status_of_loading
-from fimlsp.lsp_server.worker_process import WorkerProcess
-
-log = logging.getLogger(__name__)
-
-Pending = asyncio.Future[Completion]
-
-_PATIENCE_S = 10.0
-"""How long over its deadline a request may take, as a document is parsed when it is first asked about."""
-
-_STUCK_S = 60.0
-"""A worker that has not come back this long after a cancellation is stuck."""
+from fimlsp.lsp_server.completer import Completer
+from fimlsp.lsp_server.documents import Change, Documents, Rules
+from fimlsp.lsp_server.messages import Answer, Load, Loading, NotReady, Ready, Report, Request, Workspace
+from fimlsp.lsp_server.python_version import version_of
+from fimlsp.lsp_server.settings import AUTO, Settings
+from fimlsp.lsp_server.status import Status, StatusBoard
+from fimlsp.lsp_server.worker_pool import Seat, WorkerPool
+from fimlsp.lsp_server.workspace_folders import WorkspaceFolders
 
 
 class Session:
@@ -47,177 +24,162 @@ class Session:
 
     def __init__(
         self,
-        worker_command: Sequence[str],
+        pool: WorkerPool,
         on_status: Callable[[Status], None],
         on_loading: Callable[[Loading | Ready | NotReady], None],
     ) -> None:
-        self._worker = WorkerProcess(
-            worker_command, self._on_worker_start, self._on_report, self._on_worker_end
+        self.number = pool.new_client()
+        self.log = logging.Logger("fimlsp.client", logging.INFO)
+        self.status = StatusBoard(on_status)
+        self._folders = WorkspaceFolders()
+        self.documents = Documents(self.number, self._send, self._folders.python_of)
+        self.completer = Completer(
+            self.documents, lambda: self._seat, pool.new_request, self.status, self.log
         )
-        self.documents = Documents(self._worker.send)
-        self._settings = Settings()
-        self._on_status = on_status
+        self._pool = pool
         self._on_loading = on_loading
-        self._unanswered: dict[int, tuple[Complete, Pending]] = {}
-        self._newest: dict[str, int] = {}
-        self._ids = itertools.count(1)
-        self._is_loading = True
+        self._settings = Settings()
+        self._seat: Seat | None = None
 
     def start(self) -> None:
-        """Start the worker, which loads the model."""
-        self._worker.start()
+        """Begin to use a worker with the model of the settings."""
+        self._seat = Seat(self._pool, load_of(self._settings), self.number, self)
+        self._seat.take()
 
     async def close(self) -> None:
-        """Answer what is under way and end the worker."""
-        self._answer_all("the server is shutting down")
-        await self._worker.close()
+        """Answer what is under way and leave the worker."""
+        self.completer.requests.fail_all("the server is shutting down")
+        seat, self._seat = self._seat, None
+        if seat is not None:
+            await seat.leave()
+
+    # Settings
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in use."""
+        return self._settings
 
     def configure(self, settings: Settings) -> None:
         """Use *settings* from now on; another model is loaded in the background."""
         before, self._settings = self._settings, settings
-        if settings.model != before.model:
-            self._is_loading = True
-            self._worker.send(Load(settings.model))
+        self.log.setLevel(settings.log_level.upper())
+        self.completer.settings = settings
+        self.completer.cache.resize(settings.cache_size)
+        self.set_automatic(settings.automatic)
+        self._look_around()
+        if load_of(settings) != load_of(before):
+            self.completer.cache.clear()
+            if self._seat is not None:
+                self._seat.use(load_of(settings))
+
+    def set_automatic(self, is_on: bool) -> None:
+        """Whether to complete while typing, until the settings say something else."""
+        self.completer.automatic = is_on
+        self.status.automatic(is_on)
+
+    def change_folders(self, added: Iterable[str], removed: Iterable[str] = ()) -> None:
+        """The editor has opened or closed folders, named by URI."""
+        self._folders.remove(removed)
+        self._folders.add(added)
+        self._look_around()
+
+    def reload(self) -> None:
+        """Load the model anew."""
+        self.completer.cache.clear()
+        if self._seat is not None:
+            self._seat.reload()
+
+    def _look_around(self) -> None:
+        """Find out which files may be read, which are completed, and as which Python."""
+        settings = self._settings
+        version = None if settings.python_version == AUTO else version_of(settings.python_version)
+        self._folders.refresh()
+        self._send(self._workspace())
+        self.documents.follow(Rules(settings.languages, settings.exclude, version))
+
+    def _workspace(self) -> Workspace:
+        return Workspace(self.number, self._folders.paths, self._settings.exclude)
 
     # Documents
 
-    def open(self, uri: str, language: str, version: int, text: str) -> None:
-        """The editor shows a document."""
-        self._drop(uri, "the document was opened again")
-        self.documents.open(uri, language, version, text)
+    def open(self, uri: str, language: str, version: int, text: str, *, cell: bool = False) -> None:
+        """The editor shows a document, *cell*: of a notebook."""
+        self._interrupt(uri, "the document was opened again")
+        self.completer.suggestions.forget(uri)
+        self.documents.open(uri, language, version, text, cell=cell)
 
     def change(self, uri: str, version: int, changes: Sequence[Change]) -> None:
         """The editor changed a document; a completion for the old text is stale and answered at once."""
         if uri not in self.documents:
-            log.warning("a change of %s is ignored: it was not opened in this server", uri)
+            self.log.warning("a change of %s is ignored: it was not opened in this server", uri)
             return
-        self._drop(uri, "the text was changed")
-        self.documents.change(uri, version, changes)
+        self._interrupt(uri, "the text was changed")
+        last = None
+        for size, last in self.documents.change(uri, version, changes):
+            self.completer.edited(uri, size, last)
+        if last is not None:
+            self.completer.follow_up(self.documents[uri], last)
 
     def close_document(self, uri: str) -> None:
         """The editor has closed a document."""
-        self._drop(uri, "the document was closed")
+        self._interrupt(uri, "the document was closed")
+        self.completer.suggestions.forget(uri)
         self.documents.close(uri)
 
-    # Requests
-
-    def complete(self, uri: str, line: int, character: int, automatic: bool) -> Pending:
-        """Ask what to insert at a position of the document as it is now.
-
-        The future never fails: where nothing can be suggested, the text is empty and the reason given.
-        Cancel it when the answer is no longer wanted.
-        """
-        pending: Pending = asyncio.get_running_loop().create_future()
-        self._drop(uri, "a newer request came")
-        try:
-            request = self._request(uri, line, character, automatic)
-        except NoSuggestion as answer:
-            pending.set_result(Completion(reason=str(answer)))
-        else:
-            self._send(request, pending)
-        pending.add_done_callback(partial(self._tell, uri))
-        return pending
-
-    def _request(self, uri: str, line: int, character: int, automatic: bool) -> Complete:
-        document = self.documents.find(uri)
-        settings = self._settings
-        if automatic and not settings.automatic:
-            raise NoSuggestion("completing while typing is switched off (option automatic)")
-        if not self._worker.is_available:
-            raise NoSuggestion("the worker process has ended and is not started again yet")
-        offset = self.documents.offset(document, line, character)
-        limits = Limits(settings.max_tokens, settings.deadline_ms, settings.one_line)
-        return Complete(next(self._ids), uri, document.version, offset, limits)
-
-    def _send(self, request: Complete, pending: Pending) -> None:
-        self._unanswered[request.id] = request, pending
-        self._newest[request.uri] = request.id
-        pending.add_done_callback(lambda _: self._stop(request))
-        self._limit_time(request)
-        if not self._is_loading:
-            self._on_status(Status("thinking"))
-        self._worker.send(request)
-
-    def _stop(self, request: Complete) -> None:
-        """A request's future is done: unless by the worker, tell it to stop, and watch that it does."""
-        if self._newest.get(request.uri) == request.id:
-            del self._newest[request.uri]
-        if request.id in self._unanswered:
-            self._worker.send(Cancel(request.id))
-            asyncio.get_running_loop().call_later(_STUCK_S, self._end_stuck_worker, request.id)
-
-    def _end_stuck_worker(self, request_id: int) -> None:
-        if request_id in self._unanswered and not self._is_loading:
-            log.error("the worker does not answer any more and is ended")
-            self._worker.kill()
-
-    def _limit_time(self, request: Complete) -> None:
-        """Answer in any case after a while, but not while a model is being loaded: that may take minutes."""
-        limit = request.limits.deadline_ms / 1000 + _PATIENCE_S
-        asyncio.get_running_loop().call_later(limit, self._expire, request, self._is_loading)
-
-    def _expire(self, request: Complete, was_loading: bool) -> None:
-        if was_loading and request.id in self._unanswered:
-            self._limit_time(request)
-        else:
-            self._answer(request.id, Completion(reason="the answer took too long"))
-
-    def _drop(self, uri: str, reason: str) -> None:
-        """Answer the request under way for *uri*, if any."""
-        self._answer(self._newest.pop(uri, 0), Completion(reason=reason))
-
-    def _answer(self, request_id: int, completion: Completion) -> None:
-        """Fulfil the future of a request, unless that was done."""
-        _, pending = self._unanswered.get(request_id, (None, None))
-        if pending is not None and not pending.done():
-            pending.set_result(completion)
-
-    def _answer_all(self, reason: str) -> None:
-        """Answer every request, as the worker never will."""
-        for request_id in self._unanswered:
-            self._answer(request_id, Completion(reason=reason))
-        self._unanswered.clear()
-
-    def _tell(self, uri: str, pending: Pending) -> None:
-        """Status and log for an answer. One that was overtaken leaves the status to the newer request."""
-        completion = (
-            Completion(reason="the client cancelled the request") if pending.cancelled() else pending.result()
-        )
-        if completion.reason is not None:
-            log.info("no suggestion: %s", completion.reason)
-        if uri not in self._newest:
-            self._on_status(status_of_completion(completion))
+    def _interrupt(self, uri: str, reason: str) -> None:
+        self.completer.requests.drop(self.documents.id(uri), reason)
 
     # The worker
 
-    def _on_worker_start(self) -> None:
-        """Tell a worker that knows nothing yet; a request may have come while it was started."""
-        self._worker.send(Load(self._settings.model))
-        self.documents.send_all()
-        self._unanswered = {id: asked for id, asked in self._unanswered.items() if not asked[1].done()}
-        for request, _ in self._unanswered.values():
-            self._worker.send(request)
+    def _send(self, message: Request) -> None:
+        if self._seat is not None:
+            self._seat.send(message)
 
-    def _on_report(self, report: Report) -> None:
+    def worker_started(self) -> None:
+        """A process has begun that knows nothing yet; a request may have come while it was started."""
+        self._send(self._workspace())
+        self.documents.send_all()
+        self.completer.requests.send_all()
+
+    def worker_reported(self, report: Report) -> None:
+        """The worker says something."""
         if isinstance(report, Answer):
-            self._take(report)
+            done = report.completion
+            self.log.debug("%d tokens, %d rejected, %.0f ms", done.tokens, done.rejected, report.ms)
+            self.completer.requests.take(report.id, done)
             return
-        self._is_loading = isinstance(report, Loading)
-        status = status_of_loading(report)
-        log.log(logging.ERROR if isinstance(report, NotReady) else logging.INFO, "model: %s", status.reason)
-        self._on_status(Status("thinking") if isinstance(report, Ready) and self._newest else status)
+        self.status.loading(report)
+        failed = isinstance(report, NotReady)
+        self.log.log(logging.ERROR if failed else logging.INFO, "model: %s", describe(report))
+        if isinstance(report, Ready):
+            for uri in self.completer.requests.waited_for():
+                self.status.thinking(uri)
         self._on_loading(report)
 
-    def _take(self, answer: Answer) -> None:
-        done = answer.completion
-        log.info("%d tokens, %d rejected, %.0f ms", done.tokens, done.rejected, answer.ms)
-        self._answer(answer.id, done)
-        self._unanswered.pop(answer.id, None)
+    def worker_ended(self, reason: str) -> None:
+        """The worker died; it is started again."""
+        self.log.error("%s", reason)
+        self.completer.requests.fail_all(reason)
+        self.status.worker_ended(reason)
 
-    def _on_worker_end(self, reason: str) -> None:
-        log.error("%s", reason)
-        if self._is_loading:
-            self._on_loading(NotReady(reason))
-        self._is_loading = True
-        self._answer_all(reason)
-        self._on_status(Status("loading", reason))
+    def describe(self) -> dict[str, object]:
+        """The status as it is now."""
+        return asdict(self.status.now)
+
+
+def load_of(settings: Settings) -> Load:
+    """The model that *settings* name."""
+    device = None if settings.device == AUTO else settings.device
+    return Load(settings.model or None, device, settings.revision or None)
+
+
+def describe(report: Loading | Ready | NotReady) -> str:
+    """A report about loading in words."""
+    match report:
+        case Loading(step, percent):
+            return f"{step} ({percent} %)"
+        case Ready(model):
+            return f"{model} is ready"
+        case NotReady(reason):
+            return reason

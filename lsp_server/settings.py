@@ -1,81 +1,160 @@
 """The server's options: what a client may send, what it means, and what is used when it sends nothing.
 
-A client gives an object with any of the names in `OPTIONS`, as `initializationOptions` and as section
-`fimlsp` of `workspace/configuration`; the latter wins. Whatever cannot be used is reported and
-leaves the option as it was.
+A client gives an object with any of these names, as `initializationOptions` and as section `fimlsp` of
+`workspace/configuration`; the latter wins. Whatever cannot be used is reported and leaves the option as it
+was. An option is one field of `Settings`: the README's table is made of them (`settings_table.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any
+
+from fimlsp.lexing.python_versions import PYTHON_VERSIONS, version_text
+from fimlsp.lsp_server.option_values import Names, Pattern, Switch, Text, Values, Whole, one_of
 
 SECTION = "fimlsp"
+AUTO = "auto"
+
+
+def _option(default: object, values: Values, meaning: str) -> Any:  # noqa: ANN401 - as dataclasses.field
+    return field(default=default, metadata={"values": values, "meaning": meaning})
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Resolved options; the defaults stand here and nowhere else."""
+    """Resolved options; names, defaults, values and meanings stand here and nowhere else."""
 
-    model: str | None = None
-    max_tokens: int = 64
-    deadline_ms: int = 2000
-    one_line: str = "auto"
-    automatic: bool = True
+    model: str = _option(
+        "",
+        Text("a folder or a hub name"),
+        "The fill-in-the-middle model that writes the completions; empty: the bundled one.",
+    )
+    device: str = _option(
+        AUTO,
+        Pattern(r"auto|cpu|mps|cuda(:\d+)?", '"auto", "cpu", "cuda", "cuda:N" or "mps"'),
+        "Where the model runs; auto: on a GPU if there is one. The bundled model always runs on the CPU.",
+    )
+    revision: str = _option(
+        "",
+        Text("a branch, tag or commit"),
+        "Which revision of a hub model is used; empty: the newest on this machine.",
+    )
+    python_version: str = _option(
+        AUTO,
+        one_of(AUTO, *map(version_text, PYTHON_VERSIONS)),
+        "The Python whose grammar holds; auto: that of the workspace's environment (`.venv`, `venv`, "
+        "`$VIRTUAL_ENV`, `.python-version`), else 3.11.",
+    )
+    automatic: bool = _option(
+        True,
+        Switch(),
+        "Whether to complete while typing; when false only a suggestion asked for by hand is made.",
+    )
+    debounce_ms: int = _option(
+        150,
+        Whole(0, 10_000),
+        "Milliseconds without a keystroke before a completion is asked for; kept by the editor's side.",
+    )
+    deadline_ms: int = _option(
+        2000,
+        Whole(50, 60_000),
+        "Milliseconds after which the best connecting text so far is given.",
+    )
+    max_tokens: int = _option(
+        64,
+        Whole(1, 1024),
+        "The most tokens one completion may have; it always ends where it connects to the text that follows.",
+    )
+    one_line: str = _option(
+        AUTO,
+        one_of(AUTO, "always", "never"),
+        "Whether a completion ends with its line; auto: unless a block begins at the cursor, "
+        "or a blank line or a comment stands before it.",
+    )
+    candidates: int = _option(
+        3,
+        Whole(1, 10),
+        "How many completions to choose from are made when asked by hand; one while typing.",
+    )
+    min_length: int = _option(
+        4,
+        Whole(0, 100),
+        "Shorter completions (in characters) are not suggested while typing.",
+    )
+    context_escape: bool = _option(
+        False,
+        Switch(),
+        "Whether a completion may close the bracket or the block that the cursor is in.",
+    )
+    steering: bool = _option(
+        True,
+        Switch(),
+        "Whether a completion that runs out of tokens is finished by the shortest text that connects.",
+    )
+    relaxed_contexts: bool = _option(
+        True,
+        Switch(),
+        "Whether files that are broken elsewhere get completions, part of them left out of sight.",
+    )
+    neighbour_tokens: int = _option(
+        512,
+        Whole(0, 16_384),
+        "The most tokens of other files that the model reads: what the buffer imports, and what was edited "
+        "last. 0: none.",
+    )
+    languages: tuple[str, ...] = _option(
+        ("python",),
+        Names("language identifiers"),
+        "The editor's names of the languages that are completed, as Python.",
+    )
+    exclude: tuple[str, ...] = _option(
+        (),
+        Names("globs"),
+        "Files that get no completions and are not read for those of others, such as `**/secrets/**` or "
+        "`*_pb2.py`.",
+    )
+    completion: bool = _option(
+        False,
+        Switch(),
+        "Whether to answer `textDocument/completion` as well, for editors without inline completion.",
+    )
+    cache_size: int = _option(
+        256,
+        Whole(0, 100_000),
+        "How many completions are remembered for when the same text comes again. 0: none.",
+    )
+    log_level: str = _option(
+        "info",
+        one_of("error", "warning", "info", "debug"),
+        "The least severe messages that are logged.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option: its *name* on the wire, the *field* of `Settings`, the *values* allowed, its *meaning*."""
+    """One option: its *name* on the wire, the *field* of `Settings`, and what that says of it."""
 
     name: str
     field: str
-    values: str
+    default: object
+    values: Values
     meaning: str
-    allows: Callable[[object], bool]
+
+    def schema(self) -> dict[str, object]:
+        """The option as a JSON schema, with its default."""
+        default = list(self.default) if isinstance(self.default, tuple) else self.default
+        return {**self.values.schema, "default": default}
 
 
-def _is_whole(low: int, high: int) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+def _to_option(of: Field[Any]) -> Option:
+    first, *rest = of.name.split("_")
+    name = first + "".join(word.capitalize() for word in rest)
+    return Option(name, of.name, of.default, of.metadata["values"], of.metadata["meaning"])
 
 
-OPTIONS = (
-    Option(
-        "model",
-        "model",
-        "a folder or a hub name",
-        "The fill-in-the-middle model that writes the completions; without it, the bundled one.",
-        lambda value: isinstance(value, str),
-    ),
-    Option(
-        "maxTokens",
-        "max_tokens",
-        "1 to 1024",
-        "The most tokens one completion may have; it always ends where it connects to the text that follows.",
-        _is_whole(1, 1024),
-    ),
-    Option(
-        "deadlineMs",
-        "deadline_ms",
-        "50 to 60000",
-        "Milliseconds of decoding after which the best connecting text so far is given.",
-        _is_whole(50, 60_000),
-    ),
-    Option(
-        "oneLine",
-        "one_line",
-        '"auto", "always" or "never"',
-        "Whether a completion ends with its line; auto: unless the cursor's line is blank.",
-        lambda value: value in ("auto", "always", "never"),
-    ),
-    Option(
-        "automatic",
-        "automatic",
-        "true or false",
-        "Whether to complete while typing; when false only a suggestion asked for by hand is made.",
-        lambda value: isinstance(value, bool),
-    ),
-)
+OPTIONS = tuple(_to_option(of) for of in fields(Settings))
 
 
 def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
@@ -89,11 +168,15 @@ def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
     if not isinstance(raw, Mapping):
         return base, [f"The settings must be an object, not {raw!r}; they are ignored."]
     given = [(option, raw[option.name]) for option in OPTIONS if raw.get(option.name) not in (None, "")]
-    chosen = {option.field: value for option, value in given if option.allows(value)}
-    problems = [
-        f"{option.name} must be {option.values}, not {value!r}; it is ignored."
+    chosen: dict[str, Any] = {
+        option.field: tuple(value) if isinstance(value, list) else value
         for option, value in given
-        if not option.allows(value)
+        if option.values.allows(value)
+    }
+    problems = [
+        f"{option.name} must be {option.values.words}, not {value!r}; it is ignored."
+        for option, value in given
+        if not option.values.allows(value)
     ]
     return replace(base, **chosen), problems
 

@@ -28,7 +28,9 @@ from fimlsp.lsp_server.messages import (
     Close,
     Complete,
     Completion,
+    DocumentId,
     Edit,
+    Leave,
     Load,
     Loading,
     NotReady,
@@ -36,6 +38,7 @@ from fimlsp.lsp_server.messages import (
     Ready,
     Report,
     Request,
+    Workspace,
     pack,
     read_request,
 )
@@ -48,17 +51,23 @@ ShouldStop = Callable[[], bool]
 class Backend(Protocol):
     """What does the work: `fimlsp.lsp_server.backend.Backend`, or a scripted one."""
 
-    def load(self, model: str | None, report: Callable[[str], None]) -> str:
-        """Load *model*, telling *report* each step in a few words; the model's short name."""
+    def load(self, load: Load, report: Callable[[str, int], None]) -> str:
+        """Load a model, telling *report* each step in a few words and how far it is in per cent; its name."""
 
-    def open(self, uri: str, version: int, data: bytes) -> None:
+    def enter(self, workspace: Workspace) -> None:
+        """Take in which files may be read for a client."""
+
+    def open(self, document: DocumentId, version: int, data: bytes, python: tuple[int, int]) -> None:
         """Take a document in."""
 
-    def edit(self, uri: str, version: int, start: int, end: int, replacement: bytes) -> None:
+    def edit(self, document: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
         """Replace the bytes from *start* to *end*."""
 
-    def close(self, uri: str) -> None:
+    def close(self, document: DocumentId) -> None:
         """Forget a document."""
+
+    def leave(self, client: int) -> None:
+        """Forget all that belongs to a client."""
 
     def prepare(self) -> bool:
         """Do one piece of work ahead of a request; False when there is none."""
@@ -121,16 +130,20 @@ class Worker:
     def _handle(self, message: Request) -> None:
         backend = self._backend
         match message:
-            case Load(model):
-                self._load(model)
+            case Load():
+                self._load(message)
             case Complete():
                 self._complete(message)
-            case Open(uri, version, data):
-                self._attempt(lambda: backend.open(uri, version, data))
-            case Edit(uri, version, start, end, replacement):
-                self._attempt(lambda: backend.edit(uri, version, start, end, replacement))
-            case Close(uri):
-                self._attempt(lambda: backend.close(uri))
+            case Workspace():
+                self._attempt(lambda: backend.enter(message))
+            case Open(document, version, data, python):
+                self._attempt(lambda: backend.open(document, version, data, python))
+            case Edit(document, version, start, end, replacement):
+                self._attempt(lambda: backend.edit(document, version, start, end, replacement))
+            case Close(document):
+                self._attempt(lambda: backend.close(document))
+            case Leave(client):
+                self._attempt(lambda: backend.leave(client))
 
     def _attempt(self, work: Callable[[], bool | None]) -> bool:
         """Do *work* on a document; a failure is logged, and its next completion will meet it again."""
@@ -140,11 +153,11 @@ class Worker:
             log.exception("work on a document failed")
             return False
 
-    def _load(self, model: str | None) -> None:
+    def _load(self, load: Load) -> None:
         try:
-            name = self._backend.load(model, lambda step: self._send(Loading(step)))
+            name = self._backend.load(load, lambda step, percent: self._send(Loading(step, percent)))
         except Exception as error:
-            log.error("loading failed: %s", error, exc_info=not is_for_users(error))
+            log_unexpected("loading failed", error)
             self._send(NotReady(summary(error)))
         else:
             self._send(Ready(name))
@@ -161,12 +174,18 @@ class Worker:
         try:
             return self._backend.complete(request, lambda: self._inbox.is_cancelled(request.id))
         except Exception as error:
-            log.error("completing failed: %s", error, exc_info=not is_for_users(error))
+            log_unexpected("completing failed", error)
             return Completion(reason=summary(error))
 
     def _send(self, report: Report) -> None:
         self._sink.write(pack(report))
         self._sink.flush()
+
+
+def log_unexpected(what: str, error: Exception) -> None:
+    """The traceback of a fault, for standard error; what is written for users is told by the server."""
+    if not is_for_users(error):
+        log.error("%s: %s", what, error, exc_info=error)
 
 
 def serve(backend: Backend) -> None:

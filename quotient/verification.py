@@ -12,16 +12,18 @@ from fimlsp.quotient.engine import Engine
 def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]:
     """The verdict on *case*, which has the texts `left`, `middle` and `right`.
 
-    Fields: `connectable`, `complete`, `viable_bytes`, `shortest` (None when not connectable), `setup_ms`
-    (contexts of both sides and what connects them), `feed_ms` (the middle alone). `shortest` is text, so it
-    completes the viable bytes up to their last whole character.
+    Fields: `connectable`, `complete`, `viable_bytes`, `shortest` (None when not connectable), `relaxed` (the
+    contexts of which a part would have to be left out to connect them; None when connectable, or when that
+    does not help), `setup_ms` (contexts of both sides and what connects them), `feed_ms` (the middle alone).
+    `shortest` is text, so it completes the viable bytes up to their last whole character.
 
     Raises:
         ValueError: A field is missing, is no text, or cannot be encoded; the message names it.
     """
     left, middle, right = (_field(case, name) for name in ("left", "middle", "right"))
     begun = perf_counter()
-    start = connect(engine, left, right)
+    document = engine.document(left + right)
+    start = document.middle(len(left), len(left), relax=False).start
     ready = perf_counter()
     whole = start and start.feed(middle)
     viable = len(middle) if whole else longest_viable(start, middle) if start else 0
@@ -31,14 +33,10 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
         "complete": whole is not None and whole.complete,
         "viable_bytes": viable,
         "shortest": start and shortest_text(start, middle[:viable]),
+        "relaxed": document.middle(len(left), len(left)).relaxed if start is None else None,
         "setup_ms": 1000 * (ready - begun),
         "feed_ms": 1000 * (fed - ready),
     }
-
-
-def connect(engine: Engine, left: bytes, right: bytes) -> State | None:
-    """The constraint between all of *left* and all of *right*; None when nothing connects them."""
-    return engine.document(left + right).middle(len(left), len(left), relax=False).start
 
 
 def longest_viable(start: State, middle: bytes) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from fimlsp.lsp_server.settings import OPTIONS
+from fimlsp.lsp_server.settings_table import with_table
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,9 +23,22 @@ def code_blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
+def test_the_table_of_options_is_that_of_the_code():
+    assert with_table(README) == README, "run python -m fimlsp.lsp_server.settings_table README.md"
+
+
+CONFIGURATION = json.loads((ROOT / "vscode-extension" / "package.json").read_text(encoding="utf-8"))[
+    "contributes"
+]["configuration"]["properties"]
+
+
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
-def test_every_option_is_documented_as_it_is(option):
-    assert f"| `{option.name}` | {option.values} | {option.meaning} |" in README
+def test_vs_code_has_the_options_as_they_are(option):
+    told = CONFIGURATION.get(f"fimlsp.{option.name}")
+    if told is not None:
+        schema = option.schema()
+        assert {name: told.get(name) for name in schema} == schema
+        assert told.get("enum") == schema.get("enum")
 
 
 def test_the_python_example_says_what_happens():

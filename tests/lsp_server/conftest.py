@@ -79,6 +79,11 @@ class Editor:
         )
         return asyncio.ensure_future(asyncio.wait_for(request, 60))
 
+    async def command(self, name, *arguments):
+        """The result of a command of the server, `accept` say."""
+        params = types.ExecuteCommandParams(f"fimlsp.server.{name}", arguments=list(arguments))
+        return await asyncio.wait_for(self.client.workspace_execute_command_async(params), 30)
+
     async def suggestion(self, *args, **kwargs):
         """The text suggested, or None."""
         items = (await self.request(*args, **kwargs)).items
@@ -92,8 +97,13 @@ class Editor:
         raise AssertionError(f"not reached; last states: {self.statuses[-5:]}")
 
     async def until_status(self, state, reason=""):
+        """Wait for a state with these words in its reason (or, without one, in the name of the model)."""
+
         def is_there():
-            return any(status.state == state and reason in (status.reason or "") for status in self.statuses)
+            return any(
+                status.state == state and reason in (status.reason or status.model or "")
+                for status in self.statuses
+            )
 
         await self.until(is_there)
 

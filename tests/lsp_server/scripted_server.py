@@ -1,11 +1,17 @@
-"""The language server with the scripted worker, over standard input and output."""
+"""The language server with the scripted worker, over standard input and output, or `--tcp PORT`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from fimlsp.lsp_server.server import create_server, run
+from fimlsp.lsp_server.serving import serve_stdio, serve_tcp
+from fimlsp.lsp_server.worker_pool import WorkerPool
+
+WORKER = [sys.executable, str(Path(__file__).with_name("scripted_worker.py"))]
 
 if __name__ == "__main__":
-    run(create_server([sys.executable, str(Path(__file__).with_name("scripted_worker.py"))]), None)
+    if sys.argv[1:2] == ["--tcp"]:
+        serve_tcp(WorkerPool(WORKER), "127.0.0.1", int(sys.argv[2]))
+    else:
+        serve_stdio(WorkerPool(WORKER))

@@ -1,13 +1,14 @@
 """A worker whose engine and model are a script: what it answers is written in the document itself.
 
 The line of the cursor decides: `# die` and `# kill` end the process, `# slow` decodes until it is told to
-stop, `# stuck` does not even then, `# raise` fails, `# nothing` has nothing to say; anything else is answered
-by the name of the model, the version and what stands around the cursor, so that a test sees which text the
-worker knows.
+stop, `# stuck` does not even then, `# raise` fails, `# nothing` has nothing to say, `# say 'a', 'b'` says
+these, `# told` says what it was told about the document; anything else is answered by the name of the model,
+the version and what stands around the cursor, so that a test sees which text the worker knows.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import sys
@@ -21,10 +22,13 @@ class ScriptedBackend:
     def __init__(self):
         self.model = "none"
         self.texts = {}
+        self.pythons = {}
+        self.workspaces = {}
 
-    def load(self, model, report):
+    def load(self, load, report):
+        model = load.model
         print("a library that prints does not break the protocol")
-        report("reading")
+        report("reading", 0)
         if model == "missing":
             raise OSError("there is no model missing")
         if model == "endless":
@@ -32,8 +36,15 @@ class ScriptedBackend:
         self.model = model or "scripted"
         return self.model
 
-    def open(self, uri, version, data):
+    def enter(self, workspace):
+        self.workspaces[workspace.client] = workspace
+
+    def leave(self, client):
+        self.texts = {name: text for name, text in self.texts.items() if name.client != client}
+
+    def open(self, uri, version, data, python):
         self.texts[uri] = (version, data)
+        self.pythons[uri] = python
 
     def edit(self, uri, version, start, end, replacement):
         data = self.texts[uri][1]
@@ -46,7 +57,7 @@ class ScriptedBackend:
         return False
 
     def complete(self, request: Complete, should_stop):
-        version, data = self.texts[request.uri]
+        version, data = self.texts[request.document]
         assert version == request.version
         left = data[: request.offset]
         line = left.rpartition(b"\n")[2]
@@ -66,9 +77,17 @@ class ScriptedBackend:
             steps += 1
             time.sleep(0.005)
         if line == b"# nothing":
-            return Completion(reason="the script has nothing to say")
+            return Completion(reason="the script has nothing to say", final=True)
+        if line == b"# told":
+            workspace = self.workspaces[request.document.client]
+            told = (self.pythons[request.document], workspace.folders, workspace.exclude, request.limits)
+            return Completion((repr(told),), complete=True, final=True)
+        if line.startswith(b"# say "):
+            said = ast.literal_eval(line[6:].decode() + ",")[: request.limits.candidates]
+            return Completion(said, complete=True, final=True)
         right = data[request.offset :].partition(b"\n")[0]
-        return Completion(text=f"{self.model} v{version} {left.decode()!r} {right.decode()!r}", complete=True)
+        text = f"{self.model} v{version} {left.decode()!r} {right.decode()!r}"
+        return Completion((text,), complete=True, final=True)
 
 
 if __name__ == "__main__":

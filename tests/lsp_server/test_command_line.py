@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import subprocess
 import sys
@@ -31,6 +32,8 @@ REFUSED = [
     (["complete", "{binary}", "--at", "1:1"], "cannot be decoded"),
     (["complete", "{file}", "--at", "1:1", "--model", "/no/such/model"], "neither a folder nor a hub name"),
     (["complete", "{file}", "--at", "1:1", "--max-tokens", "0"], "range"),
+    (["complete", "{file}", "--at", "1:1", "--python-version", "2.7"], "is not one of 3.8, 3.9"),
+    (["verify", "--python-version", "4"], "is not one of 3.8, 3.9"),
     (["train", "--minutes", "none"], "is not a valid float"),
     (["train", "--help"], "Usage: command-line train"),
     (["unknown"], "No such command"),
@@ -131,7 +134,12 @@ async def test_tcp(tmp_path):
     head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20)
     assert head.startswith(b"Content-Length: ")
     writer.close()
-    await asyncio.wait_for(server.wait(), 20)
+    other_reader, other_writer = await connect(port)
+    other_writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    assert await asyncio.wait_for(other_reader.readuntil(b"\r\n\r\n"), 20)
+    server.send_signal(signal.SIGINT)
+    assert await asyncio.wait_for(server.wait(), 20) == 0
+    other_writer.close()
 
 
 def test_a_port_that_is_taken():

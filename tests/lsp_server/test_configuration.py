@@ -54,8 +54,8 @@ async def test_a_request_waits_for_the_model_and_a_newer_one_answers_it(start_ed
     editor = await start_editor()
     await editor.initialize({"model": "endless"})
     await editor.until_status("loading", "reading")
-    editor.open("")
-    older = editor.request()
+    editor.open("<|>\n")
+    older = editor.request(types.Position(1, 0))
     newer = editor.request()
     assert not (await older).items
     editor.type("x")

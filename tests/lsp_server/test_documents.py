@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fimlsp.lsp_server.documents import LARGEST_DOCUMENT, Change, Documents, Span
+from fimlsp.lsp_server.documents import LARGEST_DOCUMENT, LONGEST_LINE, Change, Documents, Replaced, Span
 from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import Close, Edit, Open
 from hypothesis import given
@@ -22,13 +22,17 @@ class Replica:
 
     def take(self, message):
         match message:
-            case Open(uri, version, data):
+            case Open((_, uri), version, data):
                 self.texts[uri] = version, data
-            case Edit(uri, version, start, end, replacement):
+            case Edit((_, uri), version, start, end, replacement):
                 data = self.texts[uri][1]
                 self.texts[uri] = version, data[:start] + replacement + data[end:]
-            case Close(uri):
+            case Close((_, uri)):
                 self.texts.pop(uri, None)
+
+
+def documents_of(send):
+    return Documents(1, send, lambda _: (3, 11))
 
 
 def position(text, index, encoding):
@@ -48,14 +52,14 @@ def boundaries(text):
 )
 def test_the_worker_knows_what_the_editor_shows(encoding, text, edits):
     replica = Replica()
-    documents = Documents(replica.take)
+    documents = documents_of(replica.take)
     documents.encoding = encoding
     documents.open("a", "python", 0, text)
     for version, (one, other, new) in enumerate(edits, 1):
         places = boundaries(text)
         start, end = sorted((places[one % len(places)], places[other % len(places)]))
         span = Span(position(text, start, encoding), position(text, end, encoding))
-        documents.change("a", version, [Change(span, new)])
+        list(documents.change("a", version, [Change(span, new)]))
         text = text[:start] + new + text[end:]
         assert replica.texts["a"] == (version, text.encode())
     assert documents.find("a").text.data == text.encode()
@@ -65,12 +69,13 @@ def test_the_worker_knows_what_the_editor_shows(encoding, text, edits):
     ("language", "text", "reason"),
     [
         ("rust", "", "this document is rust"),
-        ("python", "x" * (LARGEST_DOCUMENT + 1), "larger than 500,000 bytes"),
+        ("python", "x\n" * (LARGEST_DOCUMENT // 2 + 1), "larger than 8,000,000 bytes"),
+        ("python", "\n" + "x" * (LONGEST_LINE + 1), "line 2 of the file is longer than 50,000 bytes"),
     ],
 )
 def test_documents_without_completions_are_kept_from_the_worker(language, text, reason):
     replica = Replica()
-    documents = Documents(replica.take)
+    documents = documents_of(replica.take)
     documents.open("a", "python", 1, "known")
     documents.open("a", language, 2, text)
     assert replica.texts == {}
@@ -80,15 +85,15 @@ def test_documents_without_completions_are_kept_from_the_worker(language, text, 
 
 def test_a_span_whose_end_precedes_its_start_is_an_insertion():
     replica = Replica()
-    documents = Documents(replica.take)
+    documents = documents_of(replica.take)
     documents.open("a", "python", 1, "abc")
-    documents.change("a", 2, [Change(Span((0, 2), (0, 1)), "-")])
+    assert list(documents.change("a", 2, [Change(Span((0, 2), (0, 1)), "-")])) == [(3, Replaced(2, 2, b"-"))]
     assert replica.texts["a"] == (2, b"ab-c")
 
 
 def test_all_documents_are_told_to_a_new_worker():
     first, second = Replica(), Replica()
-    documents = Documents(lambda message: target.take(message))
+    documents = documents_of(lambda message: target.take(message))
     target = first
     documents.open("a", "python", 1, "a")
     documents.open("b", "rust", 1, "b")

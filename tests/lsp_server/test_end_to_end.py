@@ -55,7 +55,7 @@ BROKEN = [
 @pytest.fixture
 async def real_editor(start_editor):
     editor = await start_editor(*SERVER)
-    await editor.initialize({"deadlineMs": 20_000, "maxTokens": 24})
+    await editor.initialize({"deadlineMs": 20_000, "maxTokens": 24, "minLength": 0})
     return editor
 
 

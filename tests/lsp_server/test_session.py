@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fimlsp.lsp_server import session as session_module
+from fimlsp.lsp_server import requests
 from fimlsp.lsp_server.session import Session
 from fimlsp.lsp_server.settings import Settings
+from fimlsp.lsp_server.worker_pool import WorkerPool
 
 URI = "file:///a.py"
 
 
 @pytest.fixture
 async def session(scripted_worker, monkeypatch):
-    monkeypatch.setattr(session_module, "_PATIENCE_S", 0.1)
-    monkeypatch.setattr(session_module, "_STUCK_S", 0.1)
+    monkeypatch.setattr(requests, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(requests, "STUCK_S", 0.1)
     statuses = []
-    session = Session(scripted_worker, statuses.append, lambda _: None)
+    session = Session(WorkerPool(scripted_worker), statuses.append, lambda _: None)
     session.statuses = statuses
     session.configure(Settings(deadline_ms=50))
     session.start()
@@ -35,7 +36,8 @@ async def until(condition):
 
 
 async def ask(session, character=0):
-    return await asyncio.wait_for(session.complete(URI, 0, character, automatic=True), 20)
+    """The completion at a place of the first line, before it is decided whether to show it."""
+    return await asyncio.wait_for(session.completer.ask(URI, 0, character, "automatic").pending, 20)
 
 
 async def test_an_answer_that_takes_too_long_is_empty_and_the_worker_goes_on(session):
@@ -54,14 +56,14 @@ async def test_a_worker_that_is_stuck_is_ended_and_started_again(session):
 
 async def test_closing_answers_what_is_under_way(session):
     session.open(URI, "python", 1, "# slow")
-    pending = session.complete(URI, 0, 6, automatic=True)
+    asked = session.completer.ask(URI, 0, 6, "automatic")
     await session.close()
-    assert (await pending).reason == "the server is shutting down"
+    assert (await asked.pending).reason == "the server is shutting down"
     assert (await ask(session)).reason == "the worker process has ended and is not started again yet"
 
 
 async def test_a_request_may_come_before_the_worker_runs(scripted_worker):
-    session = Session(scripted_worker, lambda _: None, lambda _: None)
+    session = Session(WorkerPool(scripted_worker), lambda _: None, lambda _: None)
     session.start()
     session.open(URI, "python", 1, "")
     assert (await ask(session)).text == "scripted v1 '' ''"
@@ -71,7 +73,7 @@ async def test_a_request_may_come_before_the_worker_runs(scripted_worker):
 async def test_nothing_is_kept_of_requests_that_are_over(session):
     session.open(URI, "python", 1, "# slow")
     for _ in range(5):
-        session.complete(URI, 0, 6, automatic=True)
-    session.complete(URI, 0, 6, automatic=True).cancel()
+        session.completer.ask(URI, 0, 6, "automatic")
+    session.completer.ask(URI, 0, 6, "automatic").pending.cancel()
     assert (await ask(session)).text
-    await until(lambda: not session._unanswered and not session._newest)
+    await until(lambda: not session.completer.requests)

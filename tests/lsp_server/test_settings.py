@@ -13,9 +13,13 @@ RESOLVED = [
     ({"model": "folder", "maxTokens": 5}, Settings(model="folder", max_tokens=5), 0),
     ({"model": "", "deadlineMs": None}, Settings(), 0),
     ({"oneLine": "always", "automatic": False}, Settings(one_line="always", automatic=False), 0),
-    ({"debounce": 3}, Settings(), 0),
+    ({"interpreter": 3}, Settings(), 0),
     ({"maxTokens": 0, "deadlineMs": "fast", "oneLine": "maybe", "automatic": 1, "model": 7}, Settings(), 5),
     ({"maxTokens": True, "oneLine": []}, Settings(), 2),
+    ({"exclude": ["a*"], "languages": []}, Settings(exclude=("a*",), languages=()), 0),
+    ({"exclude": "a*", "languages": [1]}, Settings(), 2),
+    ({"device": "cuda:1", "pythonVersion": "3.12"}, Settings(device="cuda:1", python_version="3.12"), 0),
+    ({"device": "gpu", "pythonVersion": "3.7", "logLevel": 3}, Settings(), 3),
     (["maxTokens"], Settings(), 1),
     (3, Settings(), 1),
 ]
@@ -35,8 +39,7 @@ def test_configuration_wins_over_initial_options():
 def test_every_setting_is_an_option_with_a_default_that_is_allowed():
     assert [option.field for option in OPTIONS] == [field.name for field in dataclasses.fields(Settings)]
     for option in OPTIONS:
-        default = getattr(Settings(), option.field)
-        assert default is None or option.allows(default), option.name
+        assert option.values.allows(option.schema()["default"]), option.name
 
 
 def test_unknown_names_are_told():

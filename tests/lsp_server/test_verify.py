@@ -17,6 +17,21 @@ def engine():
     return Engine()
 
 
+RELAXED = [
+    ("x = <||>\n", None),
+    ("x = ]\n<|y|>\n", "left"),
+    ("<|y|>\nx = ]\n", "right"),
+    ("x = ]\n<|y|>\nx = ]\n", "both"),
+]
+
+
+@pytest.mark.parametrize(("marked", "relaxed"), RELAXED)
+def test_what_an_editor_would_leave_out(engine, marked, relaxed):
+    left, _, rest = marked.partition("<|")
+    middle, _, right = rest.partition("|>")
+    assert verify_case(engine, {"left": left, "middle": middle, "right": right})["relaxed"] == relaxed
+
+
 # left<|middle|>right, connectable, complete, viable bytes, shortest
 VERDICTS = [
     ("x = <|1|>\n", True, True, 1, ""),
@@ -91,6 +106,7 @@ def test_lines_in_and_out_in_the_same_order_and_no_model():
             "complete",
             "viable_bytes",
             "shortest",
+            "relaxed",
             "setup_ms",
             "feed_ms",
         }

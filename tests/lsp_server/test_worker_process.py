@@ -6,10 +6,14 @@ import asyncio
 import sys
 
 import pytest
-from fimlsp.lsp_server.messages import Answer, Cancel, Close, Complete, Edit, Limits, Open
+from fimlsp.lsp_server.messages import Answer, Cancel, Close, Complete, DocumentId, Edit, Limits, Open
 from fimlsp.lsp_server.worker_process import WorkerProcess, describe_end, pause_after
 
-LIMITS = Limits(8, 1000, "auto")
+A, B = DocumentId(1, "a"), DocumentId(1, "b")
+
+
+def complete(id, document):
+    return Complete(id, document, 1, 0, Limits(), 0.0)
 
 
 def test_pauses_grow_and_are_bounded():
@@ -29,7 +33,7 @@ async def test_a_command_that_cannot_run_is_reported():
     worker = WorkerProcess(["/does/not/exist"], lambda: None, lambda _: None, reasons.put_nowait)
     worker.start()
     assert "could not be started" in await asyncio.wait_for(reasons.get(), 10)
-    worker.send(Close("a"))
+    worker.send(Close(A))
     await worker.close()
     assert not worker.is_available
 
@@ -40,14 +44,14 @@ async def test_messages_for_documents_it_does_not_know_do_not_end_a_worker(scrip
 
     def begin():
         for message in [
-            Edit("a", 1, 0, 0, b"x"),
-            Close("a"),
+            Edit(A, 1, 0, 0, b"x"),
+            Close(A),
             Cancel(7),
-            Open("b", 1, b""),
+            Open(B, 1, b"", (3, 11)),
             Cancel(2),
-            Complete(1, "a", 1, 0, LIMITS),
-            Complete(2, "b", 1, 0, LIMITS),
-            Complete(3, "b", 1, 0, LIMITS),
+            complete(1, A),
+            complete(2, B),
+            complete(3, B),
         ]:
             worker.send(message)
 
@@ -57,7 +61,7 @@ async def test_messages_for_documents_it_does_not_know_do_not_end_a_worker(scrip
     await worker.close()
     assert all(isinstance(answer, Answer) for answer in answers)
     assert [answer.id for answer in answers] == [1, 2, 3]
-    assert answers[0].completion.reason == "KeyError: 'a'"
+    assert answers[0].completion.reason == f"KeyError: {A!r}"
     assert answers[1].completion.reason == "cancelled"
     assert answers[2].completion.text == "none v1 '' ''"
     assert ends == []
