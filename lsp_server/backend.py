@@ -106,7 +106,12 @@ class Backend:
 
         limits = request.limits
         document = self.documents.document(request.document)
-        constraint = document.middle(request.offset, request.offset, relax=limits.relaxed_contexts)
+        constraint = document.middle(
+            request.offset,
+            request.offset,
+            relax=limits.relaxed_contexts,
+            may_escape=limits.context_escape,
+        )
         if constraint.start is None:
             return Completion(reason=cannot_connect(limits), final=True)
         left, right = document.data[: request.offset], document.data[request.offset :]

@@ -86,7 +86,7 @@ class Settings:
     context_escape: bool = _option(
         False,
         Switch(),
-        "Whether a completion may close the bracket or the block that the cursor is in.",
+        "Whether a completion may leave the bracket, block, string or comment that the cursor is in.",
     )
     steering: bool = _option(
         True,
