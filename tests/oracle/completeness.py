@@ -8,16 +8,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fimlsp.quotient.middle_state import MiddleState
+
 from .bench import Worker
 from .cuts import KINDS, cut
 from .interpreters import Interpreter
 from .judge import VALID
-from .laws import Case, completion_fails, fed, prefix_dies
+from .laws import Case, completion_fails, fed, guarded, prefix_dies
 from .tally import Tally
 
 LARGEST = 400_000
 CUTS = 10
-_COMPLETED = 2
+_COMPLETED = (0, 3)  # of these cuts a prefix is completed
 _FILES_IN_A_TASK = 4
 
 
@@ -43,16 +45,22 @@ class Completeness:
 
     def _cut(self, worker: Worker, path: str, data: bytes, rng: random.Random, tally: Tally) -> None:
         document = worker.engine.document(data)
-        kinds = [kind for kind in KINDS for _ in range(CUTS // len(KINDS))]
-        for number, kind in enumerate(kinds):
+
+        def start(case: Case) -> MiddleState | None:
+            return document.middle(len(case.left), len(data) - len(case.right), relax=False).start
+
+        for number, kind in enumerate(kind for kind in KINDS for _ in range(CUTS // len(KINDS))):
             case = cut(kind, data, rng)
-            start = document.middle(len(case.left), len(data) - len(case.right), relax=False).start
             tally.judged += 1
-            found = prefix_dies(case, start)
+            found = guarded("prefixes", case, lambda case=case: prefix_dies(case, start(case)))
             worker.count(tally, [kind], found and found.found_in(kind, self.seed, path))
-            if number % len(kinds) < _COMPLETED and start is not None:
-                prefix = Case(case.left, case.middle[: rng.randrange(len(case.middle) + 1)], case.right)
-                found = completion_fails(worker, prefix, fed(start, prefix.middle))
+            if number % CUTS in _COMPLETED:
+                part = Case(case.left, case.middle[: rng.randrange(len(case.middle) + 1)], case.right)
+                found = guarded(
+                    "completion",
+                    part,
+                    lambda part=part: completion_fails(worker, part, fed(start(part), part.middle)),
+                )
                 worker.count(tally, ["completed prefix"], found and found.found_in(kind, self.seed, path))
 
 

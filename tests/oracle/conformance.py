@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .bench import Worker
 from .cuts import anywhere
 from .judge import INVALID, VALID, Verdict
-from .laws import Bench, Case, Disagreement, fed, prefix_dies, verdict_differs
+from .laws import Bench, Case, Disagreement, fed, guarded, prefix_dies, verdict_differs
 from .snippets import Snippet
 from .tally import Tally
 
@@ -46,15 +46,19 @@ def faults(bench: Bench, snippet: Snippet, rng: random.Random) -> Iterator[Disag
     start, end = anywhere(snippet.data, rng)
     parts = Case(snippet.data[:start], snippet.data[start:end], snippet.data[end:])
     empty = Case(snippet.data[:place], b"", snippet.data[place:])
-    starts = {case: bench.start(case) for case in (whole, empty, parts)}
-    for case, start in starts.items():
-        found = verdict_differs(case, fed(start, case.middle), verdict)
+    for case in (whole, empty, parts):
+        found = guarded("complete", case, lambda case=case: snippet_fault(bench, case, verdict))
         if found is not None:
             yield found
-    if verdict.kind == VALID:
-        found = prefix_dies(parts, starts[parts])
-        if found is not None:
-            yield found
+
+
+def snippet_fault(bench: Bench, case: Case, verdict: Verdict) -> Disagreement | None:
+    """What is wrong with the answer about *case*, and with the prefixes of its middle if it is valid."""
+    start = bench.start(case)
+    found = verdict_differs(case, fed(start, case.middle), verdict)
+    if found is None and verdict.kind == VALID:
+        return prefix_dies(case, start)
+    return found
 
 
 def tasks(found: list[Snippet], seed: int) -> Iterator[Conformance]:

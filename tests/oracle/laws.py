@@ -18,6 +18,12 @@ from fimlsp.quotient.middle_state import MiddleState
 from .interpreters import Judge
 from .judge import INVALID, LIMIT, VALID, Verdict
 
+ENGINE_ERRORS = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError),
+    *(RecursionError, TypeError, ValueError),
+)
+"""What a fault in the engine may raise."""
+
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\(.*\)|\d+")
 
 
@@ -96,11 +102,16 @@ class Bench:
 
 def agrees(bench: Bench, case: Case) -> Disagreement | None:
     """Complete exactly if CPython accepts the whole."""
-    return verdict_differs(case, fed(bench.start(case), case.middle), bench.judge(case.whole))
+    return answer_differs(case, bench.start(case), bench.judge(case.whole))
+
+
+def answer_differs(case: Case, start: MiddleState | None, verdict: Verdict) -> Disagreement | None:
+    """As `agrees`, where the state before the middle and the verdict are known."""
+    return guarded("complete", case, lambda: verdict_differs(case, fed(start, case.middle), verdict))
 
 
 def verdict_differs(case: Case, state: MiddleState | None, verdict: Verdict) -> Disagreement | None:
-    """As `agrees`, where both answers are known."""
+    """As `agrees`, where the state behind the middle and the verdict are known."""
     accepts = state is not None and state.complete
     if verdict.kind == VALID and not accepts:
         return Disagreement("complete", case, "complete", "dead" if state is None else "viable")
@@ -170,7 +181,17 @@ LAWS: dict[str, Law] = {
 
 def broken(law: str, bench: Bench, case: Case) -> Disagreement | None:
     """What breaks *law*; an exception of the engine breaks it too."""
+    return guarded(law, case, lambda: LAWS[law](bench, case))
+
+
+def guarded(law: str, case: Case, check: Callable[[], Disagreement | None]) -> Disagreement | None:
+    """What *check* gives, or the exception of the engine that kept it from giving anything."""
     try:
-        return LAWS[law](bench, case)
-    except (ArithmeticError, AssertionError, LookupError, RecursionError, TypeError, ValueError) as error:
-        return Disagreement(law, case, "an answer", f"raises {type(error).__name__}", str(error))
+        return check()
+    except ENGINE_ERRORS as error:
+        return raised(law, case, error)
+
+
+def raised(law: str, case: Case, error: Exception) -> Disagreement:
+    """An exception of the engine, which is always a fault."""
+    return Disagreement(law, case, "an answer", f"raises {type(error).__name__}", str(error))

@@ -14,7 +14,18 @@ from fimlsp.quotient.middle_state import MiddleState
 
 from .bench import Worker
 from .cuts import KINDS, cut
-from .laws import Case, completion_fails, fed, verdict_differs
+from .judge import VALID
+from .laws import (
+    ENGINE_ERRORS,
+    Case,
+    Disagreement,
+    answer_differs,
+    completion_fails,
+    fed,
+    guarded,
+    prefix_dies,
+    raised,
+)
 from .mutations import mutant
 from .sampling import Texts
 from .snippets import Snippet
@@ -28,7 +39,8 @@ _LONGEST = 700
 _CONTEXTS = 60
 _MIDDLES = 20
 _MIXED = 0.3
-_COMPLETED = 0.3
+_COMPLETED = 0.2
+_FED_BYTE_BY_BYTE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,44 +117,55 @@ class _Checks:
 
     def between(self, case: Case, origin: str) -> None:
         """The true middle, mutants of it, beginnings of all of them completed, and a walk."""
-        start = self.worker.start(case)
-        self._judge(case, fed(start, case.middle), origin)
+        start = self._start(case)
+        self._judge(case, start, origin)
         self._complete(self._beginning(case), start)
         for number in range(_MUTANTS):
             kind, middle = mutant(case.middle, self.rng)
-            changed = Case(case.left, middle, case.right)
-            self._judge(changed, fed(start, middle), kind)
+            changed = replace(case, middle=middle)
+            self._judge(changed, start, kind)
             if number % 5 == 0:
                 self._complete(changed, start)
-        for middle, state in walk(start, case.middle, self.rng):
-            walked = Case(case.left, middle, case.right)
-            self._judge(walked, state, "walk")
-            if self.rng.random() < 0.15:
+        for middle in walk(start, case.middle, self.rng):
+            walked = replace(case, middle=middle)
+            self._judge(walked, start, "walk")
+            if self.rng.random() < _COMPLETED:
                 self._complete(walked, start)
 
     def all_between(self, left: bytes, right: bytes, pieces: tuple[str, ...], name: str) -> None:
         """Random middles of *pieces* between two contexts."""
-        start = self.worker.start(Case(left, b"", right))
+        start = self._start(Case(left, b"", right))
         for middle in dict.fromkeys(_text(pieces, self.rng) for _ in range(_MIDDLES)):
             case = Case(left, middle, right)
-            self._judge(case, fed(start, middle), f"short: {name}")
+            self._judge(case, start, f"short: {name}")
             if self.rng.random() < _COMPLETED:
                 self._complete(case, start)
 
-    def _beginning(self, case: Case) -> Case:
-        return Case(case.left, case.middle[: self.rng.randrange(len(case.middle) + 1)], case.right)
+    def _start(self, case: Case) -> MiddleState | None:
+        try:
+            return self.worker.start(case)
+        except ENGINE_ERRORS as error:
+            self._count("contexts", raised("complete", case, error))
+            return None
 
-    def _judge(self, case: Case, state: MiddleState | None, construct: str) -> None:
-        found = verdict_differs(case, state, self.worker.judge(case.whole))
-        self.worker.count(self.tally, [construct], found and found.found_in(construct, self.seed, ""))
+    def _beginning(self, case: Case) -> Case:
+        return replace(case, middle=case.middle[: self.rng.randrange(len(case.middle) + 1)])
+
+    def _judge(self, case: Case, start: MiddleState | None, construct: str) -> None:
+        verdict = self.worker.judge(case.whole)
+        found = answer_differs(case, start, verdict)
+        self._count(construct, found)
+        if found is None and verdict.kind == VALID and self.rng.random() < _FED_BYTE_BY_BYTE:
+            self._count("prefixes", guarded("prefixes", case, lambda: prefix_dies(case, start)))
 
     def _complete(self, case: Case, start: MiddleState | None) -> None:
-        state = fed(start, case.middle)
-        if state is not None:
-            found = completion_fails(self.worker, case, state)
-            self.worker.count(
-                self.tally, ["completion"], found and found.found_in("completion", self.seed, "")
-            )
+        found = guarded(
+            "completion", case, lambda: completion_fails(self.worker, case, fed(start, case.middle))
+        )
+        self._count("completion", found)
+
+    def _count(self, construct: str, found: Disagreement | None) -> None:
+        self.worker.count(self.tally, [construct], found and found.found_in(construct, self.seed, ""))
 
 
 def tasks(found: list[Snippet], seed: int) -> Iterator[Soundness | ShortTexts]:

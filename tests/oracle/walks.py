@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from fimlsp.quotient.middle_state import MiddleState
 
+from .laws import fed
 from .vocabulary import GROUPS
 
 _STEPS = 8
@@ -15,20 +16,16 @@ _SHARE_OF_REFUSED = 0.3
 _GROUPS = tuple(GROUPS.values())
 
 
-def walk(
-    start: MiddleState | None, middle: bytes, rng: random.Random
-) -> Iterator[tuple[bytes, MiddleState | None]]:
-    """Middles with their states: a beginning of *middle*, then piece after piece, and some refused ones."""
+def walk(start: MiddleState | None, middle: bytes, rng: random.Random) -> Iterator[bytes]:
+    """Middles: a beginning of *middle*, then piece after piece, and some refused ones."""
     text = middle[: rng.randrange(len(middle) + 1)]
-    state = start and start.feed(text)
-    if state is None:
-        return
-    for _ in range(_STEPS):
+    state = fed(start, text)
+    for _ in range(_STEPS if state is not None else 0):
         for _ in range(_TRIES):
             piece = _piece(rng)
-            following = state.feed(piece)
+            following = fed(state, piece)
             if following is not None or rng.random() < _SHARE_OF_REFUSED:
-                yield text + piece, following
+                yield text + piece
             if following is not None:
                 text, state = text + piece, following
                 break
