@@ -37,6 +37,9 @@ def shortest_completion(state: MiddleState) -> bytes:
         rest = (state.reading.lexicon.names.between(state.reading.name[1:], b"") or b"") + b"}"
         named = state.feed(rest)
         return rest if named is None else rest + shortest_completion(named)
+    named = state.feed(b"{")
+    if named is not None and named.reading.name:  # nothing but a name may follow \\N
+        return b"{" + shortest_completion(named)
     found = _completion(state, _COST_OF_SKIPPING)
     if found is None:
         found = _completion(state, 0)

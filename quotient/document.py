@@ -17,7 +17,7 @@ from fimlsp.quotient.left_context import LeftContext, start_of_file
 from fimlsp.quotient.places import Places
 from fimlsp.quotient.right_context import RightContext, end_of_file
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_BATCHES = 3
 _MOST_SUFFIXES = 16
 
@@ -34,7 +34,7 @@ class Document:
         self._reset()
 
     def _reset(self) -> None:
-        first = len(_BYTE_ORDER_MARK) if self.data.startswith(_BYTE_ORDER_MARK) else 0
+        first = len(BYTE_ORDER_MARK) if self.data.startswith(BYTE_ORDER_MARK) else 0
         self._lefts = Places([first], [start_of_file(self.language)])
         self._unreadable: list[int] = []
         self._rights = Places([0], [end_of_file(self.language)])  # by distance from the end
@@ -155,10 +155,10 @@ class Document:
         O(len(data)) for a copy of the bytes, and O(contexts set aside), which while typing are few.
         """
         length = len(self.data)
-        marked = self.data.startswith(_BYTE_ORDER_MARK)
+        marked = self.data.startswith(BYTE_ORDER_MARK)
         kept = memoryview(self.data)
         self.data = b"".join((kept[:start], replacement, kept[end:]))
-        if marked != self.data.startswith(_BYTE_ORDER_MARK):
+        if marked != self.data.startswith(BYTE_ORDER_MARK):
             self._reset()
             return
         shift = len(replacement) - (end - start)

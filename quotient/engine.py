@@ -8,12 +8,16 @@ from functools import cache
 from fimlsp.lexing.line import LineReader
 from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.lexing.reading import Lexicon
+from fimlsp.quotient.byte_order_mark import FileStart
 from fimlsp.quotient.connecting import State, connect, read_up_to
 from fimlsp.quotient.demand import Demand
-from fimlsp.quotient.document import Document
+from fimlsp.quotient.document import BYTE_ORDER_MARK, Document
 from fimlsp.quotient.ebnf import python_grammar
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.relaxing import Relaxed, relaxed
+
+Start = State | FileStart
+"""A state before or after some bytes of a middle: `feed`, `complete`, `shortest_completion`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class Constraint:
     names the contexts of which something had to be left out because the file is broken there.
     """
 
-    start: State | None
+    start: Start | None
     relaxed: Relaxed | None = None
 
     @property
@@ -44,12 +48,26 @@ class EditedDocument(Document):
         the string or comment that the cursor is in, if any such middle exists (see `escape.py`).
         """
         demand = Demand(stays=not may_escape)
+        if start >= len(BYTE_ORDER_MARK) or not self.data.startswith(BYTE_ORDER_MARK[:start]):
+            return Constraint(*self._middle(start, end, demand, relax))
+        read, size = BYTE_ORDER_MARK[:start], len(BYTE_ORDER_MARK)
+        if end < size and self.data.startswith(BYTE_ORDER_MARK):
+            rest, _ = self._middle(size, size, demand, relax=False)
+            return Constraint(
+                FileStart(read, None, BYTE_ORDER_MARK[:end]) if rest and rest.complete else None
+            )
+        found, relaxed_side = self._middle(0, end, demand, relax)
+        return Constraint(found and FileStart(read, found), relaxed_side)
+
+    def _middle(
+        self, start: int, end: int, demand: Demand, relax: bool
+    ) -> tuple[State | None, Relaxed | None]:
         found = read_up_to(self, start)
         if found is not None and not found[0].broken:
             state = connect(self, end, *found, demand)
             if state is not None or not relax:
-                return Constraint(state)
-        return Constraint(*relaxed(self, start, end, found, demand)) if relax else Constraint(None)
+                return state, None
+        return relaxed(self, start, end, found, demand) if relax else (None, None)
 
 
 def python_language(version: PythonVersion = DEFAULT_VERSION) -> Language:

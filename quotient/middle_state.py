@@ -126,7 +126,39 @@ class MiddleState:
         chart = self.chart
         if any(chart.expects(terminal) for terminal in self.middle.language.live_terminals(live)):
             return True
-        return self._may_meet_right() or self.after_fallback() is not None
+        return self._may_meet_right() or self._may_fall_back()
+
+    def _may_fall_back(self) -> bool:
+        """Whether the lexeme may have ended earlier, and what was read since be finished as the next one.
+
+        Read together with what stands before, that may be no lexeme: after a number `a` begins `and`, but not
+        `as`.
+        """
+        following = self.after_fallback()
+        if following is None:
+            return False
+        place, language = following.reading, self.middle.language
+        live = place.lexicon.dfa.live[place.state]
+        if (
+            place.at_lexeme_start
+            or place.leftover
+            or live & (place.lexicon.always_viable | place.lexicon.ends_line)
+        ):
+            return True
+        kinds = (
+            kind
+            for terminal in language.live_terminals(live)
+            if following.chart.expects(terminal)
+            for kind in language.kinds_of[terminal]
+        )
+        suffixes = (language.witnesses.suffix(place.state, kind) for kind in kinds)
+        return following._may_meet_right() or any(
+            suffix is not None and self._reads(suffix) for suffix in suffixes
+        )
+
+    def _reads(self, data: bytes) -> bool:
+        step = self.reading.feed(data)
+        return step is not None and step.reading.accepted != step.reading.lexicon.bad
 
     def _may_end_line(self) -> bool:
         """Whether a line end, or a comment before one, may stand here."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import perf_counter
 
-from fimlsp.quotient.connecting import State
-from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.engine import Engine, Start
 
 
 def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]:
@@ -39,7 +38,7 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
     }
 
 
-def longest_viable(start: State, middle: bytes) -> int:
+def longest_viable(start: Start, middle: bytes) -> int:
     """How many bytes of the dead *middle* are viable, by bisection; feeds at most twice its bytes."""
     state, low, high = start, 0, len(middle)
     while high - low > 1:
@@ -52,7 +51,7 @@ def longest_viable(start: State, middle: bytes) -> int:
     return low
 
 
-def shortest_text(start: State, viable: bytes) -> str:
+def shortest_text(start: Start, viable: bytes) -> str:
     """The shortest completion of *viable*, less an unfinished character at its end."""
     whole = viable.decode("utf-8", "ignore").encode()
     state = start.feed(whole)
