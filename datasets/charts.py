@@ -1,4 +1,4 @@
-"""Small charts as SVG, without a drawing library: the three that the report has."""
+"""Small charts as SVG, without a drawing library: the three that the report has. Series are methods."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ Point = tuple[float, float]
 Mark = tuple[float, str]
 
 WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 56, 190, 34, 44
-COLOURS = ("#888888", "#b58900", "#cb4b16", "#268bd2", "#2a8f3c")
+LEFT, RIGHT, TOP, BOTTOM = 56, 190, 48, 44
+COLOURS = {
+    "unconstrained": "#888888",
+    "longest": "#b58900",
+    "best": "#cb4b16",
+    "constrained": "#268bd2",
+    "steered": "#2a8f3c",
+}
 SHEET = (
     "text{font:12px sans-serif;fill:#333}.t{font-size:14px;font-weight:bold}"
-    ".g{stroke:#ddd}.e{text-anchor:end}.m{text-anchor:middle}"
+    ".s{font-size:9px}.g{stroke:#ddd}.e{text-anchor:end}.m{text-anchor:middle}"
 )
 
 
@@ -25,7 +31,7 @@ def lines(
     across = _across(len(places))
     parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(places)], _shares())
     for number, (name, values) in enumerate(series.items()):
-        colour = COLOURS[number % len(COLOURS)]
+        colour = COLOURS[name]
         points = [(across(n), _up(value)) for n, value in enumerate(values) if value is not None]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
@@ -43,7 +49,7 @@ def scatter(
     y, y_marks = _log_scale([*(y for _, y in points), level[0]], HEIGHT - BOTTOM, TOP)
     parts = _frame(title, axes, x_marks, y_marks)
     for number, (name, each) in enumerate(series.items()):
-        colour = COLOURS[-1 - number]
+        colour = COLOURS[name]
         parts += [
             f'<circle cx="{x(a):.1f}" cy="{y(b):.1f}" r="2" fill="{colour}" fill-opacity="0.4"/>'
             for a, b in each
@@ -52,7 +58,7 @@ def scatter(
     height, end = y(level[0]), WIDTH - RIGHT
     parts.append(
         f'<line x1="{LEFT}" x2="{end}" y1="{height:.1f}" y2="{height:.1f}" stroke="#c33" '
-        f'stroke-dasharray="5 4"/><text x="{end + 6}" y="{height + 4:.1f}">{escape(level[1])}</text>'
+        f'stroke-dasharray="5 4"/><text class="e" x="{end}" y="{height - 4:.1f}">{escape(level[1])}</text>'
     )
     return _svg(parts)
 
@@ -65,12 +71,13 @@ def bars(
     parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(places)], _shares())
     width = 0.8 * (across(1) - across(0)) / max(1, len(series))
     for number, (name, values) in enumerate(series.items()):
-        colour = COLOURS[-1 - number]
+        colour = COLOURS[name]
         for n, value in enumerate(values):
             begin, top = across(n) + (number - len(series) / 2) * width, _up(value)
             parts.append(
                 f'<rect x="{begin:.1f}" y="{top:.1f}" width="{width:.1f}" height="{_up(0) - top:.1f}" '
-                f'fill="{colour}"><title>{escape(name)}: {value:.2%}</title></rect>'
+                f'fill="{colour}"/><text class="m s" x="{begin + width / 2:.1f}" y="{top - 3:.1f}">'
+                f"{100 * value:.2g}</text>"
             )
         parts.append(_key(number, name, colour))
     return _svg(parts)
@@ -101,7 +108,11 @@ def _log_scale(
         share = (log10(max(value, 10.0**low)) - low) / (high - low)
         return begin + share * (end - begin)
 
-    return place, [(place(10.0**power), f"{10.0**power:,g}") for power in range(low, high + 1)]
+    return place, [(place(10.0**power), _power(power)) for power in range(low, high + 1)]
+
+
+def _power(exponent: int) -> str:
+    return f"{10**exponent:,}" if exponent >= 0 else f"{10.0**exponent:g}"
 
 
 def _frame(
@@ -119,7 +130,7 @@ def _frame(
         f'<text class="m" x="{x:.1f}" y="{bottom + 16}">{escape(str(name))}</text>' for x, name in x_marks
     ]
     parts.append(f'<text class="m" x="{(LEFT + end) / 2:.0f}" y="{HEIGHT - 8}">{escape(axes[0])}</text>')
-    parts.append(f'<text x="4" y="{TOP - 6}">{escape(axes[1])}</text>')
+    parts.append(f'<text x="4" y="{TOP - 14}">{escape(axes[1])}</text>')
     return parts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from fimlsp.datasets.source_file import SourceFile
 
 LOCAL = "local"
 TASKS_AHEAD = 2
+REACH_SECONDS = 10.0
 
 
 class _Actor:
@@ -52,12 +54,24 @@ def _connect(address: str) -> Any:  # noqa: ANN401 - the module
         import ray
     except ImportError as error:
         raise PoolError("Ray is not installed; pip install 'fimlsp[ray]'.") from error
+    _check_reachable(address)
     here: dict[str, Any] = {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
     try:
         ray.init(address=address, log_to_driver=False, **(here if address == LOCAL else {}))
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise PoolError(f"There is no Ray cluster at {address} ({error}).") from error
     return ray
+
+
+def _check_reachable(address: str) -> None:
+    """Raise PoolError if nothing is at HOST:PORT: Ray itself tries for minutes, then ends the process."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not (colon and port.isdecimal()):
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
+    except OSError as error:
+        raise PoolError(f"There is no Ray cluster at {address} ({error}).") from error
 
 
 def _hire(ray: Any, make: MakeRunner, workers: int) -> list[Any]:  # noqa: ANN401

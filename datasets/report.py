@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from fimlsp.datasets import charts, failures, paper, tables
 from fimlsp.datasets.attempt import METHODS, Result
@@ -49,7 +50,7 @@ def _head(folders: Sequence[RunFolder], results: Sequence[Result]) -> list[str]:
         ["model", f"{plan['model']} ({plan['model_files']})"],
         ["tokens at most", plan["tokens"]],
         ["sources", f"{', '.join(plan['sources'])}; files {plan['files']}"],
-        ["cuts", f"{plan['cuts']}, {plan['per_file']} of each in a file, seed {plan['seed']}"],
+        ["cuts", cuts_of(plan)],
         ["fimlsp", f"{plan['fimlsp']}, code {plan['code']}"],
         ["Python", plan["python"]],
         ["libraries", ", ".join(f"{name} {version}" for name, version in about["libraries"].items())],
@@ -67,6 +68,13 @@ def _head(folders: Sequence[RunFolder], results: Sequence[Result]) -> list[str]:
         "",
         *table(["", ""], rows),
     ]
+
+
+def cuts_of(plan: Mapping[str, Any]) -> str:
+    """Which cuts a run has, in words."""
+    if isinstance(plan["cuts"], str):
+        return f"saved cases ({plan['cuts']})"
+    return f"{', '.join(plan['cuts'])}; {plan['per_file']} of each in a file, seed {plan['seed']}"
 
 
 def _body(results: Sequence[Result], pictures: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -98,7 +98,7 @@ class Selection:
 
     def _cut(self, file: SourceFile) -> Iterator[Task | Excluded]:
         if self.saved is not None:
-            yield Task(file, tuple(self.saved[file.hash]))
+            yield Task(file, tuple(replace(record, name=file.name) for record in self.saved[file.hash]))
             return
         cuts = list(make_cuts(file, self.kinds, self.per_file, self.seed))
         yield from (cut for cut in cuts if isinstance(cut, Excluded))

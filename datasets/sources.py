@@ -42,10 +42,10 @@ def read_source(source: str) -> Iterator[Found]:
         SourceError: it does not exist.
     """
     for root in _roots(source):
-        if root.is_file():
-            yield from _read(root, root.name)
-            continue
         base = source if _is_of_interpreter(source) else root.name
+        if root.is_file():
+            yield from _read(root, base)
+            continue
         for file in _files(root):
             yield from _read(file, f"{base}/{file.relative_to(root).as_posix()}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from fimlsp.datasets import paper
@@ -100,6 +100,7 @@ def _cost(name: str, values: Sequence[float]) -> list[object]:
 def _quantities(ran: Sequence[Result]) -> Iterator[tuple[str, list[float]]]:
     yield "set-up, first cut of a file (ms)", [result.setup_ms for result in ran if result.first]
     yield "set-up, further cuts of it (ms)", [result.setup_ms for result in ran if not result.first]
+    yield "set-up, all cuts of a file (its first cut = 1)", _shared_setup(ran)
     for method in CONSTRAINED:
         tried = attempts(ran, method)
         yield f"engine per token, {method} (ms)", [per_token(attempt) for attempt in tried if attempt.tokens]
@@ -111,6 +112,15 @@ def _quantities(ran: Sequence[Result]) -> Iterator[tuple[str, list[float]]]:
     free = attempts(ran, "unconstrained")
     yield "network, unconstrained (ms)", [attempt.model_ms for attempt in free]
     yield "network per token, unconstrained (ms)", [a.model_ms / a.tokens for a in free if a.tokens]
+
+
+def _shared_setup(ran: Sequence[Result]) -> list[float]:
+    """What the cuts of each file that has several cost together, as a multiple of the first."""
+    by_file = defaultdict[str, list[float]](list)
+    for result in ran:
+        if result.first or str(result.record["source"]) in by_file:
+            by_file[str(result.record["source"])].append(result.setup_ms)
+    return [sum(times) / times[0] for times in by_file.values() if len(times) > 1 and times[0]]
 
 
 def per_token(attempt: Attempt) -> float:
