@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fimlsp.datasets.source_file import Excluded, Found, SourceFile
 
 LANGUAGE = "python"
+OTHER_LANGUAGE = "another language"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Filters:
         if found.content is None:
             return Excluded(found.name, found.problem or "no content", found.detail)
         if found.language is not None and found.language.lower() != LANGUAGE:
-            return Excluded(found.name, "another language", found.language)
+            return Excluded(found.name, OTHER_LANGUAGE, found.language)
         try:
             size = len(found.content.encode())
         except UnicodeEncodeError as error:

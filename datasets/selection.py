@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from fimlsp.datasets.cut_record import CutRecord, make_cuts
-from fimlsp.datasets.filters import Filters, check_parses
+from fimlsp.datasets.filters import OTHER_LANGUAGE, Filters, check_parses
 from fimlsp.datasets.source_file import Excluded, SourceFile
 from fimlsp.datasets.sources import n_files, read_source
 
@@ -39,7 +39,8 @@ class Selection:
     """What decides the cases.
 
     Attributes:
-        sources: see `sources.py`; their files are numbered through, those left out included.
+        sources: see `sources.py`; their files are numbered through from 0, those left out included, but
+            not those that are said to be in another language.
         kinds: kinds of cuts, names in `STRATEGIES`.
         per_file: cuts of each kind in each file.
         seed: of all cuts.
@@ -60,41 +61,48 @@ class Selection:
 
     def __iter__(self) -> Iterator[Task | Excluded]:
         """Tasks and exclusions in the order of the files."""
-        missing = dict(self.saved or {})
         for found in self._files():
-            if isinstance(found, Excluded):
-                yield found
-                continue
-            missing.pop(found.hash, None)
-            checked = check_parses(found)
+            checked = check_parses(found) if isinstance(found, SourceFile) else found
             if isinstance(checked, Excluded):
                 yield checked
             else:
                 yield from self._cut(checked)
-        for records in missing.values():
-            if self.shard.number == 1:
-                yield Excluded(
-                    records[0].name, "no file with the hash of saved cases", f"{len(records)} cases"
-                )
 
     def _files(self) -> Iterator[SourceFile | Excluded]:
         """The files of the shard. Each text comes once, in whatever shard its first file is."""
-        seen = set[str]()
-        for index, found in enumerate(chain.from_iterable(map(read_source, self.sources))):
-            if index >= self.files.stop:
-                return
-            if index not in self.files:
-                continue
+        seen, index = set[str](), -1
+        for found in chain.from_iterable(map(read_source, self.sources)):
             file = self.filters.identify(found)
-            if isinstance(file, SourceFile):
-                if self.saved is not None and file.hash not in self.saved:
-                    continue
-                if file.hash in seen:
-                    file = Excluded(file.name, "same text as an earlier file")
-                else:
-                    seen.add(file.hash)
-            if self.shard.has(index):
+            is_foreign = isinstance(file, Excluded) and file.reason == OTHER_LANGUAGE
+            index += not is_foreign
+            if index >= self.files.stop:
+                break
+            if is_foreign and self.shard.number == 1:
                 yield file
+            elif not is_foreign and index in self.files:
+                first = self._first_of_its_text(file, seen)
+                if first is not None and self.shard.has(index):
+                    yield first
+        if self.shard.number == 1:
+            yield from self._missing(seen)
+
+    def _first_of_its_text(self, file: SourceFile | Excluded, seen: set[str]) -> SourceFile | Excluded | None:
+        """The file, unless its text was *seen* before; None if there are saved cases and none is its."""
+        if isinstance(file, Excluded):
+            return file
+        if self.saved is not None and file.hash not in self.saved:
+            return None
+        if file.hash in seen:
+            return Excluded(file.name, "same text as an earlier file")
+        seen.add(file.hash)
+        return file
+
+    def _missing(self, seen: set[str]) -> Iterator[Excluded]:
+        """The files of saved cases that are not among those *seen*."""
+        for digest, records in (self.saved or {}).items():
+            if digest not in seen:
+                reason = "no file with the hash of saved cases"
+                yield Excluded(records[0].name, reason, f"{len(records)} cases")
 
     def _cut(self, file: SourceFile) -> Iterator[Task | Excluded]:
         if self.saved is not None:

@@ -69,6 +69,16 @@ def test_files_are_chosen_by_number(source, files, names):
     assert [task.file.name[-4:] for task in selected] == names
 
 
+def test_rows_in_another_language_have_no_number(tmp_path):
+    rows = [
+        {"lang": lang, "content": f"x = {n}\n"} for n, lang in enumerate(["Ada", "Python", "C", "Python"])
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    selected = list(Selection((str(tmp_path / "rows.jsonl"),), files=range(1)))
+    assert [task.file.name for task in selected if isinstance(task, Task)] == ["rows.jsonl#1"]
+    assert reasons(selected) == {"nl#0": "another language", "nl#2": "another language"}
+
+
 def test_the_same_seed_gives_the_same_cases(source):
     def cuts(seed):
         tasks = [each for each in select(source, seed=seed) if isinstance(each, Task)]
@@ -101,6 +111,9 @@ def test_saved_cases_are_cut_again_wherever_their_file_is(source, tmp_path):
         "e.py": "no file with the hash of saved cases",  # the end of gone.py
         "f.py": "larger than 200 bytes",
     }
+    parts = [list(select(source, saved=read_cases(path), shard=Shard(n, 3))) for n in (1, 2, 3)]
+    assert sorted(cases([each for part in parts for each in part])) == sorted(cases(again))
+    assert {name: reason for part in parts for name, reason in reasons(part).items()} == reasons(again)
 
 
 def test_results_of_a_run_serve_as_saved_cases(source, tmp_path):
