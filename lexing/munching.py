@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from fimlsp.lexing.reading import Lexicon
+from fimlsp.lexing.reading import MOST_DIGITS, Lexicon
 
 _NO_BYTES: frozenset[int] = frozenset()
 
@@ -18,8 +18,7 @@ def longest_lexeme(lexicon: Lexicon, state: int, data: bytes, position: int) -> 
     """
     rows, accepts, naming = lexicon.dfa.rows, lexicon.dfa.accepts, lexicon.naming
     found: tuple[int, int] | None = None
-    name = -1
-    size = len(data)
+    start, size, name = position, len(data), -1
     while position < size:
         following = rows[state][data[position]]
         if not following:
@@ -36,7 +35,17 @@ def longest_lexeme(lexicon: Lexicon, state: int, data: bytes, position: int) -> 
         state = following
         if accepts[state] >= 0:
             found = accepts[state], position
+    if found is not None and found[0] == lexicon.real and has_too_many_digits(data[start : found[1]]):
+        return None
     return found
+
+
+def has_too_many_digits(number: bytes, more: int = 0) -> bool:
+    """Whether *number*, after *more* digits, is a decimal integer that is too long for CPython."""
+    if len(number) + more <= MOST_DIGITS or (not more and number.startswith(b"0")):
+        return False
+    digits = number.replace(b"_", b"")
+    return digits.isdigit() and len(digits) + more > MOST_DIGITS
 
 
 @lru_cache(maxsize=4096)

@@ -23,6 +23,9 @@ _BLANKS = frozenset(b" \t\f")
 _QUIET = frozenset(b" \t\f#\\\r\n")
 """Bytes that may begin what leaves a line blank."""
 
+MOST_DIGITS = 4300
+"""The most digits of a decimal integer, CPython's default limit for `int`."""
+
 NEWLINE, DEDENT, BAD = "NEWLINE", "DEDENT", "BAD"
 
 Symbol = int | Column
@@ -33,7 +36,8 @@ class Lexicon:
     """The lexeme kinds of a version of Python, and what the reader does with them.
 
     `known` is the nesting at the start of a file, `unknown` that of code of which the left has not been read.
-    `skipped` kinds never reach the grammar.
+    `skipped` kinds never reach the grammar. In the states `naming` the DFA reads the name of a character, in
+    `counting` the digits of a decimal integer, `spelt` are both.
     """
 
     __slots__ = (
@@ -41,6 +45,7 @@ class Lexicon:
         "bad",
         "comment",
         "continuation",
+        "counting",
         "dedent",
         "dfa",
         "ends_line",
@@ -51,9 +56,11 @@ class Lexicon:
         "naming",
         "nesting",
         "newline",
+        "real",
         "rules",
         "skipped",
         "space",
+        "spelt",
         "unknown",
         "witnesses",
     )
@@ -72,10 +79,13 @@ class Lexicon:
             dfa.kinds.index(kind) for kind in ("SPACE", "COMMENT", "NL", "CONTINUATION", BAD)
         )
         self.nesting = frozenset(i for i, kind in enumerate(dfa.kinds) if changes_nesting(kind))
+        spec_line_ends = [i for i, kind in enumerate(dfa.kinds) if kind == "SPEC_NL"]
         skipped = (self.space, self.comment, self.line_end, self.continuation)
-        spec_line_ends = (i for i, kind in enumerate(dfa.kinds) if kind == "SPEC_NL")
         self.skipped = frozenset((*skipped, *spec_line_ends))
+        self.real = dfa.kinds.index("REAL")
         self.naming = _naming_states(dfa)
+        self.counting = _counting_states(dfa)
+        self.spelt = self.naming | self.counting
         self.always_viable = 1 << self.space | 1 << self.continuation
         self.ends_line = 1 << self.comment | 1 << self.line_end
 
@@ -96,6 +106,12 @@ def _naming_states(dfa: Dfa) -> frozenset[int]:
                 found.add(following)
                 waiting.append(following)
     return frozenset(found)
+
+
+def _counting_states(dfa: Dfa) -> frozenset[int]:
+    """The states inside a decimal integer that is not zero."""
+    digits = [dfa.run(dfa.starts[mode], b"1") for mode in ("code", "field", "nested")]
+    return frozenset((*digits, *(dfa.run(state, b"_") for state in digits)))
 
 
 class Margin(NamedTuple):
@@ -119,7 +135,7 @@ class Reading:
     `state` is the DFA's state in the lexeme being read, `accepted` the kind of its longest finished part (-1
     if none), `leftover` the bytes after that part, `margin` is None once the line has a lexeme. `indents`
     is None when the left context is unknown: then every line's start is reported by its column. `name` is
-    what was read of a character's name, with the brace before it.
+    what was read of a character's name, with the brace before it, `digits` counts those of a decimal integer.
     """
 
     lexicon: Lexicon = field(repr=False)
@@ -131,11 +147,22 @@ class Reading:
     margin: Margin | None = None
     quote_run: tuple[int, int] = (0, 0)
     name: bytes = b""
+    digits: int = 0
+
+    @property
+    def too_long(self) -> bool:
+        """Whether a decimal integer has more digits than CPython reads; it may still become a float."""
+        return self.digits > MOST_DIGITS
 
     @property
     def at_lexeme_start(self) -> bool:
         """Whether no lexeme has begun."""
         return self.state == self.lexicon.dfa.starts[self.nesting.mode]
+
+    @property
+    def name_must_follow(self) -> bool:
+        r"""Whether `\N` was read, which the name of a character in braces must follow."""
+        return not self.name and self.lexicon.dfa.rows[self.state][ord("{")] in self.lexicon.naming
 
     def feed(self, data: bytes) -> Step | None:
         """Read *data*; None when no continuation could be lexically valid. O(len(data))."""
@@ -181,15 +208,16 @@ class _Reader:
 
     __slots__ = (
         "accepted",
+        "digits",
         "indents",
         "leftover",
         "lexicon",
         "margin",
         "name",
-        "naming",
         "nesting",
         "quote_run",
         "rows",
+        "spelt",
         "start",
         "state",
         "symbols",
@@ -207,7 +235,8 @@ class _Reader:
         self.margin = reading.margin
         self.quote_run = reading.quote_run
         self.name = reading.name
-        self.naming = reading.lexicon.naming
+        self.digits = reading.digits
+        self.spelt = reading.lexicon.spelt
         self.symbols: list[Symbol] = []
 
     def freeze(self) -> Reading:
@@ -221,6 +250,7 @@ class _Reader:
             self.margin,
             self.quote_run,
             self.name,
+            self.digits,
         )
 
     def read(self, byte: int) -> bool:
@@ -235,20 +265,28 @@ class _Reader:
                     return False
             elif byte in _BLANKS and (self.state == self.start or self.accepted == self.lexicon.space):
                 self.widen(byte)
-        if following in self.naming:
-            self.name += bytes((byte,))
+        kind = self.lexicon.dfa.accepts[following]
+        if following in self.spelt:
+            self._spell(byte, following)
         elif self.name:
             if self.name[1:] not in self.lexicon.names:
                 return False
             self.name = b""
+        elif self.digits and kind >= 0:
+            self.digits = 0
         self.state = following
-        kind = self.lexicon.dfa.accepts[following]
         if kind >= 0:
             self.accepted = kind
             self.leftover = b""
         elif self.accepted >= 0 and self.accepted != self.lexicon.bad:
             self.leftover += bytes((byte,))
         return True
+
+    def _spell(self, byte: int, following: int) -> None:
+        if following in self.lexicon.naming:
+            self.name += bytes((byte,))
+        elif byte != ord("_"):
+            self.digits += 1
 
     def _end_before(self, byte: int) -> bool:
         return self.read_again() and self.read(byte)
@@ -277,9 +315,11 @@ class _Reader:
         """End the lexeme at its last acceptance; the bytes after it are dropped."""
         kind = self.accepted
         lexicon = self.lexicon
+        digits = self.digits
         self.accepted = -1
         self.leftover = b""
-        if kind < 0 or kind == lexicon.bad:
+        self.digits = 0
+        if kind < 0 or kind == lexicon.bad or digits > MOST_DIGITS:
             return False
         if kind == lexicon.line_end:
             self._end_line()

@@ -30,16 +30,8 @@ def shortest_completion(state: MiddleState) -> bytes:
 
     O(open rules). Raises NoCompletionError if none is found, which would be a fault of the engine.
     """
-    if state.reading.name:
-        direct = _straddling(state)
-        if direct is not None:
-            return direct
-        rest = (state.reading.lexicon.names.between(state.reading.name[1:], b"") or b"") + b"}"
-        named = state.feed(rest)
-        return rest if named is None else rest + shortest_completion(named)
-    named = state.feed(b"{")
-    if named is not None and named.reading.name:  # nothing but a name may follow \\N
-        return b"{" + shortest_completion(named)
+    if state.reading.name or state.reading.name_must_follow:
+        return _with_name(state)
     found = _completion(state, _COST_OF_SKIPPING)
     if found is None:
         found = _completion(state, 0)
@@ -48,6 +40,17 @@ def shortest_completion(state: MiddleState) -> bytes:
     if found is None:
         raise NoCompletionError(f"no completion in state {state.reading}")
     return found
+
+
+def _with_name(state: MiddleState) -> bytes:
+    """The completion of a state in which the name of a character, or its brace, is missing."""
+    direct = _straddling(state)
+    if direct is not None:
+        return direct
+    reading = state.reading
+    rest = b"{" if not reading.name else (reading.lexicon.names.between(reading.name[1:], b"") or b"") + b"}"
+    named = state.feed(rest)
+    return rest if named is None else rest + shortest_completion(named)
 
 
 def _completion(state: MiddleState, skipping: int) -> bytes | None:
@@ -120,10 +123,12 @@ def _candidates(state: MiddleState, skipping: int) -> Iterator[bytes]:
     rules = grammar.earley.automaton.rules
     for source, missing in completions(rules, costs, _sources(state), grammar.start, grammar.roots):
         *symbols, marker = expand(choices, missing)
-        writer = Writer(state.middle.language, state.reading)
-        if writer.put(source.prefix) and writer.write(symbols, blocks):
-            for way in _ways_on(state, marker, writer):
-                yield writer.text + way
+        joins = (join for join in state.middle.joins if marker in (join.marker, join.blank_marker))
+        for opened in dict.fromkeys(join.opened for join in joins):
+            writer = Writer(state.middle.language, state.reading)
+            if writer.put(source.prefix) and writer.write(symbols, blocks, opened):
+                for way in _ways_on(state, marker, writer):
+                    yield writer.text + way
 
 
 def _ways_on(state: MiddleState, marker: int, writer: Writer) -> Iterator[bytes]:
@@ -185,6 +190,8 @@ def _after_lexemes(state: MiddleState, live: int) -> Iterator[Source]:
             language.witnesses.suffix(state.reading.state, kind) for kind in language.kinds_of[terminal]
         )
         suffix = min((s for s in suffixes if s is not None), key=len)
+        if state.reading.too_long and not suffix:
+            suffix = b"."
         chart = state.middle.grammar.earley.scan(state.chart, (terminal,))
         if chart is not None:
             yield Source(chart, len(suffix), suffix)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from fimlsp.lexing.indentation import Column
+from fimlsp.lexing.munching import has_too_many_digits
 from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.reading import Reading, Step, Symbol
 from fimlsp.quotient.completing import shortest_completion
@@ -204,6 +205,10 @@ class MiddleState:
         if end is None or end[0] == reading.lexicon.space:
             return not middle.ends_with_continuation(reading) and self._ends_lexeme()
         kind, offset = end
+        if reading.digits and kind == reading.lexicon.real:
+            rest = middle.data[middle.cursor : middle.cursor + offset]
+            if has_too_many_digits(rest, reading.digits):
+                return False
         if kind in reading.lexicon.skipped:
             step = replace(reading, accepted=kind, leftover=b"").finish()
             return step is not None and self._meets(step, offset)

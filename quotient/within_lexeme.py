@@ -55,6 +55,9 @@ class WithinLexeme:
     def way(self) -> bytes | None:
         """The shortest text that completes this middle, None if nothing does."""
         reading, rest = self.reading, b""
+        if reading.name_must_follow:
+            opened = self.feed(b"{")
+            return None if opened is None or opened.way is None else b"{" + opened.way
         if reading.name:
             names = reading.lexicon.names
             if self.name is not None and (way := names.between(reading.name[1:], self.name)) is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from fimlsp.lexing.indentation import MARGIN, Column
 from fimlsp.lexing.reading import Margin, Reading, Symbol
@@ -31,11 +31,32 @@ class Writer:
         self.reading = step.reading
         return True
 
-    def write(self, symbols: Iterable[int], blocks: dict[int, ClosedBlock]) -> bool:
-        """Write terminals; *blocks* tells which columns the INDENTs of closed blocks may have."""
-        return all(self._write(symbol, blocks) for symbol in symbols)
+    def write(
+        self, symbols: Sequence[int], blocks: dict[int, ClosedBlock], opened: tuple[str, ...] = ()
+    ) -> bool:
+        """Write terminals; *blocks* tells which columns the INDENTs of closed blocks may have.
 
-    def _write(self, symbol: int, blocks: dict[int, ClosedBlock]) -> bool:
+        The f-strings that are still open after them have the styles in *opened* (see `Nesting.opened`).
+        """
+        kinds = self._kinds_of_open_strings(symbols, opened)
+        return all(self._write(symbol, blocks, kinds.get(place)) for place, symbol in enumerate(symbols))
+
+    def _kinds_of_open_strings(self, symbols: Sequence[int], opened: tuple[str, ...]) -> dict[int, int]:
+        """By place in *symbols*, the kind of each beginning of an f-string that is not ended in them."""
+        styles = iter([part.removeprefix("text:") for part in opened if part.startswith("text:")])
+        kinds: dict[int, int] = {}
+        start, end = map(self.language.grammar.symbol, ("FSTRING_START", "FSTRING_END"))
+        ended = 0
+        for place in reversed(range(len(symbols) if opened else 0)):
+            if symbols[place] == end:
+                ended += 1
+            elif symbols[place] == start and ended:
+                ended -= 1
+            elif symbols[place] == start and (style := next(styles, None)) is not None:
+                kinds[place] = self.language.lexicon.kinds.index(f"FSTRING_START:{style}")
+        return kinds
+
+    def _write(self, symbol: int, blocks: dict[int, ClosedBlock], kind: int | None) -> bool:
         language = self.language
         if symbol == language.newline:
             return self.put(b"\n")
@@ -47,7 +68,8 @@ class Writer:
             if column is not None:
                 self.columns.append(column)
             return column is not None
-        return self._indent() and self._write_lexeme(symbol)
+        kinds = self.language.kinds_of[symbol] if kind is None else (kind,)
+        return self._indent() and self._write_lexeme(kinds)
 
     def _inner_column(self, block: ClosedBlock | None) -> Column | None:
         outer = self.columns[-1]
@@ -83,11 +105,11 @@ class Writer:
         margin = self.margin
         return margin is None or self.put(indentation(margin, self.columns[-1]))
 
-    def _write_lexeme(self, terminal: int) -> bool:
+    def _write_lexeme(self, kinds: Iterable[int]) -> bool:
         step = None if self.reading.at_lexeme_start else self.reading.close()
         place = self.reading if step is None else step.reading
         start = self.language.lexicon.dfa.starts[place.nesting.mode]
-        for kind in self.language.kinds_of[terminal]:
+        for kind in kinds:
             text = self.language.witnesses.suffix(start, kind)
             for candidate in (text, b" " + text) if text else ():
                 if self._reads_as(candidate, kind, [] if step is None else step.symbols):
