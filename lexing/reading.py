@@ -36,13 +36,14 @@ class Lexicon:
     """The lexeme kinds of a version of Python, and what the reader does with them.
 
     `known` is the nesting at the start of a file, `unknown` that of code of which the left has not been read.
-    `skipped` kinds never reach the grammar. In the states `naming` the DFA reads the name of a character, in
+    `skipped` kinds never reach the grammar, `blank` ones may stand wherever they are read. In the states `naming` the DFA reads the name of a character, in
     `counting` the digits of a decimal integer, `spelt` are both.
     """
 
     __slots__ = (
         "always_viable",
         "bad",
+        "blank",
         "comment",
         "continuation",
         "counting",
@@ -86,7 +87,8 @@ class Lexicon:
         self.naming = _naming_states(dfa)
         self.counting = _counting_states(dfa)
         self.spelt = self.naming | self.counting
-        self.always_viable = 1 << self.space | 1 << self.continuation
+        self.blank = (self.space, self.continuation, *spec_line_ends)
+        self.always_viable = sum(1 << kind for kind in self.blank)
         self.ends_line = 1 << self.comment | 1 << self.line_end
 
     def kinds_in(self, bits: int) -> list[int]:

@@ -167,7 +167,7 @@ def _after_skipped(state: MiddleState, live: int) -> list[Source]:
     """The lexeme being read is none of the grammar's; a comment takes the rest of its line."""
     reading, lexicon = state.reading, state.reading.lexicon
     if not live & lexicon.ends_line:
-        skipped = lexicon.space if live & 1 << lexicon.space else lexicon.continuation
+        skipped = next(kind for kind in lexicon.blank if live & 1 << kind)
         suffix = lexicon.witnesses.suffix(reading.state, skipped)
         assert suffix is not None
         # a line end that is written next must not merge with a carriage return

@@ -22,14 +22,19 @@ def unquoted(text: str) -> bytes:
     return b"".join(bytes.fromhex(part) if i % 2 else part.encode() for i, part in enumerate(parts))
 
 
-def cases(path: Path) -> Iterator[Case]:
-    """The cases of a file: contexts, each followed by middles with their verdicts."""
+def read_cases(text: str) -> Iterator[Case]:
+    """The cases of a file's *text*: contexts, each followed by middles with their verdicts."""
     left = right = b""
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in text.splitlines():
         if "<|>" in line:
             left, right = map(unquoted, line.split("<|>"))
         elif line[:2] in ("+ ", "~ ", "- "):
             yield left, unquoted(line[2:]), right, VERDICTS[line[0]]
+
+
+def cases(path: Path) -> Iterator[Case]:
+    """The cases of a file."""
+    return read_cases(path.read_text(encoding="utf-8"))
 
 
 def wrong(case: Case) -> object:

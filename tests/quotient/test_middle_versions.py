@@ -1,0 +1,48 @@
+"""What may stand at a cursor in each version of Python; its interpreter, where there is one, confirms it."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from fimlsp.lexing.python_versions import PYTHON_VERSIONS, PythonVersion, version_text
+from fimlsp.quotient.engine import Engine, python_language
+
+from .grammar_cases import versions_in
+from .interpreters import interpreter, judged
+from .middle_support import COMPLETE, DEAD, cursor_in, fed, verdict
+from .test_middle_cases import Case, read_cases
+
+FILES = sorted((Path(__file__).parent / "cases" / "versions").glob("*.txt"))
+
+
+def cases(version: PythonVersion) -> Iterator[Case]:
+    """The cases of all files that hold for *version*."""
+    for path in FILES:
+        _, *parts = re.split("^--- (.*) ---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        for heading, text in zip(parts[::2], parts[1::2], strict=True):
+            if version in versions_in(heading):
+                yield from read_cases(text)
+
+
+@cache
+def engine(version: PythonVersion) -> Engine:
+    return Engine(python_language(version))
+
+
+@pytest.mark.parametrize("version", PYTHON_VERSIONS, ids=version_text)
+def test_cases(version):
+    said: dict[str, bool] = {}
+    for left, middle, right, expected in cases(version):
+        state = fed(cursor_in(engine(version).document(left + right), len(left)), middle)
+        assert verdict(state) == expected, (left, middle, right)
+        said[(left + middle + right).decode()] = expected == COMPLETE
+        if state is not None and expected != DEAD:
+            rest = state.shortest_completion
+            assert verdict(state.feed(rest)) == COMPLETE
+            said[(left + middle + rest + right).decode()] = True
+    assert len(said) > 50
+    if interpreter(version) is not None:
+        verdicts = judged(version, texts=list(said))
+        assert [v.text for v in verdicts if (v.complaint is None) != said[v.text]] == []
