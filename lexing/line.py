@@ -8,14 +8,16 @@ the unit of incremental work: a line is read again only when its own text change
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fimlsp.lexing.indentation import MARGIN, Column
+from fimlsp.lexing.nesting import MAX_BRACKETS, FieldRules
 from fimlsp.lexing.reading import Lexicon, Reading, Symbol, start_of_line
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _OPENERS = {"(": ")", "[": "]", "{": "}"}
+_OPENING, _CLOSING = {*_OPENERS, "FIELD_OPEN"}, {*_OPENERS.values(), "FIELD_CLOSE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +117,17 @@ def unmatched_brackets(lexemes: Iterable[str]) -> tuple[tuple[str, ...], tuple[s
             else:
                 closers.append(lexeme)
     return tuple(closers), tuple(openers)
+
+
+def too_deep(rules: FieldRules, lexemes: Sequence[str], open_at_end: int) -> bool:
+    """Whether more brackets are open somewhere in *lexemes* than may be, if so many are at their end."""
+    depth = open_at_end
+    strings = 0
+    for lexeme in reversed(lexemes):
+        strings += (lexeme == "FSTRING_END") - lexeme.startswith("FSTRING_START")
+        if rules.sealed and strings:
+            continue  # brackets in a sealed string count on their own
+        depth += (lexeme in _CLOSING) - (lexeme in _OPENING)
+        if depth > MAX_BRACKETS:
+            return True
+    return False

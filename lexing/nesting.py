@@ -13,7 +13,8 @@ from fimlsp.lexing.python_versions import PythonVersion
 
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _BRACKETS = frozenset("([{)]}")
-_MAX_BRACKETS = 200  # CPython's MAXLEVEL
+MAX_BRACKETS = 200
+"""How many brackets may be open, CPython's MAXLEVEL."""
 _MAX_STRINGS = 149  # CPython's MAXFSTRINGLEVEL, less the mode of code
 _NO_BYTES: frozenset[int] = frozenset()
 
@@ -99,7 +100,7 @@ class Nesting:
         except KeyError:
             counts = self._counts_inside(shape.partition(":")[0])
             child = None
-            if counts[0] <= _MAX_BRACKETS and counts[1] <= _MAX_STRINGS and counts[2] <= self.rules.deepest:
+            if counts[0] <= MAX_BRACKETS and counts[1] <= _MAX_STRINGS and counts[2] <= self.rules.deepest:
                 child = Nesting(self.rules, shape, self, counts=counts)
             self._children[shape] = child
             return child

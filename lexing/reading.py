@@ -36,8 +36,9 @@ class Lexicon:
     """The lexeme kinds of a version of Python, and what the reader does with them.
 
     `known` is the nesting at the start of a file, `unknown` that of code of which the left has not been read.
-    `skipped` kinds never reach the grammar, `blank` ones may stand wherever they are read. In the states `naming` the DFA reads the name of a character, in
-    `counting` the digits of a decimal integer, `spelt` are both.
+    `skipped` kinds never reach the grammar, `blank` ones may stand wherever they are read. In the states
+    `naming` the DFA reads the name of a character, in `counting` the digits of a decimal integer, `spelt` are
+    both.
     """
 
     __slots__ = (

@@ -200,7 +200,7 @@ class _Meetings:
             blank = self._marker(following, None)
             return Join(seam, rest.opened, quotes, self._marker(following, ()), blank, None)
         kinds = (*(() if seam.kind is None else (seam.kind,)), *rest.kinds, *line.kinds)
-        if not self.document.may_follow(kinds):
+        if not self.document.may_follow(kinds) or self.language.too_deep(kinds, following.unmatched):
             return None
         begins_in_code = seam.kind is None and not rest.opened
         spaces = _leading_blanks(self.document.data, rest.end) if begins_in_code else b""

@@ -8,10 +8,12 @@ is ever paid twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 
+from fimlsp.lexing.line import too_deep
+from fimlsp.lexing.nesting import MAX_BRACKETS
 from fimlsp.lexing.reading import Lexicon
 from fimlsp.quotient.automaton import Automaton, Rules
 from fimlsp.quotient.cheapest import Choices, Costs, cheapest
@@ -180,6 +182,12 @@ class Language:
         """The terminals of lexeme *kinds*; BAD becomes -1, which no rule expects."""
         terminal_of = self.terminal_of
         return tuple([terminal_of[kind] for kind in kinds])
+
+    def too_deep(self, kinds: Sequence[int], open_at_end: int) -> bool:
+        """Whether more brackets are open somewhere in *kinds* than may be, if so many are at their end."""
+        if len(kinds) + open_at_end <= MAX_BRACKETS:
+            return False
+        return too_deep(self.lexicon.rules, [self.lexicon.kinds[kind] for kind in kinds], open_at_end)
 
     def suites_of(self, bodies: Iterable[int]) -> tuple[int, ...]:
         """The suite symbols whose groups are among *bodies*."""

@@ -136,7 +136,8 @@ class RightContext:
         """The context before *line*, which stands directly before this one. Amortised O(line)."""
         if line.blank:
             return self
-        if line.broken or len(line.openers) > self.unmatched:
+        too_deep = self.language.too_deep(line.kinds, self.unmatched)
+        if line.broken or len(line.openers) > self.unmatched or too_deep:
             return self._passing_over()
         unmatched = len(line.closers) + self.unmatched - len(line.openers)
         ways = read_backward(self.language, self.ways(), self.language.terminals(line.kinds))
