@@ -133,8 +133,7 @@ class Nesting:
         if lexeme == "FIELD_COLON":
             return self.push(f"{'tail' if part == 'plain' else 'spec'}:{style}")
         if lexeme == "SPEC_NL":
-            tail = f"tail:{style}"
-            return self.parent.push(tail) if self.parent else unknown_bottom(self.rules, tail)
+            return self.parent and self.parent.push(f"tail:{style}")
         if lexeme == "FSTRING_END":
             return self.parent
         assert lexeme == "FIELD_CLOSE"

@@ -199,7 +199,8 @@ class _Meetings:
                 return Join(seam, rest.opened, quotes, marker, None, None)
             blank = self._marker(following, None)
             return Join(seam, rest.opened, quotes, self._marker(following, ()), blank, None)
-        kinds = (*(() if seam.kind is None else (seam.kind,)), *rest.kinds, *line.kinds)
+        straddling = () if seam.kind is None or seam.kind in self.language.lexicon.skipped else (seam.kind,)
+        kinds = (*straddling, *rest.kinds, *line.kinds)
         if not self.document.may_follow(kinds) or self.language.too_deep(kinds, following.unmatched):
             return None
         begins_in_code = seam.kind is None and not rest.opened

@@ -209,7 +209,7 @@ class MiddleState:
             rest = middle.data[middle.cursor : middle.cursor + offset]
             if has_too_many_digits(rest, reading.digits):
                 return False
-        if kind in reading.lexicon.skipped:
+        if kind in reading.lexicon.skipped and kind not in reading.lexicon.nesting:
             step = replace(reading, accepted=kind, leftover=b"").finish()
             return step is not None and self._meets(step, offset)
         return any(

@@ -103,6 +103,12 @@ class OpenStrings:
                 if inside is not None and self._is_unsealed(style, position):
                     yield from self._from(inside, end)
             return
+        if nesting.parent is None and lexeme == "SPEC_NL":
+            style = nesting.shape.partition(":")[2]
+            inside = unknown_bottom(self.lexicon.rules, f"field:{style}").push(f"tail:{style}")
+            assert inside is not None
+            yield from (Rest(r.kinds, r.end, ("spec", *r.opened)) for r in self._from(inside, end))
+            return
         inside = nesting.after(lexeme)
         if inside is not None:
             yield from self._from(inside, end)

@@ -45,10 +45,8 @@ def seams(lexicon: Lexicon, data: bytes, cursor: int, places: Iterable[Nesting])
     for place in (lexicon.unknown, *places):
         yield Seam(None, 0, place, frozenset((lexicon.dfa.starts[place.mode],)))
         for (kind, offset), states in _straddling(lexicon, data, cursor, place).items():
-            if kind in lexicon.skipped:
-                after = place.after(lexicon.kinds[kind]) if kind in lexicon.nesting else place
-                if after is not None:
-                    yield Seam(None, offset, after, frozenset(states))
+            if kind in lexicon.skipped and kind not in lexicon.nesting:
+                yield Seam(None, offset, place, frozenset(states))
                 continue
             naming = lexicon.naming.intersection(states)
             outside = frozenset(states) - naming

@@ -35,12 +35,17 @@ def cases(path: Path) -> list[Case]:
 
 
 def versions_in(heading: str) -> frozenset[PythonVersion]:
-    """The versions named by a heading: `since 3.9`, `until 3.8, since 3.12`, `always` or `invalid`."""
+    """The versions named by a heading: `since 3.9`, `until 3.8, since 3.12`, `only 3.12`, `always` or `invalid`."""
     if heading in ("always", "invalid"):
         return frozenset(PYTHON_VERSIONS if heading == "always" else ())
     found: set[PythonVersion] = set()
     for bound in heading.split(", "):
         word, text = bound.split()
         place = list(map(version_text, PYTHON_VERSIONS)).index(text)
-        found.update(PYTHON_VERSIONS[place:] if word == "since" else PYTHON_VERSIONS[: place + 1])
+        words = {
+            "since": PYTHON_VERSIONS[place:],
+            "until": PYTHON_VERSIONS[: place + 1],
+            "only": PYTHON_VERSIONS[place : place + 1],
+        }
+        found.update(words[word])
     return frozenset(found)
