@@ -108,8 +108,8 @@ def python_terminals(version: PythonVersion) -> Terminals:
     as_code = outside if version >= _FIELDS_OF_CODE else ()
     marks = tuple(_field_marks(version))
     modes = {
+        "field": (no_lambda, *common, *in_field, *marks, *as_code),  # first, as no rule goes before BAD
         "code": (*common, *operators.values(), *outside),
-        "field": (no_lambda, *common, *in_field, *marks, *as_code),
         "nested": (*common, *operators.values(), *as_code),
     }
     if as_code:

@@ -35,7 +35,7 @@ def cases(path: Path) -> list[Case]:
 
 
 def versions_in(heading: str) -> frozenset[PythonVersion]:
-    """The versions named by a heading: `since 3.9`, `until 3.8, since 3.12`, `only 3.12`, `always` or `invalid`."""
+    """The versions of a heading: `since 3.9`, `until 3.8, since 3.12`, `only 3.12`, `always` or `invalid`."""
     if heading in ("always", "invalid"):
         return frozenset(PYTHON_VERSIONS if heading == "always" else ())
     found: set[PythonVersion] = set()
