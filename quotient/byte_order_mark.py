@@ -12,33 +12,43 @@ from fimlsp.quotient.document import BYTE_ORDER_MARK
 class FileStart:
     """A state like `MiddleState`, of a middle that begins in the first bytes of a file.
 
-    `read` is the beginning of the mark that stands there already. `state` is the state after the mark; None
-    if the right context goes on with the mark, after its part `mark`: then a middle can do nothing else.
+    `read` is the beginning of the mark that stands there already, `state` the state after the mark, None if
+    there is none. `parts` are the parts of the mark that the right context makes whole.
     """
 
     read: bytes
     state: State | None
-    mark: bytes = BYTE_ORDER_MARK
+    parts: tuple[bytes, ...]
+
+    @property
+    def viable(self) -> bool:
+        """Whether some middle connects."""
+        return self.state is not None or self._next_part is not None
 
     def feed(self, data: bytes) -> FileStart | State | None:
         """The state after *data*, None if nothing that begins so connects. O(len(data))."""
         read = self.read + data
-        if read and self.mark.startswith(read) and (read != BYTE_ORDER_MARK):
-            return FileStart(read, self.state, self.mark)
+        if BYTE_ORDER_MARK.startswith(read) and read != BYTE_ORDER_MARK:
+            following = FileStart(read, self.state, self.parts)
+            return following if following.viable else None
         after = read.removeprefix(BYTE_ORDER_MARK)
-        if not after:
-            return self if not data else self.state
-        return None if self.state is None else self.state.feed(after)
+        return self.state and (self.state.feed(after) if after else self.state)
 
     @property
     def complete(self) -> bool:
         """Whether the middle may end here."""
-        if self.state is None:
-            return self.read == self.mark
-        return not self.read and self.state.complete
+        without_mark = self.state is not None and not self.read and self.state.complete
+        return without_mark or self.read in self.parts
 
     @property
     def shortest_completion(self) -> bytes:
         """A text, near the shortest, that completes this middle; empty if it is complete."""
-        rest = self.mark[len(self.read) :] if self.read or self.state is None else b""
-        return rest if self.state is None else rest + self.state.shortest_completion
+        if self._next_part is not None:
+            return self._next_part[len(self.read) :]
+        assert self.state is not None
+        rest = BYTE_ORDER_MARK[len(self.read) :] if self.read else b""
+        return rest + self.state.shortest_completion
+
+    @property
+    def _next_part(self) -> bytes | None:
+        return next((part for part in self.parts if part.startswith(self.read)), None)

@@ -50,14 +50,19 @@ class EditedDocument(Document):
         demand = Demand(stays=not may_escape)
         if start >= len(BYTE_ORDER_MARK) or not self.data.startswith(BYTE_ORDER_MARK[:start]):
             return Constraint(*self._middle(start, end, demand, relax))
-        read, size = BYTE_ORDER_MARK[:start], len(BYTE_ORDER_MARK)
-        if end < size and self.data.startswith(BYTE_ORDER_MARK):
-            rest, _ = self._middle(size, size, demand, relax=False)
-            return Constraint(
-                FileStart(read, None, BYTE_ORDER_MARK[:end]) if rest and rest.complete else None
-            )
-        found, relaxed_side = self._middle(0, end, demand, relax)
-        return Constraint(found and FileStart(read, found), relaxed_side)
+        mark = BYTE_ORDER_MARK
+        right = self.data[end : end + len(mark)]
+        parts = [mark[:size] for size in range(len(mark)) if right.startswith(mark[size:])]
+        parts = [part for part in parts if self._begins_at(end + len(mark) - len(part))]
+        found, relaxed_side = (None, None) if parts else self._middle(0, end, demand, relax)
+        state = FileStart(mark[:start], found, tuple(parts))
+        return Constraint(state if state.viable else None, relaxed_side)
+
+    def _begins_at(self, position: int) -> bool:
+        """Whether what stands from *position* on is a file."""
+        found = read_up_to(self, 0)
+        state = found and connect(self, position, *found, Demand())
+        return state is not None and state.complete
 
     def _middle(
         self, start: int, end: int, demand: Demand, relax: bool
