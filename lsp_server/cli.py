@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import click
+from fimlsp.lsp_server.models_command import models
 
 from fimlsp import __version__
 
@@ -171,3 +172,6 @@ def train(context: click.Context, arguments: tuple[str, ...]) -> None:
     from fimlsp.models.training.command import train as train_model
 
     train_model.main(list(arguments), prog_name=context.command_path)
+
+
+command_line.add_command(models)

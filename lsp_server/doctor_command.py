@@ -69,7 +69,7 @@ def parse_sample(backend: Backend) -> str:
 
 def find_device() -> str:
     """Where models other than the bundled one would run."""
-    from fimlsp.models.checkpoint import default_device
+    from fimlsp.models.placement import default_device
 
     return f"models other than the bundled one run on {default_device()}"
 

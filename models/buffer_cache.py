@@ -1,14 +1,15 @@
-"""A cache over the buffer: what followed here before will follow again.
+"""Caches over the buffer and the files beside it: what followed here before will follow again.
 
-Small networks fail at names that they never saw; the buffer holds most of them. So the next-token
-distribution of the network is mixed with one counted on the buffer itself (caches: Kuhn and De Mori 1990;
-on code: Hellendoorn and Devanbu 2017). Every place of the buffer that stands behind the bytes just written
-votes for the token that begins there, the more the longer the run of bytes before it agrees with what was
-written. The longer the longest agreement, the more the cache has to say.
+Small networks fail at names that they never saw; the buffer holds most of them, and the files open beside it
+more. So the next-token distribution of the network is mixed with one counted on those files, and the result
+with one counted on the buffer itself (caches: Kuhn and De Mori 1990; nested caches on code: Hellendoorn and
+Devanbu 2017). Every place of a text that stands behind the bytes just written votes for the token that begins
+there, the more the longer the run of bytes before it agrees with what was written. The longer the longest
+agreement, the more the cache has to say.
 
 Agreement is counted in bytes, not tokens: a cursor in the middle of a name splits it into other tokens than
-the buffer has. Costs one vectorised pass over the bytes of the buffer per step, and the encoding of up to
-24 short pieces of it.
+the buffer has. Costs one vectorised pass over the bytes of the texts per step, and the encoding of up to 24
+short pieces of each.
 """
 
 from __future__ import annotations
@@ -27,23 +28,41 @@ PLACES_MAX = 24
 PIECE = 40
 CANDIDATES = 64
 CURSOR = b"\0"
+
+
+def by_agreement(steps: dict[int, float]) -> list[float]:
+    """A weight for each length of agreement, from *steps*: where each weight begins."""
+    return [max(weight for least, weight in steps.items() if least <= n) for n in range(AGREEMENT_MAX + 1)]
+
+
 # By longest agreement in bytes, from the first to the next: the weight that predicted held-out files best.
-STEPS = {
-    0: 0.0, 1: 0.05, 2: 0.07, 3: 0.14, 4: 0.26, 6: 0.35, 8: 0.44, 17: 0.51, 25: 0.63, 32: 0.86,
-}  # fmt: skip
-WEIGHTS = [max(weight for least, weight in STEPS.items() if least <= n) for n in range(AGREEMENT_MAX + 1)]
+BUFFER_WEIGHTS = by_agreement(
+    {0: 0.0, 1: 0.05, 2: 0.07, 3: 0.14, 4: 0.26, 6: 0.35, 8: 0.44, 17: 0.51, 25: 0.63, 32: 0.86}
+)
+FILES_WEIGHTS = by_agreement({0: 0.0, 4: 0.1})
 
 
-class BufferCache:
-    """`NextToken` that adds to *network* what the text *left* and *right* of the cursor suggests."""
+class NestedCache:
+    """`NextToken` that adds to *network* what other *files* suggest, then what the buffer does.
 
-    def __init__(self, network: NextToken, vocabulary: Vocabulary, left: bytes, right: bytes) -> None:
+    The buffer is the text *left* and *right* of the cursor.
+    """
+
+    def __init__(
+        self,
+        network: NextToken,
+        vocabulary: Vocabulary,
+        left: bytes,
+        right: bytes,
+        files: Sequence[bytes] = (),
+    ) -> None:
         self.token_bytes = network.token_bytes
         self.stops = network.stops
         self._network = network
         self._vocabulary = vocabulary
-        self._buffer = bytes(AGREEMENT_MAX) + left + CURSOR + right + CURSOR
         self._left = self._written = left[-AGREEMENT_MAX:]
+        buffer = TextCache(vocabulary, [left, right]), BUFFER_WEIGHTS
+        self._layers = [(TextCache(vocabulary, files), FILES_WEIGHTS), buffer] if files else [buffer]
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
         """Read a prompt and what was written behind it."""
@@ -55,41 +74,52 @@ class BufferCache:
         self._written = (self._written + (self.token_bytes[token] or b""))[-AGREEMENT_MAX:]
         return self._mixed(self._network.advance(token))
 
-    def votes(self) -> tuple[Counter[int], int]:
-        """Shares of the tokens that the buffer suggests, and the longest agreement behind them (bytes)."""
-        places, agreement = agreeing_places(self._buffer, self._written)
+    def _mixed(self, candidates: Candidates) -> Candidates:
+        for cache, weights in self._layers:
+            votes, agreement = cache.votes(self._written)
+            if votes:
+                candidates = mix(candidates, votes, weights[agreement])
+        return candidates
+
+
+class TextCache:
+    """What *parts* of text suggest; no suggestion goes beyond the end of a part."""
+
+    def __init__(self, vocabulary: Vocabulary, parts: Sequence[bytes]) -> None:
+        self._vocabulary = vocabulary
+        self._text = bytes(AGREEMENT_MAX) + b"".join(part + CURSOR for part in parts)
+
+    def votes(self, written: bytes) -> tuple[Counter[int], int]:
+        """Shares of the tokens suggested behind *written*, and the longest agreement behind them (bytes)."""
+        places, agreement = agreeing_places(self._text, written)
         pieces, votes = Counter[bytes](), Counter[int]()
         for place, length in zip(places.tolist(), agreement.tolist(), strict=True):
-            piece = self._buffer[place : place + PIECE].partition(CURSOR)[0]
+            piece = self._text[place : place + PIECE].partition(CURSOR)[0]
             pieces[piece] += VOTE_BASE**length
         for piece, weight in pieces.items():
             token = self._first_token(piece)
             if token is not None:
                 votes[token] += weight
         total = votes.total()
-        return Counter({token: weight / total for token, weight in votes.items()}), int(
-            agreement.max(initial=0)
-        )
+        shares = Counter({token: weight / total for token, weight in votes.items()})
+        return shares, int(agreement.max(initial=0))
 
     def _first_token(self, piece: bytes) -> int | None:
         """The token that *piece* begins with; a byte of its own inside a character."""
+        table = self._vocabulary.token_bytes
         if 0x80 <= piece[0] < 0xC0:
             single = piece[:1]
-            return self.token_bytes.index(single) if single in self.token_bytes else None
+            return table.index(single) if single in table else None
         tokens = self._vocabulary.encode(piece.decode(errors="ignore"))[:1]
-        return tokens[0] if tokens and piece.startswith(self.token_bytes[tokens[0]] or CURSOR) else None
-
-    def _mixed(self, candidates: Candidates) -> Candidates:
-        votes, agreement = self.votes()
-        return mix(candidates, votes, WEIGHTS[agreement]) if votes else candidates
+        return tokens[0] if tokens and piece.startswith(table[tokens[0]] or CURSOR) else None
 
 
-def agreeing_places(buffer: bytes, written: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Up to 24 places of *buffer* behind the longest runs that *written* ends with; lengths of the runs.
+def agreeing_places(text: bytes, written: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Up to 24 places of *text* behind the longest runs that *written* ends with; lengths of the runs.
 
-    *buffer* begins with as many zero bytes as a run may have; a place just before a zero byte does not count.
+    *text* begins with as many zero bytes as a run may have; a place just before a zero byte does not count.
     """
-    data = np.frombuffer(buffer, np.uint8)
+    data = np.frombuffer(text, np.uint8)
     if not written:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     alive = places = np.flatnonzero((data[:-1] == written[-1]) & (data[1:] != CURSOR[0])) + 1

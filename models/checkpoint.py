@@ -2,76 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
+from fimlsp.models.checkpoint_files import CheckpointFiles
+from fimlsp.models.errors import ModelError
+from fimlsp.models.kept_keys import KeptKeys
+from fimlsp.models.placement import Placement
 from fimlsp.models.prefix_reuse import n_known
 from fimlsp.models.protocols import Candidates
 from fimlsp.models.ranking import best_candidates
-from transformers import AutoModelForCausalLM, PreTrainedModel
-from transformers.cache_utils import DynamicCache
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.utils import logging
-
-FULL_PRECISION_BYTES_MAX = 4 << 30
 
 
 class CheckpointNetwork:
     """`NextToken` over a loaded checkpoint; reads one text at a time and keeps its keys and values."""
 
     def __init__(
-        self, network: PreTrainedModel, token_bytes: Sequence[bytes | None], stops: frozenset[int]
+        self,
+        network: PreTrainedModel,
+        context: int,
+        token_bytes: Sequence[bytes | None],
+        stops: frozenset[int],
     ) -> None:
         self.token_bytes = token_bytes
         self.stops = stops
         self._network = network
-        self._cache = DynamicCache(config=network.config)
+        self._kept = KeptKeys(network.config, context)
         self._read = list[int]()
 
     @classmethod
     def load(
-        cls, folder: Path, device: str, token_bytes: Sequence[bytes | None], stops: frozenset[int]
+        cls,
+        files: CheckpointFiles,
+        placement: Placement,
+        token_bytes: Sequence[bytes | None],
+        stops: frozenset[int],
     ) -> CheckpointNetwork:
-        """Read the safetensors weights of *folder*; runs no code of the checkpoint and fetches nothing."""
+        """Read the safetensors weights; runs no code of the checkpoint and fetches nothing.
+
+        Raises:
+            ModelError: the architecture is not one of transformers' own, or weights are missing.
+        """
+        _check_architecture(files)
         _be_quiet()
-        network: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=_dtype(folder, device),
+        network: PreTrainedModel
+        read: Any = AutoModelForCausalLM.from_pretrained
+        network, loaded = read(
+            files.folder,
+            dtype=placement.dtype,
             use_safetensors=True,
             local_files_only=True,
             trust_remote_code=False,
+            output_loading_info=True,
+            **_quantisation(placement),
         )
-        torch.nn.Module.to(network, device)
+        if missing := sorted(loaded["missing_keys"]):
+            raise ModelError(
+                f"{files.name} lacks {len(missing)} of its weights, {missing[0]} first; fetch it again."
+            )
+        if placement.bits is None:
+            torch.nn.Module.to(network, placement.device)
         network.train(False)
-        return cls(network, token_bytes, stops)
+        return cls(network, placement.context, token_bytes, stops)
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
         """Read a prompt and what was written; what was read before is reused as far as it is the same."""
         text = [*tokens, *written]
-        known = n_known(self._read, text)
-        return self._candidates(text[self._forget(known) :])
+        known = self._kept.keep(n_known(self._read, text))
+        del self._read[known:]
+        return self._candidates(text[known:])
 
     def advance(self, token: int) -> Candidates:
         """Read one more token."""
         return self._candidates([token])
 
-    def _forget(self, known: int) -> int:
-        """Drop all but the first *known* tokens (all, where layers keep a window); how many are kept."""
-        if any(self._cache.is_sliding) or known == 0:
-            self._cache, known = DynamicCache(config=self._network.config), 0
-        elif known < len(self._read):
-            self._cache.crop(known - len(self._read))
-        del self._read[known:]
-        return known
+    def _candidates(self, tokens: Sequence[int]) -> Candidates:
+        try:
+            logits = self._logits(tokens)
+        except torch.OutOfMemoryError as error:
+            self._forget()
+            raise ModelError(
+                "The device ran out of memory while completing; close what else uses it, "
+                "or load the model in 4 bits or on another device."
+            ) from error
+        except BaseException:
+            self._forget()
+            raise
+        self._read.extend(tokens)
+        return best_candidates(logits.float().cpu().numpy(), self.stops)
 
     @torch.inference_mode()
-    def _candidates(self, tokens: Sequence[int]) -> Candidates:
+    def _logits(self, tokens: Sequence[int]) -> torch.Tensor:
+        """Scores of what follows *tokens*, [vocabulary]."""
         ids = torch.tensor([list(tokens)], device=self._network.device)
-        output = self._network(input_ids=ids, past_key_values=self._cache, use_cache=True, logits_to_keep=1)
-        self._read.extend(tokens)
-        return best_candidates(
-            output.logits[0, -1, : len(self.token_bytes)].float().cpu().numpy(), self.stops
+        output = self._network(
+            input_ids=ids, past_key_values=self._kept.cache, use_cache=True, logits_to_keep=1
         )
+        scores: torch.Tensor = output.logits[0, -1, : len(self.token_bytes)]
+        return scores
+
+    def _forget(self) -> None:
+        """Begin anew: some layers may have read what others have not."""
+        self._kept.clear()
+        self._read.clear()
+        if self._network.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+
+def _check_architecture(files: CheckpointFiles) -> None:
+    """Raise if transformers would take the checkpoint for another network than it is."""
+    known = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(files.architecture or "")
+    meant = next(iter(files.config.get("architectures") or ()), known)
+    if known is None or meant != known:
+        instead = "bigcode/gpt_bigcode-santacoder" if known == "GPT2LMHeadModel" else "bigcode/starcoder2-3b"
+        raise ModelError(
+            f"{files.name} is a {meant or files.architecture}, for which it brings code of its own that is "
+            f"not run here; use a model of an architecture that transformers has, such as {instead}."
+        )
+
+
+def _quantisation(placement: Placement) -> Mapping[str, Any]:
+    """What makes transformers quantise while it loads."""
+    if placement.bits is None:
+        return {}
+    config = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
+        load_in_4bit=placement.bits == 4,
+        load_in_8bit=placement.bits == 8,
+        bnb_4bit_compute_dtype=placement.dtype,
+        bnb_4bit_quant_type="nf4",
+    )
+    return {"quantization_config": config, "device_map": {"": placement.device}}
 
 
 def _be_quiet() -> None:
@@ -80,16 +144,3 @@ def _be_quiet() -> None:
     disable_bar: Callable[[], None] = logging.disable_progress_bar
     set_verbosity()
     disable_bar()
-
-
-def default_device() -> str:
-    """`cuda` where torch finds one, else `cpu`."""
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _dtype(folder: Path, device: str) -> torch.dtype:
-    """Half precision on a GPU and for weights that would not fit into memory in full precision."""
-    if device.startswith("cuda"):
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
-    size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
-    return torch.float32 if size <= FULL_PRECISION_BYTES_MAX else torch.bfloat16

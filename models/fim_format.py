@@ -1,17 +1,19 @@
-"""Markers and order of the fill-in-the-middle families, and which of them a tokenizer belongs to.
+"""Markers and order of the fill-in-the-middle families, and which of them a model belongs to.
 
-Most families set their parts in the order prefix, suffix, middle ("PSM", Bavarian et al. 2022); the model
-bundled here has the suffix first and goes on where the prefix ends ("SPM"). The marker names, and how other
-files of a project stand before the one with the cursor, come from the model cards and papers of the
-families. A family is recognised by its markers being single tokens of the vocabulary, so a local fine-tune
-needs no configuration.
+A prompt has its parts in the order prefix, suffix, middle ("PSM") or suffix, prefix, middle ("SPM"; both
+Bavarian et al. 2022). In SPM order typing only appends to the prompt, so what a network has read stays read;
+it is taken where the family was trained with it. The marker names, and how other files of a project stand
+before the one with the cursor, come from the model cards and papers of the families. A family is recognised
+by its markers being single tokens of the vocabulary, so a local fine-tune needs no configuration.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from fimlsp.models.catalogue import MODELS_THAT_WORK
 from fimlsp.models.errors import ModelError
 
 LEFT, RIGHT = "{left}", "{right}"
@@ -19,6 +21,7 @@ FILES, HERE = "{files}", "{here}"
 PLACES = (LEFT, RIGHT, FILES, HERE)
 
 Template = tuple[str, ...]
+Order = Literal["psm", "spm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +51,31 @@ class Family:
     """How a family of models writes a prompt (marker texts, and places for text) and ends a middle.
 
     Other files, and the path of the one with the cursor, take their places only where there are any.
+
+    Attributes:
+        psm: the prompt with the prefix first; None: the family was not trained with it.
+        spm: the prompt with the suffix first; None: the family was not trained with it.
+        stops: tokens that end a middle.
+        project: how other files are written.
+        architecture: the `model_type` that tells the family from another with the same markers.
     """
 
     name: str
-    prompt: Template
+    psm: Template | None
+    spm: Template | None
     stops: Template
     project: Project = Project()
+    architecture: str | None = None
 
     @property
     def markers(self) -> list[str]:
         """The marker texts of the prompt."""
-        return [part for part in self.prompt if part not in PLACES]
+        parts = (*(self.psm or ()), *(self.spm or ()))
+        return [part for part in dict.fromkeys(parts) if part not in PLACES]
+
+    def prompt(self, order: Order | None) -> Template | None:
+        """The prompt in an *order*; without one, the suffix first where the family knows that."""
+        return {"psm": self.psm, "spm": self.spm, None: self.spm or self.psm}[order]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,48 +114,57 @@ class FimFormat:
         return tokens
 
 
+STARCODER_STOPS = ("<|endoftext|>", "<filename>", "<reponame>")
+
 FAMILIES = (
-    Family("fimlsp", ("<|right|>", RIGHT, "<|left|>", LEFT), ("<|endoftext|>",)),
+    Family("fimlsp", None, ("<|right|>", RIGHT, "<|left|>", LEFT), ("<|endoftext|>",)),
     Family(
         "SantaCoder",
         ("<fim-prefix>", FILES, HERE, LEFT, "<fim-suffix>", RIGHT, "<fim-middle>"),
+        ("<fim-prefix>", "<fim-suffix>", RIGHT, "<fim-middle>", FILES, HERE, LEFT),
         ("<|endoftext|>",),
+    ),
+    Family(
+        "Stable-Code",
+        ("<fim_prefix>", FILES, HERE, LEFT, "<fim_suffix>", RIGHT, "<fim_middle>"),
+        None,
+        STARCODER_STOPS,
+        architecture="stablelm",
     ),
     Family(
         "StarCoder2",
         (FILES, "<fim_prefix>", HERE, LEFT, "<fim_suffix>", RIGHT, "<fim_middle>"),
+        (FILES, "<fim_prefix>", "<fim_suffix>", RIGHT, "<fim_middle>", HERE, LEFT),
         ("<|endoftext|>", "<file_sep>", "<repo_name>"),
         Project(("<repo_name>", "project"), ("<file_sep>", "{path}\n{text}"), ("<file_sep>",), ("{path}\n",)),
     ),
-    Family(
+    Family(  # and Granite, which has its tokenizer
         "StarCoder",
         ("<fim_prefix>", FILES, HERE, LEFT, "<fim_suffix>", RIGHT, "<fim_middle>"),
-        ("<|endoftext|>", "<filename>", "<reponame>"),
+        ("<fim_prefix>", "<fim_suffix>", RIGHT, "<fim_middle>", FILES, HERE, LEFT),
+        STARCODER_STOPS,
     ),
     Family(
         "DeepSeek-Coder",
         (
-            "<｜begin▁of▁sentence｜>",
-            "<｜fim▁begin｜>",
-            FILES,
-            HERE,
-            LEFT,
-            "<｜fim▁hole｜>",
-            RIGHT,
-            "<｜fim▁end｜>",
+            *("<｜begin▁of▁sentence｜>", "<｜fim▁begin｜>", FILES, HERE, LEFT),
+            *("<｜fim▁hole｜>", RIGHT, "<｜fim▁end｜>"),
         ),
+        None,
         ("<｜end▁of▁sentence｜>", "<|EOT|>"),
         Project(file=("#{path}\n{text}\n",), here=("#{path}\n",)),
     ),
     Family(
         "CodeGemma",
         ("<bos>", FILES, HERE, "<|fim_prefix|>", LEFT, "<|fim_suffix|>", RIGHT, "<|fim_middle|>"),
+        None,
         ("<|file_separator|>", "<eos>"),
         Project(file=("{path}\n{text}", "<|file_separator|>"), here=("{path}\n",)),
     ),
     Family(
         "Qwen-Coder",
         (FILES, HERE, "<|fim_prefix|>", LEFT, "<|fim_suffix|>", RIGHT, "<|fim_middle|>"),
+        None,
         ("<|endoftext|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>", "<|im_end|>"),
         Project(
             ("<|repo_name|>", "project\n"),
@@ -149,35 +175,61 @@ FAMILIES = (
     Family(
         "CodeLlama",
         ("<s>", "▁<PRE>", FILES, HERE, LEFT, "▁<SUF>", RIGHT, "▁<MID>"),
+        ("<s>", "▁<PRE>", "▁<SUF>", RIGHT, "▁<MID>", FILES, HERE, LEFT),
         ("▁<EOT>", "</s>"),
     ),
 )
 
-MODELS_THAT_WORK = (
-    "bigcode/gpt_bigcode-santacoder, bigcode/starcoder2-3b, Qwen/Qwen2.5-Coder-0.5B, "
-    "deepseek-ai/deepseek-coder-1.3b-base, codellama/CodeLlama-7b-hf or google/codegemma-2b"
-)
 
+def find_format(
+    vocabulary: Mapping[str, int],
+    model_name: str,
+    *,
+    architecture: str | None = None,
+    family: str | None = None,
+    order: Order | None = None,
+) -> FimFormat:
+    """The format of a model whose tokenizer has *vocabulary* (token text -> id).
 
-def find_format(vocabulary: Mapping[str, int], model_name: str) -> FimFormat:
-    """The format of the first family whose markers are all in *vocabulary* (token text -> id).
-
-    Those for other files count as well: StarCoder and StarCoder2 share the others.
+    It is that of the first family whose markers are all there, those for other files included: StarCoder and
+    StarCoder2 share the others. *architecture* is the model's `model_type`; *family* and *order*, where
+    given, are taken instead of what would be found.
 
     Raises:
-        ModelError: the model was not trained to fill in the middle.
+        ModelError: the model was not trained to fill in the middle, or not so.
     """
+    found = _named(family, model_name) if family else _recognised(vocabulary, architecture, model_name)
+    missing = [text for text in _markers(found) if text not in vocabulary]
+    if missing:
+        raise ModelError(
+            f"{model_name} is no {found.name} model: its tokenizer lacks {missing[0]}; leave the family out."
+        )
+    template = found.prompt(order)
+    if template is None:
+        raise ModelError(f"{found.name} models know no {order} order; leave the order out.")
+    prompt = tuple(part if part in PLACES else vocabulary[part] for part in template)
+    stops = frozenset(vocabulary[text] for text in found.stops if text in vocabulary)
+    marker_ids = {text: vocabulary[text] for text in _markers(found)}
+    return FimFormat(found.name, prompt, stops, found.project, marker_ids)
+
+
+def _recognised(vocabulary: Mapping[str, int], architecture: str | None, model_name: str) -> Family:
     for family in FAMILIES:
-        if vocabulary.keys() >= {*family.markers, *family.project.markers}:
-            return _format(family, vocabulary)
+        if family.architecture in (None, architecture) and vocabulary.keys() >= set(_markers(family)):
+            return family
     raise ModelError(
         f"{model_name} has no fill-in-the-middle markers in its tokenizer; "
         f"use a model that was trained with them, such as {MODELS_THAT_WORK}."
     )
 
 
-def _format(family: Family, vocabulary: Mapping[str, int]) -> FimFormat:
-    prompt = tuple(part if part in PLACES else vocabulary[part] for part in family.prompt)
-    stops = frozenset(vocabulary[text] for text in family.stops if text in vocabulary)
-    texts = (*family.markers, *family.project.markers)
-    return FimFormat(family.name, prompt, stops, family.project, {text: vocabulary[text] for text in texts})
+def _named(name: str, model_name: str) -> Family:
+    for family in FAMILIES:
+        if family.name.lower() == name.lower():
+            return family
+    names = ", ".join(family.name for family in FAMILIES)
+    raise ModelError(f"There is no family {name} for {model_name}; those known are {names}.")
+
+
+def _markers(family: Family) -> list[str]:
+    return [*family.markers, *family.project.markers]

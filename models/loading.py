@@ -1,31 +1,30 @@
 """From a name to a model: the bundled one, a checkpoint folder, or a hub name whose files are here.
 
 Only data is read: weights as safetensors (a pickle can run code), architectures that transformers itself
-has (no code from the checkpoint), and no network unless *download* says so.
+has (no code from the checkpoint), and no network.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fimlsp.models import small
+from fimlsp.models.catalogue import MODELS_THAT_WORK
+from fimlsp.models.checkpoint_files import CheckpointFiles, read_files
 from fimlsp.models.errors import ModelError
-from fimlsp.models.fim_format import MODELS_THAT_WORK, FimFormat, find_format
+from fimlsp.models.fim_format import FimFormat, Order, find_format
+from fimlsp.models.hub import find_folder
 from fimlsp.models.protocols import NextToken
 from fimlsp.models.vocabulary import Vocabulary, read_vocabulary
 from safetensors import SafetensorError
-from tokenizers import Tokenizer
+
+if TYPE_CHECKING:
+    from fimlsp.models.placement import Bits, DType
 
 BUNDLED = Path(__file__).parent / "bundled"
-DEFAULT_FOR_GPU = "bigcode/gpt_bigcode-santacoder"
-HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
-HUB_FILES = ["*.json", "*.safetensors", "*.model", "*.txt"]
-CONTEXT_MAX = {"cpu": 2048, "cuda": 8192}
+UNUSABLE = (OSError, ValueError, KeyError, RuntimeError, AssertionError, ImportError, SafetensorError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class FimModel:
         vocabulary: token ids and bytes.
         fim: markers and order of the prompt.
         context: how many tokens prompt and middle may have together.
-        device: `cpu` or `cuda`.
+        device: such as `cpu` or `cuda:1`.
         uses_buffer: whether predictions are mixed with what the buffer suggests, as helps a small network.
     """
 
@@ -52,122 +51,82 @@ class FimModel:
 
 
 def load_model(
-    name_or_path: str | None = None, *, device: str | None = None, download: bool = False
+    name_or_path: str | None = None,
+    *,
+    device: str | None = None,
+    revision: str | None = None,
+    family: str | None = None,
+    order: Order | None = None,
+    dtype: DType | None = None,
+    bits: Bits | None = None,
 ) -> FimModel:
     """Load a fill-in-the-middle model.
 
     Args:
-        name_or_path: a folder, or a hub name such as `bigcode/gpt_bigcode-santacoder`; None: the bundled
-            model.
-        device: `cpu`, `cuda` or `cuda:N`; None: a GPU if there is one (the bundled model always runs on the
-            CPU).
-        download: whether a hub model that is not on this machine may be fetched.
+        name_or_path: a folder, or the name of a hub model that is on this machine, such as
+            `bigcode/gpt_bigcode-santacoder`; None: the bundled model.
+        device: `cpu`, `cuda`, `cuda:N` or `mps`; None: a GPU if there is one (the bundled model always runs
+            on the CPU).
+        revision: branch, tag or commit of a hub model; None: the newest on this machine.
+        family: name of the family whose markers the model has, if it is recognised as a wrong one.
+        order: `psm` for the prefix first, `spm` for the suffix first; None: the suffix first where the
+            family was trained with it, as then typing only appends to the prompt.
+        dtype: `float32`, `bfloat16` or `float16`; None: half precision on a GPU and for large models.
+        bits: 4 or 8: weights are quantised while loading (needs the extra `quantized`); None: they are not.
 
     Raises:
         ModelError: with one sentence on what to do about it.
     """
-    folder = BUNDLED if name_or_path is None else find_folder(name_or_path, download)
+    folder = BUNDLED if name_or_path is None else find_folder(name_or_path, revision)
     name = name_or_path or "bundled"
-    config, weights = _read_config(folder, name), _find_weights(folder, name)
-    tokenizer = _read_tokenizer(folder, name)
-    fim = find_format(tokenizer.get_vocab(with_added_tokens=True), name)
-    vocabulary = read_vocabulary(tokenizer, fim.markers)
-    small_fits = device in (None, "cpu") and small.fits(config, weights)
-    device = "cpu" if small_fits else device or _default_device()
-    try:
-        network: NextToken
-        if small_fits:
-            network = small.SmallNetwork.load(config, weights, vocabulary.token_bytes, fim.stops)
-        else:
-            network = _load_with_transformers(folder, device, vocabulary, fim)
-    except (OSError, ValueError, KeyError, RuntimeError, AssertionError, SafetensorError) as error:
-        reason = str(error).strip().partition("\n")[0]
+    files = read_files(folder, name)
+    ids = files.tokenizer.get_vocab(with_added_tokens=True)
+    fim = find_format(ids, name, architecture=files.architecture, family=family, order=order)
+    vocabulary = read_vocabulary(files.tokenizer, fim.markers)
+    if not vocabulary.is_exact():
         raise ModelError(
-            f"{name} cannot be loaded on {device} ({reason}); "
-            f"use another model, such as {MODELS_THAT_WORK}, or another device."
-        ) from error
-    context = min(_context(config), CONTEXT_MAX[device.partition(":")[0]])
-    return FimModel(name, network, vocabulary, fim, context, device, uses_buffer=small_fits)
-
-
-def find_folder(name_or_path: str, download: bool = False) -> Path:
-    """Folder of a checkpoint; a hub name is looked up among the models already on this machine.
-
-    Raises:
-        ModelError: there is no such folder, or the model is not on this machine.
-    """
-    folder = Path(name_or_path).expanduser()
-    if folder.is_dir():
-        return folder
-    if not HUB_NAME.fullmatch(name_or_path) or name_or_path.startswith((".", "/")):
-        raise ModelError(f"{name_or_path} is neither a folder nor a hub name like {DEFAULT_FOR_GPU}.")
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-
-    try:
-        return Path(snapshot_download(name_or_path, local_files_only=not download, allow_patterns=HUB_FILES))
-    except (LocalEntryNotFoundError, HfHubHTTPError, HFValidationError, OSError) as error:
-        raise ModelError(
-            f"{name_or_path} is not on this machine; fetch it once with `hf download {name_or_path}`, "
-            f"or give the folder of a checkpoint."
-        ) from error
-
-
-def _read_config(folder: Path, name: str) -> Mapping[str, Any]:
-    try:
-        config: Mapping[str, Any] = json.loads((folder / "config.json").read_text())
-    except FileNotFoundError as error:
-        raise ModelError(
-            f"{name} has no config.json; give the folder that holds the whole checkpoint."
-        ) from error
-    except ValueError as error:
-        raise ModelError(
-            f"config.json of {name} is not valid JSON ({error}); fetch the checkpoint again."
-        ) from error
-    return config
-
-
-def _find_weights(folder: Path, name: str) -> list[Path]:
-    weights = sorted(folder.glob("*.safetensors"))
-    if weights:
-        return weights
-    if any(folder.glob("*.bin")):
-        raise ModelError(
-            f"{name} has its weights as pickles only, which could run code when read; "
-            f"use a checkpoint with .safetensors files, such as {MODELS_THAT_WORK}."
+            f"The tokenizer of {name} changes the text that it reads, so nothing that it writes would fit; "
+            f"use a model such as {MODELS_THAT_WORK}."
         )
-    raise ModelError(f"{name} has no .safetensors file; give the folder that holds the whole checkpoint.")
+    is_plain = device in (None, "cpu") and dtype is None and bits is None
+    if name_or_path is None or (is_plain and small.fits(files.config, files.weights)):
+        return _load_small(files, vocabulary, fim)
+    return _load_with_transformers(files, vocabulary, fim, device, dtype, bits)
 
 
-def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
-    path = folder / "tokenizer.json"
+def _load_small(files: CheckpointFiles, vocabulary: Vocabulary, fim: FimFormat) -> FimModel:
     try:
-        return Tokenizer.from_file(str(path)) if path.exists() else _convert_tokenizer(folder)
-    except Exception as error:  # the tokenizers library raises no narrower type
-        raise ModelError(f"The tokenizer of {name} cannot be read; fetch the checkpoint again.") from error
+        network = small.SmallNetwork.load(files.config, files.weights, vocabulary.token_bytes, fim.stops)
+    except UNUSABLE as error:
+        raise _cannot_load(files.name, "cpu", error) from error
+    context = int(files.config["max_position_embeddings"])
+    return FimModel(files.name, network, vocabulary, fim, context, "cpu", uses_buffer=True)
 
 
-def _convert_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a checkpoint that has only the files of a slow one."""
-    from transformers import AutoTokenizer
-
-    converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    return Tokenizer.from_str(converted.backend_tokenizer.to_str())
-
-
-def _load_with_transformers(folder: Path, device: str, vocabulary: Vocabulary, fim: FimFormat) -> NextToken:
+def _load_with_transformers(
+    files: CheckpointFiles,
+    vocabulary: Vocabulary,
+    fim: FimFormat,
+    device: str | None,
+    dtype: DType | None,
+    bits: Bits | None,
+) -> FimModel:
     from fimlsp.models.checkpoint import CheckpointNetwork
+    from fimlsp.models.placement import place
 
-    return CheckpointNetwork.load(folder, device, vocabulary.token_bytes, fim.stops)
+    placement = place(files, device, dtype, bits)
+    try:
+        network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops)
+    except UNUSABLE as error:
+        raise _cannot_load(files.name, placement.device, error) from error
+    return FimModel(
+        files.name, network, vocabulary, fim, placement.context, placement.device, uses_buffer=False
+    )
 
 
-def _default_device() -> str:
-    from fimlsp.models.checkpoint import default_device
-
-    return default_device()
-
-
-def _context(config: Mapping[str, Any]) -> int:
-    return int(
-        config.get("max_position_embeddings") or config.get("n_positions") or min(CONTEXT_MAX.values())
+def _cannot_load(name: str, device: str, error: Exception) -> ModelError:
+    reason = str(error).strip().partition("\n")[0]
+    return ModelError(
+        f"{name} cannot be loaded on {device} ({reason}); "
+        f"use another model, such as {MODELS_THAT_WORK}, or another device."
     )

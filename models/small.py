@@ -91,6 +91,8 @@ class SmallNetwork:
     ) -> SmallNetwork:
         """Read the *weights* files of a checkpoint that `fits`."""
         tensors = {name: value for path in weights for name, value in load_file(path).items()}
+        if "lm_head.weight" not in tensors and not config.get("tie_word_embeddings"):
+            raise KeyError("lm_head.weight is missing")
         return cls(Shape.from_config(config), tensors, token_bytes, stops)
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 SENTINEL = "\n"
+SAMPLE = "\n\tdéf  f(x ):\r\n    return {'中': X[0]}  #\u00a0ﬁ ½ 12\n\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,13 @@ class Vocabulary:
         if not self.adds_space:
             return self._ids(text)
         return self._ids(SENTINEL + text)[len(self._ids(SENTINEL)) :]
+
+    def is_exact(self) -> bool:
+        """Whether text comes back as it was, spaces, tabs, line ends and rare characters included."""
+        try:
+            return self.decode(self.encode(SAMPLE)) == SAMPLE.encode()
+        except Exception:  # a vocabulary without its unknown token; the tokenizers library raises no narrower
+            return False
 
     def _ids(self, text: str) -> list[int]:
         return self.tokenizer.encode(text, add_special_tokens=False).ids

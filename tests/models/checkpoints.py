@@ -3,7 +3,8 @@
 import json
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from safetensors.torch import load_file, save_file
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import (
     GemmaConfig,
     GemmaForCausalLM,
@@ -13,6 +14,8 @@ from transformers import (
     LlamaForCausalLM,
     Qwen2Config,
     Qwen2ForCausalLM,
+    StableLmConfig,
+    StableLmForCausalLM,
     Starcoder2Config,
     Starcoder2ForCausalLM,
 )
@@ -101,7 +104,7 @@ def qwen(size):
 
 def starcoder2(size):
     return Starcoder2ForCausalLM(
-        Starcoder2Config(vocab_size=size, num_key_value_heads=2, sliding_window=16, **SIZES)
+        Starcoder2Config(vocab_size=size, num_key_value_heads=2, sliding_window=256, **SIZES)
     )
 
 
@@ -109,14 +112,65 @@ def gemma(size):
     return GemmaForCausalLM(GemmaConfig(vocab_size=size, num_key_value_heads=1, head_dim=8, **SIZES))
 
 
-def write_checkpoint(folder, network, tokenizer, shard="1GB"):
+def stablelm(size):
+    return StableLmForCausalLM(StableLmConfig(vocab_size=size, num_key_value_heads=2, **SIZES))
+
+
+def lossy_tokenizer():
+    """A unigram vocabulary of SentencePiece whose normaliser changes rare characters and spaces."""
+    pieces = ["<unk>", "▁", *map(chr, range(0x21, 0x7F)), "é", "中"]
+    tokenizer = Tokenizer(models.Unigram([(piece, -2.0) for piece in pieces], 0, byte_fallback=False))
+    tokenizer.add_special_tokens(DEEPSEEK)
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    return tokenizer
+
+
+SLOW_SIZE = 400
+
+
+def train_sentence_piece(sentencepiece, path):
+    """A `tokenizer.model` with the markers of CodeLlama, as SentencePiece itself writes it."""
+    text = path.with_suffix(".txt")
+    text.write_text("\n".join(f"def name{n}(value): return value + {n}" for n in range(300)))
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(text),
+        model_prefix=str(path.with_suffix("")),
+        vocab_size=SLOW_SIZE,
+        model_type="bpe",
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        user_defined_symbols=CODELLAMA_PIECES,
+        minloglevel=2,
+    )
+
+
+def make(folder, network, special, **options):
+    """A checkpoint of *network* with a byte-level vocabulary; without *special* tokens, SentencePiece's."""
+    tokenizer = byte_tokenizer(special) if special else sentence_piece_tokenizer()
+    return write_checkpoint(folder, network(tokenizer.get_vocab_size()), tokenizer, **options)
+
+
+def write_checkpoint(folder, network, tokenizer=None, shard="1GB"):
     """Save both as a hub repository has them, and give back the folder."""
     torch.manual_seed(0)
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
     network.save_pretrained(folder, max_shard_size=shard)
-    tokenizer.save(str(folder / "tokenizer.json"))
+    if tokenizer:
+        tokenizer.save(str(folder / "tokenizer.json"))
     return folder
+
+
+def drop_weight(path):
+    """Take one tensor out of a file of weights."""
+    tensors = load_file(path)
+    del tensors[sorted(tensors)[0]]
+    save_file(tensors, path, metadata={"format": "pt"})
 
 
 def change_config(folder, **changes):

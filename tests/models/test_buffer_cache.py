@@ -4,7 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from fimlsp.models.buffer_cache import AGREEMENT_MAX, WEIGHTS, BufferCache, agreeing_places, mix
+from fimlsp.models.buffer_cache import (
+    AGREEMENT_MAX,
+    BUFFER_WEIGHTS,
+    FILES_WEIGHTS,
+    NestedCache,
+    TextCache,
+    agreeing_places,
+    mix,
+)
 from fimlsp.models.protocols import Candidates
 from fimlsp.models.vocabulary import read_vocabulary
 from hypothesis import given
@@ -29,8 +37,8 @@ class Unsure:
         return UNSURE
 
 
-def suggestion(left, right, n_tokens):
-    cache = BufferCache(Unsure(), VOCABULARY, left, right)
+def suggestion(left, right, n_tokens, files=()):
+    cache = NestedCache(Unsure(), VOCABULARY, left, right, files)
     written = b""
     candidates = cache.begin([1])
     for _ in range(n_tokens):
@@ -56,9 +64,31 @@ def test_suggestions(case):
 
 
 def test_the_text_right_of_the_cursor_is_no_suggestion_for_the_cursor_itself():
-    cache = BufferCache(Unsure(), VOCABULARY, b"abc", b"xyz")
-    assert cache.votes() == ({}, 0)
-    assert cache.begin([1]) is UNSURE
+    assert TextCache(VOCABULARY, [b"abc", b"xyz"]).votes(b"abc") == ({}, 0)
+    assert NestedCache(Unsure(), VOCABULARY, b"abc", b"xyz").begin([1]) is UNSURE
+
+
+FILES = [b"x.width = 1\n", b"height = some_long_name\n"]
+
+
+def test_other_files_suggest_what_the_buffer_lacks():
+    assert suggestion(b"y = some_lo", b"", 8, FILES).startswith(b"ng_name")
+    assert suggestion(b"y = some_lo", b"", 2, []) != b"ng"
+
+
+def test_the_buffer_overrules_other_files():
+    assert suggestion(b"y = some_loud_name\ny = some_lo", b"", 7, FILES).startswith(b"ud_name")
+
+
+def test_no_suggestion_goes_from_one_file_into_the_next():
+    assert TextCache(VOCABULARY, FILES).votes(b" = 1\n") == ({}, 0)
+
+
+def test_what_was_written_before_a_branch_counts():
+    cache = NestedCache(Unsure(), VOCABULARY, b"some_name\nsom", b"")
+    tokens = VOCABULARY.encode("e_na")
+    assert VOCABULARY.token_bytes[cache.begin([1], tokens).tokens[0]] == b"m"
+    assert VOCABULARY.token_bytes[cache.begin([1]).tokens[0]] == b"e"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +126,8 @@ def test_a_mixture_is_a_distribution(shares, weight):
     assert list(mixed.log_probabilities) == sorted(mixed.log_probabilities, reverse=True)
 
 
-def test_weights_grow_with_the_agreement():
-    assert len(WEIGHTS) == AGREEMENT_MAX + 1
-    assert sorted(WEIGHTS) == WEIGHTS
-    assert WEIGHTS[0] == 0
+@pytest.mark.parametrize("weights", [BUFFER_WEIGHTS, FILES_WEIGHTS])
+def test_weights_grow_with_the_agreement(weights):
+    assert len(weights) == AGREEMENT_MAX + 1
+    assert sorted(weights) == weights
+    assert weights[0] == 0

@@ -39,7 +39,7 @@ def test_shares_fit_and_waste_little(budget, before, after):
 
 def prompt(left, right, context=40, reserve=10):
     tokenizer = byte_tokenizer(SANTACODER)
-    fim = find_format(tokenizer.get_vocab(), "test")
+    fim = find_format(tokenizer.get_vocab(), "test", order="psm")
     vocabulary = read_vocabulary(tokenizer, fim.markers)
     built = build_prompt(vocabulary, fim, context, left, right, reserve)
     ids = list(built.tokens)
@@ -73,39 +73,38 @@ def test_a_reserve_larger_than_the_context_is_an_error():
 
 
 A, B = Neighbour("pkg/a.py", b"a = 1\n"), Neighbour("pkg/b.py", b"b = 2\n")
-WITH_FILES = {
-    "SantaCoder": (
-        c.SANTACODER,
-        "<fim-prefix># Path: pkg/b.py\nb = 2\n\n# Path: pkg/a.py\na = 1\n\n# Path: pkg/c.py\nleft"
-        "<fim-suffix>right<fim-middle>",
-    ),
-    "StarCoder2": (
-        c.STARCODER2,
-        "<repo_name>project<file_sep>pkg/b.py\nb = 2\n<file_sep>pkg/a.py\na = 1\n<file_sep>"
-        "<fim_prefix>pkg/c.py\nleft<fim_suffix>right<fim_middle>",
-    ),
-    "DeepSeek-Coder": (
+FILES_OF_PROJECT = "# Path: pkg/b.py\nb = 2\n\n# Path: pkg/a.py\na = 1\n\n# Path: pkg/c.py\n"
+PROJECT = "<repo_name>project<file_sep>pkg/b.py\nb = 2\n<file_sep>pkg/a.py\na = 1\n<file_sep>"
+WITH_FILES = [
+    (c.SANTACODER, "psm", f"<fim-prefix>{FILES_OF_PROJECT}left<fim-suffix>right<fim-middle>"),
+    (c.SANTACODER, "spm", f"<fim-prefix><fim-suffix>right<fim-middle>{FILES_OF_PROJECT}left"),
+    (c.STARCODER2, "psm", f"{PROJECT}<fim_prefix>pkg/c.py\nleft<fim_suffix>right<fim_middle>"),
+    (c.STARCODER2, "spm", f"{PROJECT}<fim_prefix><fim_suffix>right<fim_middle>pkg/c.py\nleft"),
+    (
         c.DEEPSEEK,
+        "psm",
         "<｜begin▁of▁sentence｜><｜fim▁begin｜>#pkg/b.py\nb = 2\n\n#pkg/a.py\na = 1\n\n#pkg/c.py\nleft"
         "<｜fim▁hole｜>right<｜fim▁end｜>",
     ),
-    "CodeGemma": (
+    (
         c.GEMMA,
+        "psm",
         "<bos>pkg/b.py\nb = 2\n<|file_separator|>pkg/a.py\na = 1\n<|file_separator|>pkg/c.py\n"
         "<|fim_prefix|>left<|fim_suffix|>right<|fim_middle|>",
     ),
-    "Qwen-Coder": (
+    (
         c.QWEN,
+        "psm",
         "<|repo_name|>project\n<|file_sep|>pkg/b.py\nb = 2\n\n<|file_sep|>pkg/a.py\na = 1\n\n"
         "<|file_sep|>pkg/c.py\n<|fim_prefix|>left<|fim_suffix|>right<|fim_middle|>",
     ),
-    "fimlsp": (c.FIMLSP, "<|right|>right<|left|>left"),
-}
+    (c.FIMLSP, "spm", "<|right|>right<|left|>left"),
+]
 
 
-def shown_with_files(special, context=200, neighbours=(A, B), left=b"left"):
+def shown_with_files(special, context=200, neighbours=(A, B), left=b"left", order=None):
     tokenizer = byte_tokenizer(special)
-    fim = find_format(tokenizer.get_vocab(), "test")
+    fim = find_format(tokenizer.get_vocab(), "test", order=order)
     vocabulary = read_vocabulary(tokenizer, fim.markers)
     built = build_prompt(vocabulary, fim, context, left, b"right", 10, neighbours, "pkg/c.py")
     assert built.room == context - len(built.tokens) >= 10
@@ -113,15 +112,13 @@ def shown_with_files(special, context=200, neighbours=(A, B), left=b"left"):
     return b"".join(table[token] or tokenizer.id_to_token(token).encode() for token in built.tokens).decode()
 
 
-@pytest.mark.parametrize("family", WITH_FILES)
-def test_other_files_stand_as_the_family_has_learnt_to_read_them(family):
-    special, expected = WITH_FILES[family]
-    assert shown_with_files(special) == expected
+@pytest.mark.parametrize(("special", "order", "expected"), WITH_FILES)
+def test_other_files_stand_as_the_family_has_learnt_to_read_them(special, order, expected):
+    assert shown_with_files(special, order=order) == expected
 
 
-@pytest.mark.parametrize("family", WITH_FILES)
-def test_without_other_files_the_prompt_is_plain(family):
-    special, _ = WITH_FILES[family]
+@pytest.mark.parametrize("special", [c.SANTACODER, c.STARCODER2, c.QWEN, c.FIMLSP])
+def test_without_other_files_the_prompt_is_plain(special):
     shown = shown_with_files(special, neighbours=())
     assert "pkg" not in shown
     assert shown == shown_with_files(special, neighbours=[Neighbour("empty.py", b"")])
@@ -131,10 +128,10 @@ def test_other_files_get_a_quarter_of_the_budget_and_what_the_sides_leave():
     long = Neighbour("long.py", b"x" * 5000)
     shown = shown_with_files(c.STARCODER2, neighbours=[long, A])
     assert shown.startswith("<repo_name>project<file_sep>long.py\nxxx"), "the most important is kept"
-    assert shown.endswith("x<file_sep><fim_prefix>pkg/c.py\nleft<fim_suffix>right<fim_middle>")
+    assert shown.endswith("x<file_sep><fim_prefix><fim_suffix>right<fim_middle>pkg/c.py\nleft")
     assert shown.count("x") > 100
     crowded = shown_with_files(c.STARCODER2, neighbours=[long], left=b"y" * 5000)
-    assert "xx<file_sep><fim_prefix>pkg/c.py\nyy" in crowded
+    assert "xx<file_sep><fim_prefix><fim_suffix>right<fim_middle>pkg/c.py\nyy" in crowded
     assert 3 * (crowded.count("x") + len("project long.py pkg/c.py")) < 200 < 3 * crowded.count("y")
 
 

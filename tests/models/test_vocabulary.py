@@ -60,14 +60,16 @@ def test_added_tokens_that_are_text_keep_it():
 def test_a_family_is_recognised_by_its_markers(family):
     markers = dict.fromkeys([*family.markers, *family.project.markers, *family.stops])
     ids = {text: number for number, text in enumerate(markers)}
-    found = find_format(ids, "model")
+    found = find_format(ids, "model", architecture=family.architecture)
     assert found.family == family.name
     assert len(found.stops) == len(family.stops)
     assert found.markers == set(ids.values())
     assert len(found.arrange([], [])) == found.overhead
     texts = {**{number: text for text, number in ids.items()}, 100: LEFT, 200: RIGHT, 300: FILES, 400: HERE}
-    arranged = tuple(texts[token] for token in found.arrange([100], [200], [300], [400]))
-    assert arranged == family.prompt
+    for order, template in (("psm", family.psm), ("spm", family.spm)):
+        if template is not None:
+            arranged = find_format(ids, "model", order=order).arrange([100], [200], [300], [400])
+            assert tuple(texts[token] for token in arranged) == template
 
 
 def test_no_family():

@@ -1,0 +1,67 @@
+"""`fimlsp models`: which models work and which are here, and fetching one."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.group()
+def models() -> None:
+    """Tell which models work, and fetch them."""
+
+
+@models.command(name="list")
+def list_models() -> None:
+    """List the models that are known to work, and those of the hub that are on this machine."""
+    from fimlsp.models.catalogue import KNOWN_MODELS
+    from fimlsp.models.hub import cached_models
+    from rich.console import Console
+    from rich.table import Table
+
+    here = {model.name: model.size for model in cached_models()}
+    table = Table(box=None)
+    for column in ("model", "parameters", "half precision", "context", "on this machine"):
+        table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
+    table.add_row("bundled", *_bundled(), "comes with fimlsp")
+    for model in KNOWN_MODELS:
+        sizes = f"{model.billions:g} B", _gigabytes(model.bytes), f"{model.context:,}"
+        table.add_row(model.name, *sizes, _gigabytes(here[model.name]) if model.name in here else "")
+    for name in sorted(here.keys() - {model.name for model in KNOWN_MODELS}):
+        table.add_row(name, "", "", "", f"{_gigabytes(here[name])}, not tried")
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+
+
+@models.command()
+@click.argument("name")
+@click.option("--revision", metavar="BRANCH_OR_COMMIT", help="Another version than the newest.")
+def pull(name: str, revision: str | None) -> None:
+    """Fetch the model NAME from the hub, so that it can be used offline.
+
+    Only weights as safetensors, the configuration and the tokenizer are fetched. After an interruption, those
+    files that came whole are not fetched again.
+    """
+    from fimlsp.models.errors import ModelError
+    from fimlsp.models.hub import fetch
+
+    try:
+        folder = fetch(name, revision)
+    except ModelError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{name} is in {folder}; use it with --model {name}")
+
+
+def _bundled() -> tuple[str, str, str]:
+    """Parameters, size and context of the model that comes with fimlsp."""
+    from fimlsp.models.checkpoint_files import read_files
+    from fimlsp.models.loading import BUNDLED
+
+    files = read_files(BUNDLED, "bundled")
+    size = sum(path.stat().st_size for path in files.weights)
+    context = files.config["max_position_embeddings"]
+    return f"{files.n_parameters / 1e6:.1f} M", _gigabytes(size), f"{context:,}"
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.3f} GB" if size < 1e8 else f"{size / 1e9:.1f} GB"

@@ -1,0 +1,135 @@
+"""The files of a checkpoint folder: configuration, weights (their headers only) and tokenizer.
+
+Only data is read: weights as safetensors, since a pickle can run code when read. What cannot be used is told
+in one sentence with its remedy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from fimlsp.models.catalogue import MODELS_THAT_WORK
+from fimlsp.models.errors import ModelError
+from safetensors import SafetensorError, safe_open
+from tokenizers import Tokenizer
+
+INDEX = "model.safetensors.index.json"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFiles:
+    """A folder whose files are all there.
+
+    Attributes:
+        name: how the model was asked for.
+        config: `config.json`.
+        weights: the safetensors files.
+        n_parameters: how many numbers these hold.
+        tokenizer: the tokenizer.
+    """
+
+    name: str
+    folder: Path
+    config: Mapping[str, Any]
+    weights: Sequence[Path]
+    n_parameters: int
+    tokenizer: Tokenizer
+
+    @property
+    def architecture(self) -> str | None:
+        """The `model_type`."""
+        return self.config.get("model_type")
+
+
+def read_files(folder: Path, name: str) -> CheckpointFiles:
+    """Look at the checkpoint in *folder*, which the user knows as *name*.
+
+    Raises:
+        ModelError: a file is missing or damaged, or the tokenizer changes the text that it reads.
+    """
+    config = _read_config(folder, name)
+    weights = _find_weights(folder, name)
+    n_parameters = sum(_n_parameters(path, name) for path in weights)
+    return CheckpointFiles(name, folder, config, weights, n_parameters, _read_tokenizer(folder, name))
+
+
+def _read_config(folder: Path, name: str) -> Mapping[str, Any]:
+    try:
+        config: Mapping[str, Any] = json.loads((folder / "config.json").read_text())
+    except FileNotFoundError as error:
+        raise ModelError(
+            f"{name} has no config.json; give the folder that holds the whole checkpoint."
+        ) from error
+    except ValueError as error:
+        raise ModelError(
+            f"config.json of {name} is not valid JSON ({error}); fetch the checkpoint again."
+        ) from error
+    return config
+
+
+def _find_weights(folder: Path, name: str) -> list[Path]:
+    listed = _listed_weights(folder, name)
+    missing = [path.name for path in listed if not path.exists()]
+    if missing:
+        raise ModelError(
+            f"{name} lacks {missing[0]}, one of its {len(listed)} files of weights; fetch it again."
+        )
+    if listed:
+        return listed
+    weights = sorted(folder.glob("*.safetensors"))
+    if weights:
+        return weights
+    if any(folder.glob("*.bin")):
+        raise ModelError(
+            f"{name} has its weights as pickles only, which could run code when read; "
+            f"use a checkpoint with .safetensors files, such as {MODELS_THAT_WORK}."
+        )
+    raise ModelError(f"{name} has no .safetensors file; give the folder that holds the whole checkpoint.")
+
+
+def _listed_weights(folder: Path, name: str) -> list[Path]:
+    """The shards that the index names, if there is one."""
+    index = folder / INDEX
+    if not index.exists():
+        return []
+    try:
+        return sorted({folder / file for file in json.loads(index.read_text())["weight_map"].values()})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{INDEX} of {name} cannot be read; fetch the checkpoint again.") from error
+
+
+def _n_parameters(path: Path, name: str) -> int:
+    try:
+        with safe_open(path, "np") as tensors:
+            return sum(prod(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise ModelError(
+            f"{path.name} of {name} is damaged or cut short ({error}); fetch it again."
+        ) from error
+
+
+def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
+    path = folder / "tokenizer.json"
+    try:
+        tokenizer = Tokenizer.from_file(str(path)) if path.exists() else _converted_tokenizer(folder)
+    except ImportError as error:
+        raise ModelError(
+            f"The tokenizer of {name} is one of SentencePiece; install that with "
+            f"`pip install 'fimlsp[sentencepiece]'`, or use a checkpoint with a tokenizer.json."
+        ) from error
+    except Exception as error:  # the tokenizers library raises no narrower type
+        raise ModelError(f"The tokenizer of {name} cannot be read; fetch the checkpoint again.") from error
+    return tokenizer
+
+
+def _converted_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a checkpoint that has only the files of a slow one."""
+    from transformers import AutoTokenizer
+
+    converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    return Tokenizer.from_str(converted.backend_tokenizer.to_str())

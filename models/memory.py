@@ -1,0 +1,55 @@
+"""How much memory a model needs and a device has, so that loading is not begun in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fimlsp.models.catalogue import largest_within
+from fimlsp.models.errors import ModelError
+
+GIB = 1 << 30
+WORKING_SHARE = 0.1
+
+
+def check_memory(name: str, device: str, needed: int, free: int | None) -> None:
+    """Raise unless *needed* bytes are free on *device*; what is not known (None) is taken to be enough.
+
+    Raises:
+        ModelError: with what would fit.
+    """
+    if free is None or needed <= free:
+        return
+    smaller = largest_within(int(free / (1 + WORKING_SHARE)))
+    fits = f"{smaller.name} would fit" if smaller else "only the bundled model would fit"
+    raise ModelError(
+        f"{name} needs about {needed / GIB:.1f} GiB on {device}, where {free / GIB:.1f} are free: {fits}; "
+        f"or else load it in 4 bits, or on another device."
+    )
+
+
+def needed_bytes(n_parameters: int, bytes_per_parameter: float, cache: int) -> int:
+    """Weights, *cache* (bytes of keys and values), and a tenth for what comes and goes."""
+    return int((n_parameters * bytes_per_parameter + cache) * (1 + WORKING_SHARE))
+
+
+def cache_bytes(config: Mapping[str, Any], context: int, bytes_per_number: int) -> int:
+    """Keys and values of *context* tokens; 0 where *config* does not tell its sizes in a known way."""
+    layers = config.get("num_hidden_layers") or config.get("n_layer") or 0
+    heads = config.get("num_attention_heads") or config.get("n_head") or 1
+    width = config.get("hidden_size") or config.get("n_embd") or 0
+    groups = 1 if config.get("multi_query") else config.get("num_key_value_heads") or heads
+    head = config.get("head_dim") or width // heads
+    return int(2 * layers * groups * head * context * bytes_per_number)
+
+
+def free_main_memory() -> int | None:
+    """Bytes that programs can still have; None where the system does not tell."""
+    table = Path("/proc/meminfo")
+    if not table.exists():
+        return None
+    for line in table.read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return None

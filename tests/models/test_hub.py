@@ -1,0 +1,139 @@
+"""Hub models: found on this machine, listed, and fetched only when somebody asks."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from fimlsp.lsp_server.models_command import models
+from fimlsp.models.errors import ModelError
+from fimlsp.models.loading import load_model
+
+from . import checkpoints as c
+from .fake_hub import COMMIT, NAME, FakeHub, running
+
+HUB_PATH = "/{repo_id}/resolve/{revision}/{filename}"
+WANTED = ["config.json", "model.safetensors", "tokenizer.json"]
+
+
+@pytest.fixture
+def hub(tmp_path):
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    c.make(folder, c.santacoder, c.SANTACODER)
+    (folder / "pytorch_model.bin").write_bytes(b"pickle")
+    (folder / "modeling_own.py").write_text("raise SystemExit")
+    with running(FakeHub(folder)) as server:
+        yield server
+
+
+@pytest.fixture
+def cache(tmp_path, hub, monkeypatch):
+    """The folder of the models on this machine; the hub is the one here."""
+    constants = "huggingface_hub.constants"
+    monkeypatch.setattr(f"{constants}.ENDPOINT", hub.url)
+    monkeypatch.setattr(f"{constants}.HUGGINGFACE_CO_URL_TEMPLATE", hub.url + HUB_PATH)
+    monkeypatch.setattr(f"{constants}.HF_HUB_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def run(*arguments):
+    """`fimlsp models` with *arguments*; its exit status and output."""
+    done = CliRunner().invoke(models, arguments, catch_exceptions=False)
+    return done.exit_code, done.output
+
+
+def fetched(hub):
+    """Names of the files whose content was asked for."""
+    return [path.rpartition("/")[2] for verb, path in hub.asked if verb == "GET" and "resolve" in path]
+
+
+def test_a_model_is_fetched_from_the_hub_that_the_environment_names(hub, tmp_path):
+    settings = {
+        "HF_ENDPOINT": hub.url,
+        "HF_HOME": str(tmp_path / "home"),
+        "HF_HUB_DISABLE_XET": "1",
+    }
+    command = [sys.executable, "-m", "fimlsp", "models", "pull", NAME]
+    done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "100%" in done.stderr
+    assert COMMIT in done.stdout
+    assert sorted(fetched(hub)) == WANTED, "neither pickles nor code"
+
+
+def test_what_was_fetched_works_offline(hub, cache):
+    status, output = run("pull", NAME)
+    assert status == 0, output
+    n_asked = len(hub.asked)
+    status, output = run("list")
+    assert (status, "bigcode/starcoder2-3b" in output) == (0, True), output
+    assert any(NAME in line and "not tried" in line for line in output.splitlines())
+    assert load_model(NAME).fim.family == "SantaCoder"
+    assert len(hub.asked) == n_asked
+    assert run("pull", NAME)[0] == 0
+    assert sorted(fetched(hub)) == WANTED, "nothing twice"
+    assert [path.name for path in cache.iterdir() if path.name.startswith("models--")] == [
+        "models--someone--some-model"
+    ]
+
+
+@pytest.mark.usefixtures("cache")
+def test_after_an_interruption_what_came_whole_is_kept(hub, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    hub.cut_at["model.safetensors"] = 20_000
+    status, output = run("pull", NAME)
+    assert (status, f"{NAME} cannot be fetched" in output) == (1, True), output
+    hub.cut_at.clear()
+    hub.asked.clear()
+    status, output = run("pull", NAME)
+    assert status == 0, output
+    assert fetched(hub) == ["model.safetensors"]
+
+
+@pytest.mark.usefixtures("cache")
+def test_damaged_files_are_dropped(hub):
+    hub.lies = True
+    status, output = run("pull", NAME)
+    assert (status, "model.safetensors of someone/some-model came damaged" in output) == (1, True), output
+    hub.lies = False
+    assert run("pull", NAME)[0] == 0
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_revision_can_be_asked_for():
+    assert run("pull", NAME, "--revision", COMMIT)[0] == 0
+    status, output = run("pull", NAME, "--revision", "v9")
+    assert (status, f"{NAME} has no revision v9" in output) == (1, True)
+
+
+MISTAKES = {
+    "nobody/nothing": "The hub has no model nobody/nothing",
+    "no-name": "neither a folder nor a hub name",
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.usefixtures("cache")
+def test_a_model_that_is_not_there(name):
+    status, output = run("pull", name)
+    assert (status, MISTAKES[name] in output) == (1, True), output
+
+
+def test_a_hub_name_is_looked_up_on_this_machine_only(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(ModelError, match="fimlsp models pull someone/some-model"):
+        load_model(NAME)
+    with pytest.raises(ModelError, match=r"at v1 is not on this machine; .*some-model --revision v1`"):
+        load_model(NAME, revision="v1")
+    cached = tmp_path / "models--someone--some-model"
+    (cached / "refs").mkdir(parents=True)
+    (cached / "refs" / "main").write_text(COMMIT)
+    (cached / "refs" / "v1").write_text(COMMIT)
+    (cached / "snapshots").mkdir()
+    folder = cached / "snapshots" / COMMIT
+    folder.mkdir()
+    c.make(folder, c.llama, c.DEEPSEEK)
+    assert load_model(NAME).name == NAME
+    assert load_model(NAME, revision="v1").name == NAME
