@@ -13,7 +13,8 @@ from typing import Any
 
 from fimlsp.datasets.bench import BenchSettings
 from fimlsp.datasets.selection import Selection
-from fimlsp.models.loading import BUNDLED, find_folder
+from fimlsp.models.hub import find_folder
+from fimlsp.models.loading import BUNDLED
 
 from fimlsp import __version__
 

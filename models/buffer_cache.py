@@ -42,7 +42,7 @@ BUFFER_WEIGHTS = by_agreement(
 FILES_WEIGHTS = by_agreement({0: 0.0, 4: 0.1})
 
 
-class NestedCache:
+class BufferCache:
     """`NextToken` that adds to *network* what other *files* suggest, then what the buffer does.
 
     The buffer is the text *left* and *right* of the cursor.

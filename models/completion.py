@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fimlsp.models.branching import decode_several
-from fimlsp.models.buffer_cache import NestedCache
+from fimlsp.models.buffer_cache import BufferCache
 from fimlsp.models.decoding import decode_middle
 from fimlsp.models.loading import FimModel
 from fimlsp.models.middle import DecodeSettings, Middle
@@ -79,7 +79,7 @@ def _prepare(
         return model.network, prompt
     buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
     files = [neighbour.text[: NEIGHBOUR_BYTES // len(neighbours)] for neighbour in neighbours]
-    return NestedCache(model.network, model.vocabulary, *buffer, files), prompt
+    return BufferCache(model.network, model.vocabulary, *buffer, files), prompt
 
 
 def _for_line(settings: DecodeSettings, right: bytes) -> DecodeSettings:

@@ -8,7 +8,7 @@ from fimlsp.models.buffer_cache import (
     AGREEMENT_MAX,
     BUFFER_WEIGHTS,
     FILES_WEIGHTS,
-    NestedCache,
+    BufferCache,
     TextCache,
     agreeing_places,
     mix,
@@ -38,7 +38,7 @@ class Unsure:
 
 
 def suggestion(left, right, n_tokens, files=()):
-    cache = NestedCache(Unsure(), VOCABULARY, left, right, files)
+    cache = BufferCache(Unsure(), VOCABULARY, left, right, files)
     written = b""
     candidates = cache.begin([1])
     for _ in range(n_tokens):
@@ -65,7 +65,7 @@ def test_suggestions(case):
 
 def test_the_text_right_of_the_cursor_is_no_suggestion_for_the_cursor_itself():
     assert TextCache(VOCABULARY, [b"abc", b"xyz"]).votes(b"abc") == ({}, 0)
-    assert NestedCache(Unsure(), VOCABULARY, b"abc", b"xyz").begin([1]) is UNSURE
+    assert BufferCache(Unsure(), VOCABULARY, b"abc", b"xyz").begin([1]) is UNSURE
 
 
 FILES = [b"x.width = 1\n", b"height = some_long_name\n"]
@@ -85,7 +85,7 @@ def test_no_suggestion_goes_from_one_file_into_the_next():
 
 
 def test_what_was_written_before_a_branch_counts():
-    cache = NestedCache(Unsure(), VOCABULARY, b"some_name\nsom", b"")
+    cache = BufferCache(Unsure(), VOCABULARY, b"some_name\nsom", b"")
     tokens = VOCABULARY.encode("e_na")
     assert VOCABULARY.token_bytes[cache.begin([1], tokens).tokens[0]] == b"m"
     assert VOCABULARY.token_bytes[cache.begin([1]).tokens[0]] == b"e"
