@@ -8,6 +8,7 @@ import random
 from functools import cache
 
 import pytest
+from fimlsp.lexing.python_terminals import python_terminals
 from fimlsp.lexing.python_versions import (
     DEFAULT_VERSION,
     PYTHON_VERSIONS,
@@ -27,6 +28,7 @@ from .recogniser import Recogniser
 
 BUDGETS = (0, 10, 20, 40, 80)
 FIXED = ("NEWLINE", "INDENT", "DEDENT", "FSTRING_", "FIELD_")
+UNGRAMMATICAL = {"SPACE", "NL", "COMMENT", "CONTINUATION", "BAD"}
 # What the grammar does not decide: escapes, characters, columns, and line ends that `tokenize` does not know.
 LEXICAL = (
     *("unicode error", "value error", "ASCII literal", "use of tabs", "surrogates not allowed"),
@@ -251,3 +253,14 @@ def test_unknown_versions_are_named(make, version):
     sentence = f"Python {version_text(version)} is not known; choose one of 3.8, 3.9, 3.10, 3.11, 3.12, 3.13."
     with pytest.raises(UnknownVersionError, match=sentence):
         make(version)
+
+
+@every_version
+def test_the_terminals_are_those_of_the_lexer(version):
+    rules = (rule for rules in python_terminals(version).modes.values() for rule in rules)
+    kinds = {
+        rule.kind.partition(":")[0] if rule.kind.startswith("FSTRING_START") else rule.kind for rule in rules
+    }
+    found = set(python_grammar(version).terminals)
+    assert found - kinds == {"NEWLINE", "INDENT", "DEDENT"}
+    assert kinds - found == UNGRAMMATICAL | ({"SPEC_NL"} if version >= (3, 12) else set())
