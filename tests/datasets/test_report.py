@@ -32,6 +32,7 @@ def result(number, ok, kind="boundary", first=False, size=2000, **changes):
             cause=None if method[0] in ok else "ran out of tokens",
             exact=number == 1,
             tokens=10,
+            tried=20,
             engine_ms=2.0,
             similarity=0.5,
             rejections={"0": 8, "4": 2},
@@ -108,6 +109,7 @@ def test_times_stand_beside_the_paper():
     lines = tables.ratio(RESULTS)
     assert row(lines, "set-up, first cut of a file")[1:] == ["836", "100", "8"]
     assert row(lines, "per token")[1:] == ["4.50", "0.200", "22"]
+    assert row(lines, "per candidate checked")[1:] == ["4.50", "0.100", "45"]
     assert row(tables.by_size(RESULTS), "below 2,048")[1:3] == ["3", "33.3 %"]
 
 
