@@ -5,6 +5,8 @@ Everything but click is imported by the command that needs it, so that `fimlsp -
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -152,7 +154,8 @@ def run(
     from fimlsp.datasets.runner import Crew
 
     selection = select(sources, kinds, per_file, seed, files, shard, bytes_max, cases)
-    run_cases(selection, BenchSettings(model, device, tokens), Crew(workers, ray, seconds), out, limit)
+    with plain_errors():
+        run_cases(selection, BenchSettings(model, device, tokens), Crew(workers, ray, seconds), out, limit)
 
 
 @replay.command()
@@ -181,7 +184,8 @@ def cut(
     """Save cases without their texts, as JSON lines for `--cases`."""
     from fimlsp.datasets.run_command import save_cases
 
-    save_cases(select(sources, kinds, per_file, seed, files, shard, bytes_max, None), out, limit)
+    with plain_errors():
+        save_cases(select(sources, kinds, per_file, seed, files, shard, bytes_max, None), out, limit)
 
 
 @replay.command()
@@ -191,7 +195,8 @@ def show(case: str, out: Path) -> None:
     """Print CASE of the run in --out: the cut, the truth, and what each method made of it."""
     from fimlsp.datasets.show import show_case
 
-    show_case(open_run(out), case)
+    with plain_errors():
+        show_case(open_run(out), case)
 
 
 @replay.command()
@@ -201,8 +206,20 @@ def report(folders: tuple[Path, ...], out: Path) -> None:
     """Write the report of a run again, or one of several shards, into --out."""
     from fimlsp.datasets.report import write_report
 
-    write_report([open_run(folder) for folder in folders], out)
+    with plain_errors():
+        write_report([open_run(folder) for folder in folders], out)
     click.echo(out / "report.md")
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Errors of files and folders as one sentence."""
+    from fimlsp.datasets.run_folder import RunFolderError
+
+    try:
+        yield
+    except (RunFolderError, OSError) as error:
+        raise click.ClickException(str(error)) from error
 
 
 def open_run(path: Path) -> RunFolder:

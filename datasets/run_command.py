@@ -13,7 +13,7 @@ from fimlsp.datasets.bench import Bench, BenchSettings
 from fimlsp.datasets.local_pool import PoolError
 from fimlsp.datasets.plan import about, plan_of
 from fimlsp.datasets.report import write_report
-from fimlsp.datasets.run_folder import RunFolder, RunFolderError
+from fimlsp.datasets.run_folder import RunFolder
 from fimlsp.datasets.runner import Crew, run
 from fimlsp.datasets.selection import Selection, Task, limited
 from fimlsp.models.errors import ModelError
@@ -53,7 +53,7 @@ def run_cases(
     try:
         folder.claim(plan_of(selection, settings), about(["fimlsp", *sys.argv[1:]], crew.workers))
         _run_with_progress(selection, settings, crew, folder, limit, console)
-    except (ModelError, RunFolderError, PoolError) as error:
+    except (ModelError, PoolError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         console.print(f"interrupted with {len(folder.done())} cases done; the same command goes on.")

@@ -100,8 +100,15 @@ class RunFolder:
         self._excluded_file.write(json.dumps(asdict(excluded)) + "\n")
 
     def results(self) -> Iterator[Result]:
-        """All results, in the order in which they came."""
-        yield from (Result.from_json(row) for row in _rows(self._results))
+        """All results, in the order in which they came.
+
+        Raises:
+            RunFolderError: a line is damaged or of another version.
+        """
+        try:
+            yield from (Result.from_json(row) for row in _rows(self._results))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise RunFolderError(f"{self._results} is of another version of fimlsp ({error}).") from error
 
     def done(self) -> set[str]:
         """The cases that have a result."""
@@ -113,8 +120,14 @@ class RunFolder:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    if path.exists():
+    """The lines of a file, but for one at its end that was not finished."""
+    if not path.exists():
+        return
+    number = 0
+    try:
         with path.open(encoding="utf-8") as file:
-            for line in file:
+            for number, line in enumerate(file, 1):
                 if line.endswith("\n"):
                     yield json.loads(line)
+    except ValueError as error:
+        raise RunFolderError(f"Line {number} of {path} is damaged; delete it.") from error

@@ -92,6 +92,8 @@ def check_saved(folder, rows):
         (["src", "--out", "out", "--cases", "src/bad.py"], "line 1 of bad.py is no case"),
         (["show", "line-1-1", "--out", "src"], "holds no run"),
         (["report", "src", "--out", "out"], "holds no run"),
+        (["src", "--out", "src/good.py"], "is a file"),
+        (["cut", "src", "--out", "none/cases.jsonl"], "No such file"),
         (["src"], "Missing option '--out'"),
     ],
     ids=lambda part: " ".join(part)[:40] if isinstance(part, list) else "",

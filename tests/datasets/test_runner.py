@@ -138,6 +138,16 @@ def test_a_folder_keeps_its_configuration(tmp_path, plan, told):
     assert json.loads((tmp_path / "run.json").read_text())["about"] == {"command": "again"}
 
 
+@pytest.mark.parametrize(
+    ("line", "told"), [("{torn\n", "Line 1 of .* is damaged"), ('{"record": {}}\n', "another version")]
+)
+def test_a_damaged_line_is_named(tmp_path, line, told):
+    RunFolder(tmp_path).claim(PLAN, ABOUT)
+    (tmp_path / "results.jsonl").write_text(line)
+    with pytest.raises(RunFolderError, match=told):
+        list(RunFolder(tmp_path).results())
+
+
 def test_a_folder_without_a_run_says_so(tmp_path):
     with pytest.raises(RunFolderError, match="holds no run"):
         _ = RunFolder(tmp_path).plan
