@@ -121,13 +121,15 @@ class RunFolder:
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a file, but for one at its end that was not finished."""
-    if not path.exists():
-        return
-    number = 0
-    try:
+    if path.exists():
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 if line.endswith("\n"):
-                    yield json.loads(line)
-    except ValueError as error:
+                    yield _row(path, number, line)
+
+
+def _row(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(line))
+    except (ValueError, TypeError) as error:
         raise RunFolderError(f"Line {number} of {path} is damaged; delete it.") from error
