@@ -47,7 +47,7 @@ class LineReader:
 
     __slots__ = ("_lexicon", "_lines")
 
-    _MOST_REMEMBERED = 100_000
+    _MOST_REMEMBERED = 30_000
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon

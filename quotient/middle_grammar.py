@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import or_
 
 from fimlsp.lexing.indentation import Column
 from fimlsp.quotient.cheapest import Choices, Costs
@@ -21,7 +19,8 @@ from fimlsp.quotient.closing import ClosedBlock, Remainder
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.escape import Inside, of_child
 from fimlsp.quotient.language import Language
-from fimlsp.quotient.left_context import Frame, LeftContext
+from fimlsp.quotient.left_blocks import left_blocks
+from fimlsp.quotient.left_context import LeftContext
 from fimlsp.quotient.spine import CURSOR, Endings, Hole, Open, Progress, Spine
 
 Rhs = tuple[int, ...]
@@ -60,28 +59,6 @@ def middle_grammar(
     return builder.finish([builder.file_pair(right) for right in rights])
 
 
-class _LeftBlock:
-    """One open block of the left context, with the spine of its last group."""
-
-    def __init__(self, language: Language, frame: Frame, group: EarleySet, inner: Frame | None) -> None:
-        self.language = language
-        self.frame = frame
-        self.start = language.forward.start(frame.bodies)
-        self.suites = None if inner is None else language.suites_of(inner.bodies)
-        self.group = group
-        self.spine: Spine = {} if group is self.start else language.forward.spine(group, self.suites)
-        self.empty = group is self.start
-        done = group.completed_from(self.start) & frame.bodies if inner is None else frozenset[int]()
-        self.ended = frame.bodies if self.empty else done
-
-    @property
-    def inside(self) -> Inside:
-        """What is open within its last group."""
-        insides = self.language.forward.insides(self.group, self.suites)
-        tops = (inside for (_, origin), inside in insides.items() if origin is self.start)
-        return reduce(or_, tops, Inside.NOTHING)
-
-
 class _Builder:
     """Collects the rules of a middle grammar, from the file's own block inwards, each when first needed."""
 
@@ -89,7 +66,7 @@ class _Builder:
         self.language = left.language
         self.kept = kept
         self.base = left.language.forward.rules
-        self.blocks = _left_blocks(left)
+        self.blocks = left_blocks(left)
         self.next_symbol = self.language.first_free_symbol + markers
         self.symbols: dict[Hashable, int] = {}
         self.rules: dict[int, list[Rhs]] = {}
@@ -398,15 +375,3 @@ def _element_children(progresses: Iterable[Progress], element: int) -> list[Open
         elif not isinstance(progress.child, Hole) and progress.child[0] == element:
             children[progress.child] = None
     return list(children)
-
-
-def _left_blocks(left: LeftContext) -> list[_LeftBlock]:
-    blocks: list[_LeftBlock] = []
-    frame, group = left.frame, left.group
-    inner: Frame | None = None
-    while True:
-        blocks.append(_LeftBlock(left.language, frame, group, inner))
-        parent, holder = frame.parent, frame.holder
-        if parent is None or holder is None:
-            return blocks[::-1]
-        frame, group, inner = parent, holder, frame
