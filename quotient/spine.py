@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fimlsp.quotient.automaton import Rules
 from fimlsp.quotient.earley import EarleySet
@@ -25,8 +26,7 @@ class Hole:
     suite: int
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """How far an open rule has come: `read` symbols, and `child`, the next one, is open itself."""
 
     rule: int
