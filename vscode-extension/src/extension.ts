@@ -2,28 +2,34 @@
 
 import * as vscode from "vscode";
 
-import { Server } from "./client";
-import { registerCommands, SHOW_LOG } from "./commands";
+import { registerCommands } from "./commands";
+import { Server } from "./server";
 import { SECTION } from "./settings";
-import { show } from "./status";
+import { StatusBar } from "./statusbar";
+
+/** Settings that the running server cannot take over. */
+const NEED_RESTART = [`${SECTION}.interpreter`, `${SECTION}.languages`];
 
 let server: Server | undefined;
 
 /** Called by VS Code when the first Python file is opened. */
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("fimlsp", { log: true });
-  const item = vscode.window.createStatusBarItem("fimlsp.status", vscode.StatusBarAlignment.Right);
-  item.name = "fimlsp";
-  item.command = SHOW_LOG;
-  item.show();
-  const only = new Server(context.extensionPath, log, (status) => show(item, status));
+  const bar = new StatusBar();
+  const environment = vscode.Uri.joinPath(context.globalStorageUri, "environment").fsPath;
+  const only = new Server({ extension: context.extensionPath, environment }, log, (status) => bar.show(status));
   server = only;
-  const settingsChanged = vscode.workspace.onDidChangeConfiguration((change) => {
-    if (change.affectsConfiguration(`${SECTION}.interpreter`)) {
-      void only.restart();
-    }
-  });
-  context.subscriptions.push(log, item, registerCommands(only, log), settingsChanged);
+  context.subscriptions.push(
+    log,
+    bar,
+    registerCommands(only, bar, log),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => only.restart()),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (NEED_RESTART.some((setting) => change.affectsConfiguration(setting))) {
+        void only.restart();
+      }
+    }),
+  );
   void only.restart();
 }
 

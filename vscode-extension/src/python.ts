@@ -14,10 +14,12 @@ export interface Command {
 export interface Places {
   /** The setting `fimlsp.interpreter`. */
   readonly setting?: string | undefined;
-  /** The folders of the workspace. */
+  /** The folders of the workspace, if it is trusted. */
   readonly folders: readonly string[];
   /** The interpreter chosen in the Python extension. */
   readonly active?: string | undefined;
+  /** The environment that the extension makes when asked to. */
+  readonly own?: string | undefined;
 }
 
 const PATIENCE_MS = 20_000;
@@ -27,9 +29,10 @@ export function candidates(places: Places, platform: NodeJS.Platform = process.p
   if (places.setting) {
     return [moduleOf(places.setting)];
   }
-  const local = places.folders.map((folder) => interpreterIn(folder, platform));
+  const local = places.folders.map((folder) => interpreterIn(joined(folder, ".venv", platform), platform));
   const interpreters = places.active ? [...local, places.active] : local;
-  return [...interpreters.map(moduleOf), { command: "fimlsp", args: [] }];
+  const own = places.own ? [moduleOf(interpreterIn(places.own, platform))] : [];
+  return [...interpreters.map(moduleOf), { command: "fimlsp", args: [] }, ...own];
 }
 
 /** The first of *commands* that works. */
@@ -58,8 +61,7 @@ export function notFoundMessage(places: Places): string {
   if (places.setting) {
     return `fimlsp is not installed in ${places.setting}: run "${places.setting} -m pip install fimlsp", or choose another interpreter in the settings.`;
   }
-  const example = places.active ?? "python";
-  return `No Python with fimlsp was found: run "${example} -m pip install fimlsp", or name an interpreter that has it in the settings.`;
+  return "No Python with fimlsp was found: let the extension install it into an environment of its own, or name an interpreter that has it in the settings.";
 }
 
 /** The interpreter chosen in the Python extension, if that is installed and works. */
@@ -76,6 +78,13 @@ export async function activeInterpreter(
   }
 }
 
+/** The interpreter of the virtual environment *environment*. */
+export function interpreterIn(environment: string, platform: NodeJS.Platform = process.platform): string {
+  return platform === "win32"
+    ? path.win32.join(environment, "Scripts", "python.exe")
+    : path.posix.join(environment, "bin", "python");
+}
+
 /** The part of the Python extension's public interface that is used here. */
 interface PythonExtension {
   readonly environments: {
@@ -90,8 +99,6 @@ function moduleOf(interpreter: string): Command {
   return { command: interpreter, args: ["-m", "fimlsp"] };
 }
 
-function interpreterIn(folder: string, platform: NodeJS.Platform): string {
-  return platform === "win32"
-    ? path.win32.join(folder, ".venv", "Scripts", "python.exe")
-    : path.posix.join(folder, ".venv", "bin", "python");
+function joined(folder: string, name: string, platform: NodeJS.Platform): string {
+  return (platform === "win32" ? path.win32 : path.posix).join(folder, name);
 }

@@ -2,8 +2,35 @@
 
 export const SECTION = "fimlsp";
 
+/** Where documents that are completed come from. */
+export const SCHEMES: readonly string[] = ["file", "untitled", "vscode-notebook-cell"];
+
+/** The settings that are the extension's own; all others of the manifest are the server's. */
+export const OWN_SETTINGS = ["interpreter", "installFrom"] as const;
+
 /** The server's options; they mean what `lsp_server/settings.py` says. */
-const SERVER_OPTIONS = ["model", "maxTokens", "deadlineMs", "oneLine", "automatic"] as const;
+export const SERVER_OPTIONS = [
+  "model",
+  "device",
+  "revision",
+  "pythonVersion",
+  "automatic",
+  "debounceMs",
+  "deadlineMs",
+  "maxTokens",
+  "oneLine",
+  "candidates",
+  "minLength",
+  "contextEscape",
+  "steering",
+  "relaxedContexts",
+  "neighbourTokens",
+  "languages",
+  "exclude",
+  "completion",
+  "cacheSize",
+  "logLevel",
+] as const;
 
 export type InitializationOptions = Partial<Record<(typeof SERVER_OPTIONS)[number], unknown>>;
 
@@ -18,7 +45,7 @@ export function toInitializationOptions(settings: Settings): InitializationOptio
   return Object.fromEntries(given.filter(([, value]) => isSet(value)));
 }
 
-/** How long to wait after a keystroke, in milliseconds. */
+/** The shortest pause after a keystroke, in milliseconds. */
 export function debounceOf(settings: Settings): number {
   return settings.get("debounceMs", 150);
 }
@@ -26,6 +53,33 @@ export function debounceOf(settings: Settings): number {
 /** The interpreter that the user chose, if any. */
 export function interpreterOf(settings: Settings): string | undefined {
   return settings.get("interpreter", "").trim() || undefined;
+}
+
+/** What pip installs into the extension's own environment. */
+export function installFromOf(settings: Settings): string {
+  return settings.get("installFrom", "").trim() || "fimlsp";
+}
+
+/** The ids of the languages that are completed. */
+export function languagesOf(settings: Settings): readonly string[] {
+  return settings.get("languages", ["python"]);
+}
+
+/** *list* without *entry* if it is there, with it if not. */
+export function toggled(list: readonly string[], entry: string): string[] {
+  return list.includes(entry) ? list.filter((each) => each !== entry) : [...list, entry];
+}
+
+/** The pattern of `exclude` that means one file: below its workspace folder, or by its whole path. */
+export function patternOf(path: string, folder: string | undefined): string {
+  const slashed = path.replaceAll("\\", "/");
+  const parent = folder?.replaceAll("\\", "/").replace(/\/?$/, "/");
+  return parent !== undefined && slashed.startsWith(parent) ? `**/${slashed.slice(parent.length)}` : slashed;
+}
+
+/** Whether *text* can be the name of a model on the hub: `owner/name`, or an old name without an owner. */
+export function isHubName(text: string): boolean {
+  return /^(?:[\w.-]+\/)?[\w.-]+$/.test(text) && !/^\.+$/.test(text);
 }
 
 function isSet(value: unknown): boolean {

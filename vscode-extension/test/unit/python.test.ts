@@ -27,6 +27,7 @@ const CANDIDATES: [name: string, places: Places, platform: NodeJS.Platform, expe
     "linux",
     ["/s/python -m fimlsp"],
   ],
+  ["the extension's own environment last", { folders: [], own: "/o" }, "linux", ["fimlsp", "/o/bin/python -m fimlsp"]],
   ["Windows", { folders: ["C:\\a"] }, "win32", ["C:\\a\\.venv\\Scripts\\python.exe -m fimlsp", "fimlsp"]],
 ];
 
@@ -57,8 +58,7 @@ test("a program is installed when it can tell its version", async () => {
 
 const MESSAGES: [places: Places, remedy: RegExp][] = [
   [{ folders: [], setting: "/s/python" }, /not installed in \/s\/python.*"\/s\/python -m pip install fimlsp"/],
-  [{ folders: [], active: "/c/python" }, /"\/c\/python -m pip install fimlsp"/],
-  [NOWHERE, /"python -m pip install fimlsp".*settings/],
+  [NOWHERE, /let the extension install it.*settings/],
 ];
 
 for (const [places, remedy] of MESSAGES) {

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { debounceOf, interpreterOf, type Settings, toInitializationOptions } from "../../src/settings";
-
-const manifest = JSON.parse(readFileSync("package.json", "utf8"));
-const properties: Record<string, { default: unknown }> = manifest.contributes.configuration.properties;
-
-function settings(values: Record<string, unknown>): Settings {
-  return { get: <T>(name: string, otherwise: T) => (name in values ? (values[name] as T) : otherwise) };
-}
+import {
+  debounceOf,
+  installFromOf,
+  interpreterOf,
+  isHubName,
+  languagesOf,
+  patternOf,
+  toggled,
+  toInitializationOptions,
+} from "../../src/settings";
+import { properties, settings } from "./manifest";
 
 const OPTIONS: [name: string, given: Record<string, unknown>, expected: Record<string, unknown>][] = [
   ["nothing set", {}, {}],
@@ -17,17 +19,21 @@ const OPTIONS: [name: string, given: Record<string, unknown>, expected: Record<s
   ["an emptied text field is unset", { model: "", oneLine: "never" }, { oneLine: "never" }],
   ["null is unset", { deadlineMs: null }, {}],
   ["false is set", { automatic: false }, { automatic: false }],
+  ["no language is set, too", { languages: [] }, { languages: [] }],
   ["zero is set, and the server's to refuse", { maxTokens: 0 }, { maxTokens: 0 }],
-  ["the editor's own settings stay here", { debounceMs: 5, interpreter: "/bin/python" }, {}],
+  ["the editor's own settings stay here", { installFrom: "x", interpreter: "/bin/python" }, {}],
 ];
 
 for (const [name, given, expected] of OPTIONS) {
   test(`options: ${name}`, () => assert.deepEqual(toInitializationOptions(settings(given)), expected));
 }
 
-test("the debounce has the manifest's default", () => {
+test("what is read here has the manifest's default", () => {
   assert.equal(debounceOf(settings({})), properties["fimlsp.debounceMs"]?.default);
   assert.equal(debounceOf(settings({ debounceMs: 0 })), 0);
+  assert.deepEqual(languagesOf(settings({})), properties["fimlsp.languages"]?.default);
+  assert.equal(installFromOf(settings({})), properties["fimlsp.installFrom"]?.default);
+  assert.equal(installFromOf(settings({ installFrom: " " })), properties["fimlsp.installFrom"]?.default);
 });
 
 test("an interpreter of blanks is none", () => {
@@ -35,24 +41,33 @@ test("an interpreter of blanks is none", () => {
   assert.equal(interpreterOf(settings({ interpreter: " /bin/python " })), "/bin/python");
 });
 
-test("the manifest offers the server's options with the server's defaults, and the editor's own settings", () => {
-  const source = readFileSync("../lsp_server/settings.py", "utf8");
-  const names = [...source.matchAll(/ Option\(\s*"(\w+)",\s*"(\w+)"/g)].map(([, name, field]) => {
-    const written = new RegExp(`^    ${field}: .* = (.*)$`, "m").exec(source)?.[1];
-    assert.ok(written, name);
-    assert.deepEqual(properties[`fimlsp.${name}`]?.default, valueOf(written), name);
-    return `fimlsp.${name}`;
-  });
-  assert.deepEqual(Object.keys(properties).sort(), [...names, "fimlsp.debounceMs", "fimlsp.interpreter"].sort());
+test("toggling twice changes nothing", () => {
+  assert.deepEqual(toggled(["a"], "b"), ["a", "b"]);
+  assert.deepEqual(toggled(["a", "b"], "b"), ["a"]);
 });
 
-test("every option of the manifest that is the server's is sent", () => {
-  const all = Object.keys(properties).map((name) => [name.slice("fimlsp.".length), "set"]);
-  const { debounceMs, interpreter, ...sent } = Object.fromEntries(all);
-  assert.deepEqual(toInitializationOptions(settings({ ...sent, debounceMs, interpreter })), sent);
-});
+const PATTERNS: [path: string, folder: string | undefined, pattern: string][] = [
+  ["/work/pkg/a.py", "/work", "**/pkg/a.py"],
+  ["/work/pkg/a.py", "/work/", "**/pkg/a.py"],
+  ["/elsewhere/a.py", "/work", "/elsewhere/a.py"],
+  ["/workshop/a.py", "/work", "/workshop/a.py"],
+  ["/a.py", undefined, "/a.py"],
+  ["c:\\work\\pkg\\a.py", "c:\\work", "**/pkg/a.py"],
+];
 
-/** A Python literal's value as the settings have it: no model is an empty field. */
-function valueOf(literal: string): unknown {
-  return literal === "None" ? "" : JSON.parse(literal.replace("True", "true").replace("False", "false"));
+for (const [path, folder, pattern] of PATTERNS) {
+  test(`pattern of ${path} in ${folder}`, () => assert.equal(patternOf(path, folder), pattern));
+}
+
+const NAMES: [text: string, isName: boolean][] = [
+  ["bigcode/gpt_bigcode-santacoder", true],
+  ["gpt2", true],
+  ["a/b/c", false],
+  ["", false],
+  ["..", false],
+  ["with blank", false],
+];
+
+for (const [text, isName] of NAMES) {
+  test(`hub name: ${text}`, () => assert.equal(isHubName(text), isName));
 }

@@ -2,31 +2,52 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { type Item, show, type State, STATUS } from "../../src/status";
+import { lookOf, type State, STATUS, type Status, summaryOf } from "../../src/status";
 
-function shown(state: string, reason?: string | null): Item {
-  const item: Item = { text: "" };
-  show(item, { state: state as State, reason: reason ?? null });
-  return item;
-}
+const A = { uri: "file:///a.py" };
 
-const CASES: [state: string, reason: string | null, text: string, tooltip: string][] = [
-  ["idle", "small model", "$(check) fimlsp", "Ready: small model"],
-  ["thinking", null, "$(loading~spin) fimlsp", "Making a completion"],
-  ["none", "the model is not there", "$(circle-slash) fimlsp", "No completion: the model is not there"],
-  ["dreaming", null, "$(info) fimlsp", "dreaming"],
+const CASES: [name: string, status: Status, active: { uri: string; offBecause?: string }, text: string, summary: string][] = [
+  ["ready", { state: "idle", model: "small" }, A, "$(check) fimlsp", "Ready"],
+  ["loading", { state: "loading", reason: "reading", percent: 40 }, A, "$(loading~spin) fimlsp 40%", "Getting ready: reading"],
+  ["an older server has no per cent", { state: "loading", reason: "reading" }, A, "$(loading~spin) fimlsp", "Getting ready: reading"],
+  ["thinking", { state: "thinking", uri: A.uri }, A, "$(loading~spin) fimlsp", "Making a suggestion"],
+  ["no suggestion, because", { state: "none", reason: "nothing fits", uri: A.uri }, A, "$(circle-slash) fimlsp: nothing fits", "No suggestion: nothing fits"],
+  ["elsewhere there is none", { state: "none", reason: "nothing fits", uri: "file:///b.py" }, A, "$(check) fimlsp", "Ready"],
+  ["elsewhere there is one", { state: "suggestion", uri: "file:///b.py" }, A, "$(check) fimlsp", "Ready"],
+  ["a model that is missing concerns all", { state: "none", reason: "no model" }, A, "$(circle-slash) fimlsp: no model", "No suggestion: no model"],
+  ["by hand", { state: "idle", automatic: false }, A, "$(check) fimlsp: by hand", "Ready"],
+  ["a language that is off", { state: "idle" }, { ...A, offBecause: "toml is off" }, "$(circle-slash) fimlsp: toml is off", "No suggestion: toml is off"],
+  ["that it does not run is told anywhere", { state: "stopped", reason: "why" }, { ...A, offBecause: "toml is off" }, "$(error) fimlsp", "The server does not run: why"],
+  ["a state of a newer server", { state: "dreaming" as State }, A, "$(info) fimlsp", "dreaming"],
 ];
 
-for (const [state, reason, text, tooltip] of CASES) {
-  test(`shown: ${state}`, () => assert.deepEqual(shown(state, reason), { text, tooltip }));
+for (const [name, status, active, text, summary] of CASES) {
+  test(`shown: ${name}`, () => {
+    assert.equal(lookOf(status, active).text, text);
+    assert.equal(summaryOf(status, active), summary);
+  });
 }
+
+test("a long reason is cut in the bar and whole in the tooltip", () => {
+  const reason = "the file is larger than the largest that is read, which has five hundred thousand bytes";
+  const look = lookOf({ state: "none", reason }, A);
+  assert.match(look.text, /^\$\(circle-slash\) fimlsp: the file is larger .*…$/);
+  assert.ok(look.text.length < 75);
+  assert.ok(look.tooltip.includes(reason));
+});
+
+test("only what the user has to do something about is a problem", () => {
+  const states: State[] = ["loading", "idle", "thinking", "suggestion", "none", "stopped", "missing"];
+  const problems = states.filter((state) => lookOf({ state }).isProblem);
+  assert.deepEqual(problems, ["stopped", "missing"]);
+});
 
 test("every state of the server has a look, and the notification its name", () => {
   const source = readFileSync("../lsp_server/status.py", "utf8");
   const states = /^State = Literal\[(.*)\]$/m.exec(source)?.[1]?.match(/\w+/g) ?? [];
   assert.ok(states.length > 0);
   for (const state of states) {
-    assert.doesNotMatch(shown(state).text, /info/, state);
+    assert.doesNotMatch(lookOf({ state: state as State }).text, /info/, state);
   }
   assert.match(source, new RegExp(`^STATUS = "${STATUS}"$`, "m"));
 });

@@ -1,0 +1,80 @@
+/** What can be switched on and off: completing while typing, a language, a file. All of it is kept in the settings. */
+
+import * as vscode from "vscode";
+
+import { languagesOf, patternOf, SECTION, toggled } from "./settings";
+
+/** The document in front, with what the settings say about it. */
+export interface InFront {
+  readonly language: { readonly id: string; readonly isOn: boolean };
+  /** Whether its file is left out by a pattern of its own; undefined when it is no file. */
+  readonly isHereOff: boolean | undefined;
+}
+
+/** Undefined when no document is in front. */
+export function inFront(): InFront | undefined {
+  const document = vscode.window.activeTextEditor?.document;
+  if (document === undefined) {
+    return undefined;
+  }
+  const pattern = patternFor(document);
+  const isOn = languagesOf(settings()).includes(document.languageId);
+  return {
+    language: { id: document.languageId, isOn },
+    isHereOff: pattern === undefined ? undefined : excluded().includes(pattern),
+  };
+}
+
+/** Turn completing while typing off or on. */
+export async function toggleAutomatic(): Promise<void> {
+  const isOn = settings().get("automatic", true);
+  await update("automatic", !isOn);
+  tell(`suggestions while typing are ${isOn ? "off" : "on"}`);
+}
+
+/** Turn the language of the document in front off or on. */
+export async function toggleLanguage(): Promise<void> {
+  const language = vscode.window.activeTextEditor?.document.languageId;
+  if (language !== undefined) {
+    const languages = toggled(languagesOf(settings()), language);
+    await update("languages", languages);
+    tell(`suggestions for ${language} are ${languages.includes(language) ? "on" : "off"}`);
+  }
+}
+
+/** Turn the file in front off or on. */
+export async function toggleHere(): Promise<void> {
+  const document = vscode.window.activeTextEditor?.document;
+  const pattern = document && patternFor(document);
+  if (pattern !== undefined) {
+    const patterns = toggled(excluded(), pattern);
+    await update("exclude", patterns);
+    tell(`suggestions in this file are ${patterns.includes(pattern) ? "off" : "on"}`);
+  }
+}
+
+function settings(): vscode.WorkspaceConfiguration {
+  return vscode.workspace.getConfiguration(SECTION);
+}
+
+function excluded(): readonly string[] {
+  return settings().get<string[]>("exclude", []);
+}
+
+/** Changes a setting where it was made: in the workspace, or else for the user. */
+async function update(name: string, value: unknown): Promise<void> {
+  const isOfWorkspace = settings().inspect(name)?.workspaceValue !== undefined;
+  const target = isOfWorkspace ? vscode.ConfigurationTarget.Workspace : vscode.ConfigurationTarget.Global;
+  await settings().update(name, value, target);
+}
+
+function patternFor(document: vscode.TextDocument): string | undefined {
+  if (document.uri.scheme !== "file") {
+    return undefined;
+  }
+  return patternOf(document.uri.fsPath, vscode.workspace.getWorkspaceFolder(document.uri)?.uri.fsPath);
+}
+
+function tell(news: string): void {
+  vscode.window.setStatusBarMessage(`fimlsp: ${news}`, 3000);
+}

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { OWN_SETTINGS, SERVER_OPTIONS } from "../../src/settings";
+import { commands, manifest, properties } from "./manifest";
+
+const { keybindings, walkthroughs } = manifest.contributes;
+const sources = readdirSync("src").map((name) => readFileSync(`src/${name}`, "utf8"));
+
+test("the manifest offers the server's settings and the extension's own", () => {
+  const names = [...SERVER_OPTIONS, ...OWN_SETTINGS].map((name) => `fimlsp.${name}`);
+  assert.deepEqual(Object.keys(properties).sort(), names.sort());
+});
+
+test("every setting says what it means", () => {
+  for (const [name, property] of Object.entries(properties)) {
+    assert.ok("description" in property || "markdownDescription" in property, name);
+  }
+});
+
+test("the table of the README has every setting with its default", () => {
+  const readme = readFileSync("README.md", "utf8");
+  for (const [name, { default: value }] of Object.entries(properties)) {
+    const shown = value === "" ? "" : `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
+    assert.ok(readme.includes(`| \`${name}\` | ${shown}${shown && " "}|`), name);
+  }
+});
+
+test("every command of ours that is named anywhere is in the manifest, and the other way round", () => {
+  const registered = [...readFileSync("src/commands.ts", "utf8").matchAll(/^ {4}(\w+)(?:: .*)?,$/gm)];
+  assert.deepEqual(registered.map(([, name]) => `fimlsp.${name}`).sort(), [...commands].sort());
+  const texts = [JSON.stringify([keybindings, walkthroughs]), ...sources];
+  const named = texts.flatMap((text) => [...text.matchAll(/(?:command:|"command":"|executeCommand\(")(fimlsp\.\w+)/g)]);
+  assert.ok(named.length > 5);
+  for (const [, name] of named) {
+    assert.ok(name !== undefined && commands.includes(name), name);
+  }
+});
+
+test("the pages of the walkthrough are there", () => {
+  const pages = walkthroughs[0].steps.map((step: { media: { markdown: string } }) => step.media.markdown);
+  assert.ok(pages.length > 0 && pages.every((page: string) => existsSync(page)));
+});
+
+test("what a workspace that is not trusted may not say is restricted", () => {
+  const restricted: string[] = manifest.capabilities.untrustedWorkspaces.restrictedConfigurations;
+  for (const name of ["interpreter", "installFrom", "model"]) {
+    assert.ok(restricted.includes(`fimlsp.${name}`), name);
+  }
+});
