@@ -41,7 +41,7 @@ const LOOKS: Record<State, { readonly icon: string; readonly meaning: string }> 
   suggestion: { icon: "$(sparkle)", meaning: "Suggestion given" },
   none: { icon: "$(circle-slash)", meaning: "No suggestion" },
   stopped: { icon: "$(error)", meaning: "The server does not run" },
-  missing: { icon: "$(warning)", meaning: "fimlsp is not installed" },
+  missing: { icon: "$(warning)", meaning: "No server" },
 };
 
 const LONGEST_REASON = 50;

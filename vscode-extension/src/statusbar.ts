@@ -58,6 +58,6 @@ function active(): Active | undefined {
     return undefined;
   }
   const isOn = languagesOf(vscode.workspace.getConfiguration(SECTION)).includes(document.languageId);
-  const offBecause = isOn ? undefined : `${document.languageId} is not among the languages that are completed`;
+  const offBecause = isOn ? undefined : `${document.languageId} is not in the setting languages`;
   return { uri: document.uri.toString(), offBecause };
 }

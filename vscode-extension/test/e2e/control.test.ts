@@ -1,0 +1,122 @@
+/** Switches, reasons, and what to do when nothing happens. */
+
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+
+import { scene, STATUS_ITEM, until, VSCode } from "./vscode";
+
+const WANTED = "def area(width, height):\n    return widt<|>\n";
+const FILES = {
+  "automatic.py": WANTED,
+  "here.py": WANTED,
+  "language.py": WANTED,
+  "large.py": `${WANTED}${"# filling\n".repeat(60_000)}`,
+  "note.toml": "x = <|>\n",
+  "other.py": WANTED,
+};
+
+const code = new VSCode(FILES);
+
+before(async () => {
+  await code.start();
+  await code.open("automatic.py");
+  await code.isReady();
+});
+after(() => code.stop());
+
+async function suggestsNothing(): Promise<void> {
+  await code.type("h");
+  await code.page.locator(".tab.active.dirty").waitFor(); // the key arrived in the editor
+  await code.rests();
+  assert.equal(await code.ghost(), "");
+  await code.press("Backspace");
+}
+
+scene(code, "by hand only: typing brings nothing, Alt+\\ does", async () => {
+  await code.open("automatic.py");
+  await code.command("Turn Suggestions While Typing On or Off");
+  await code.statusSays("fimlsp: by hand");
+  await suggestsNothing();
+  await code.press("Alt+\\");
+  await code.ghostAppears();
+  await code.press("Escape");
+  await code.command("Turn Suggestions While Typing On or Off");
+  await code.statusSays("fimlsp");
+  await code.type("h");
+  await code.ghostAppears();
+});
+
+scene(code, "no suggestion, because: the reason is in the status bar, whole in its tooltip, and gone in another file", async () => {
+  await code.open("large.py");
+  await code.type("h");
+  await code.statusSays(/^fimlsp: the file is larger than/, "circle-slash");
+  await code.page.locator(STATUS_ITEM).hover();
+  await code.page.locator(".workbench-hover", { hasText: "No suggestion: the file is larger than 500,000 bytes" }).waitFor();
+  await code.screenshot("because");
+  await code.open("other.py");
+  await code.statusSays("fimlsp");
+});
+
+scene(code, "off for a file, and on again, from the menu", async () => {
+  await code.open("here.py");
+  await code.chooses("Turn off suggestions in this file");
+  await until(async () => JSON.stringify(code.settings()["fimlsp.exclude"]) === '["**/here.py"]');
+  await suggestsNothing();
+  assert.match(await code.status(), /^fimlsp: /);
+  await code.chooses("Turn on suggestions in this file");
+  await code.type("h");
+  await code.ghostAppears();
+});
+
+scene(code, "off for a language, and on again, from the menu", async () => {
+  await code.open("language.py");
+  await code.chooses("Turn off suggestions for the language python");
+  await code.statusSays("fimlsp: python is not in the setting languages");
+  await suggestsNothing();
+  await code.chooses("Turn on suggestions for the language python");
+  await code.statusSays(/./, "loading");
+  await code.isReady();
+  await code.type("h");
+  await code.ghostAppears();
+});
+
+scene(code, "another language says that it is none of those", async () => {
+  await code.open("note.toml");
+  await code.statusSays(/^fimlsp: (toml|plaintext) is not in the setting languages/);
+});
+
+scene(code, "the menu", async () => {
+  await code.open("other.py");
+  await code.opensMenu();
+  for (const label of ["Choose the model", "Restart the server", "Run the doctor", "Show the log"]) {
+    await code.row(label).waitFor();
+  }
+  await code.screenshot("menu");
+  await code.press("Escape");
+});
+
+scene(code, "a restart brings the server back", async () => {
+  await code.open("other.py");
+  await code.chooses("Restart the server");
+  await code.statusSays(/./, "loading");
+  await code.isReady();
+});
+
+scene(code, "the doctor speaks in a terminal", async () => {
+  await code.chooses("Run the doctor");
+  await code.page.locator(".terminal-wrapper .xterm-rows", { hasText: /fimlsp/ }).waitFor({ timeout: 60_000 });
+  await code.screenshot("doctor");
+});
+
+scene(code, "without a server the extension says so and offers to install it", async () => {
+  code.configure({}, { "fimlsp.interpreter": "/no/such/python" });
+  await code.statusSays("fimlsp", "warning");
+  const message = code.page.locator(".notification-list-item", { hasText: "fimlsp is not installed in /no/such/python" });
+  await message.getByRole("button", { name: "Install" }).click();
+  await code.row("For this computer's processor").waitFor();
+  await code.screenshot("missing");
+  await code.press("Escape");
+  code.configure();
+  await code.statusSays(/./, "loading");
+  await code.isReady();
+});
