@@ -1,0 +1,181 @@
+--- The language client: started for each buffer of the right kind, one for all of a project.
+
+local config = require('fimlsp.config')
+local status = require('fimlsp.status')
+
+local M = {}
+
+local METHOD = 'textDocument/inlineCompletion'
+local LONGEST_LOG = 1000
+local ROOT_MARKERS = { 'pyproject.toml', 'setup.py', 'setup.cfg', '.git' }
+
+---@type string[] What the server has logged.
+M.log = {}
+
+--- Called with each answer of the server: the items and the place they were asked for. Set by who shows them.
+---@type fun(buffer: integer, items: lsp.InlineCompletionItem[])
+M.on_answer = function() end
+
+--- How the next request is to be asked instead, once: by hand.
+---@type integer?
+M.next_kind = nil
+
+--- The client of a buffer.
+---@param buffer? integer
+---@return vim.lsp.Client?
+function M.of(buffer)
+  return vim.lsp.get_clients({ name = 'fimlsp', bufnr = buffer or 0 })[1]
+end
+
+--- Whether suggestions are made in a buffer.
+---@param buffer integer
+---@return boolean
+function M.is_on(buffer)
+  return not vim.b[buffer].fimlsp_off and M.of(buffer) ~= nil
+end
+
+--- Attach the server to a buffer; *on_attach* is called with it when the server is there.
+---@param buffer integer
+---@param on_attach fun(buffer: integer)
+function M.start(buffer, on_attach)
+  local command = config.command()
+  if vim.fn.executable(command[1]) == 0 then
+    status.set({ state = 'stopped', reason = command[1] .. ' is no program here; see :checkhealth fimlsp' })
+    return
+  end
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.textDocument.inlineCompletion = { dynamicRegistration = false }
+  vim.lsp.start({
+    name = 'fimlsp',
+    cmd = M.connection,
+    root_dir = vim.fs.root(buffer, ROOT_MARKERS),
+    capabilities = capabilities,
+    init_options = config.current.settings,
+    settings = { fimlsp = config.current.settings },
+    handlers = {
+      ['fimlsp/status'] = function(_, new)
+        status.set(new)
+      end,
+      ['window/logMessage'] = function(_, message)
+        M.take_log(message.message)
+      end,
+    },
+    on_attach = function(_, attached)
+      on_attach(attached)
+    end,
+    on_exit = function(code)
+      vim.schedule(function()
+        status.set({ state = 'stopped', reason = code ~= 0 and 'see :Fimlsp log' or nil })
+      end)
+    end,
+  }, { bufnr = buffer })
+end
+
+--- The connection to a server process, through which all requests go, Neovim's own as well.
+---@param dispatchers vim.lsp.rpc.Dispatchers
+---@return vim.lsp.rpc.PublicClient
+function M.connection(dispatchers)
+  local command = vim.list_extend(vim.deepcopy(config.command()), { '--stdio' })
+  local server = vim.lsp.rpc.start(command, dispatchers)
+  return setmetatable({
+    request = function(method, params, callback, ...)
+      if method == METHOD then
+        params, callback = M.asked(params, callback)
+        if vim.fn.pumvisible() == 1 then
+          callback(nil, { items = {} })
+          return true, nil
+        end
+      end
+      return server.request(method, params, callback, ...)
+    end,
+  }, { __index = server })
+end
+
+--- A request for a suggestion, asked by hand if that was wanted, and an answer that is passed on to `on_answer` first.
+---@param params table
+---@param callback function
+---@return table params, function callback
+function M.asked(params, callback)
+  params.context.triggerKind = M.next_kind or params.context.triggerKind
+  M.next_kind = nil
+  local buffer = vim.uri_to_bufnr(params.textDocument.uri)
+  return params, function(failure, result)
+    vim.schedule(function()
+      M.on_answer(buffer, result and (result.items or result) or {})
+    end)
+    callback(failure, result)
+  end
+end
+
+--- Ask for suggestions at the cursor; *handler* gets the items.
+---@param kind integer
+---@param handler fun(items: lsp.InlineCompletionItem[])
+---@return fun() cancel
+function M.ask(kind, handler)
+  local client = assert(M.of())
+  local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
+  params.context = { triggerKind = kind }
+  local function answered(_, result)
+    handler(result and (result.items or result) or {})
+  end
+  local buffer = vim.api.nvim_get_current_buf()
+  if vim.fn.has('nvim-0.11') == 1 then
+    local _, id = client:request(METHOD, params, answered, buffer)
+    return function()
+      return id and client:cancel_request(id)
+    end
+  end
+  local _, id = client.request(METHOD, params, answered, buffer)
+  return function()
+    return id and client.cancel_request(id)
+  end
+end
+
+--- Run one of the server's commands; *handler* gets its result. Older servers have fewer: false when it is unknown.
+---@param command string
+---@param arguments any[]
+---@param handler? fun(result: any)
+---@return boolean
+function M.execute(command, arguments, handler)
+  local client = M.of() or vim.lsp.get_clients({ name = 'fimlsp' })[1]
+  local provider = client and client.server_capabilities.executeCommandProvider
+  if not client or not provider or not vim.tbl_contains(provider.commands, command) then
+    return false
+  end
+  local params = { command = command, arguments = arguments }
+  local function done(failure, result)
+    if failure then
+      vim.notify('fimlsp: ' .. failure.message, vim.log.levels.WARN)
+    elseif handler then
+      handler(result)
+    end
+  end
+  if vim.fn.has('nvim-0.11') == 1 then
+    client:request('workspace/executeCommand', params, done)
+  else
+    client.request('workspace/executeCommand', params, done)
+  end
+  return true
+end
+
+--- End the server.
+function M.stop()
+  for _, client in ipairs(vim.lsp.get_clients({ name = 'fimlsp' })) do
+    if vim.fn.has('nvim-0.11') == 1 then
+      client:stop()
+    else
+      client.stop()
+    end
+  end
+end
+
+--- Keep what the server logs, for `:Fimlsp log`.
+---@param message string
+function M.take_log(message)
+  vim.list_extend(M.log, vim.split(message, '\n'))
+  if #M.log > LONGEST_LOG then
+    M.log = vim.list_slice(M.log, #M.log - LONGEST_LOG + 1)
+  end
+end
+
+return M

@@ -1,0 +1,88 @@
+--- The command :Fimlsp and what may follow it.
+
+local M = {}
+
+local function open_scratch(name, lines)
+  vim.cmd('botright new')
+  vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = 'nofile', 'wipe', false
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, lines)
+  vim.bo.modifiable = false
+  vim.api.nvim_buf_set_name(0, name)
+  vim.cmd('normal! G')
+end
+
+local function show_log()
+  open_scratch('fimlsp://log', require('fimlsp.client').log)
+end
+
+local function show_statistics()
+  local is_known = require('fimlsp.client').execute('fimlsp.server.statistics', {}, function(result)
+    open_scratch('fimlsp://statistics', vim.split(vim.inspect(result), '\n'))
+  end)
+  if not is_known then
+    vim.notify('fimlsp: no server is running')
+  end
+end
+
+local function reload()
+  if not require('fimlsp.client').execute('fimlsp.server.reload', {}) then
+    require('fimlsp').restart()
+  end
+end
+
+local function run_doctor()
+  local command = vim.list_extend(vim.deepcopy(require('fimlsp.config').command()), { 'doctor' })
+  vim.cmd('botright new')
+  if vim.fn.has('nvim-0.11') == 1 then
+    vim.fn.jobstart(command, { term = true })
+  else
+    vim.fn.termopen(command)
+  end
+end
+
+---@type table<string, fun()>
+M.all = {
+  toggle = function()
+    require('fimlsp').toggle()
+  end,
+  buffer = function()
+    require('fimlsp').toggle_buffer()
+  end,
+  trigger = function()
+    require('fimlsp').trigger()
+  end,
+  restart = function()
+    require('fimlsp').restart()
+  end,
+  status = function()
+    vim.notify('fimlsp: ' .. require('fimlsp.status').sentence())
+  end,
+  statistics = show_statistics,
+  reload = reload,
+  doctor = run_doctor,
+  log = show_log,
+}
+
+--- Run one; without a name, the status.
+---@param name string
+function M.run(name)
+  local command = M.all[name == '' and 'status' or name]
+  if command then
+    command()
+  else
+    vim.notify(('fimlsp: there is no :Fimlsp %s'):format(name), vim.log.levels.ERROR)
+  end
+end
+
+--- Names that begin with *lead*.
+---@param lead string
+---@return string[]
+function M.complete(lead)
+  local names = vim.tbl_filter(function(name)
+    return vim.startswith(name, lead)
+  end, vim.tbl_keys(M.all))
+  table.sort(names)
+  return names
+end
+
+return M

@@ -1,0 +1,82 @@
+--- What the user may set, and what holds when nothing is set.
+
+local M = {}
+
+---@class fimlsp.Keymaps Insert-mode keys; false leaves one out.
+---@field accept string|false
+---@field accept_word string|false
+---@field accept_line string|false
+---@field next string|false
+---@field previous string|false
+---@field trigger string|false
+---@field dismiss string|false
+
+---@class fimlsp.Config
+---@field cmd? string[] The server's command without `--stdio`; nil: `fimlsp` of the active environment, or on the PATH.
+---@field settings table<string, any> The server's options by name, and debounceMs.
+---@field filetypes string[] Where the server is attached; what it completes is its option languages.
+---@field display 'auto'|'native'|'extmark' Who shows the text: Neovim itself (from 0.12 on), or this plugin.
+---@field keymaps fimlsp.Keymaps
+local defaults = {
+  cmd = nil,
+  settings = {},
+  filetypes = { 'python' },
+  display = 'auto',
+  keymaps = {
+    accept = '<Tab>',
+    accept_word = '<C-Right>',
+    accept_line = '<M-Right>',
+    next = '<M-]>',
+    previous = '<M-[>',
+    trigger = '<M-\\>',
+    dismiss = '<C-]>',
+  },
+}
+
+---@type fimlsp.Config
+M.current = vim.deepcopy(defaults)
+
+--- Take the user's options over.
+---@param options? table
+function M.set(options)
+  options = options or {}
+  for name, value in pairs({ cmd = options.cmd, settings = options.settings, filetypes = options.filetypes, keymaps = options.keymaps }) do
+    if type(value) ~= 'table' then
+      error(('fimlsp: the option %s must be a table, not %s'):format(name, vim.inspect(value)), 0)
+    end
+  end
+  if not vim.tbl_contains({ 'auto', 'native', 'extmark', 'nil' }, tostring(options.display)) then
+    error(('fimlsp: display must be auto, native or extmark, not %s'):format(vim.inspect(options.display)), 0)
+  end
+  for name in pairs(options) do
+    if name ~= 'cmd' and defaults[name] == nil then
+      error(('fimlsp: there is no option %s; see :help fimlsp-options'):format(name), 0)
+    end
+  end
+  M.current = vim.tbl_deep_extend('force', vim.deepcopy(defaults), options)
+end
+
+--- The pause after a keystroke in milliseconds.
+---@return integer
+function M.debounce()
+  return M.current.settings.debounceMs or 150
+end
+
+--- The server's command, without `--stdio`.
+---@return string[]
+function M.command()
+  if M.current.cmd then
+    return M.current.cmd
+  end
+  local environment = vim.env.VIRTUAL_ENV
+  local ours = environment and vim.fs.joinpath(environment, 'bin', 'fimlsp')
+  return { ours and vim.fn.executable(ours) == 1 and ours or 'fimlsp' }
+end
+
+--- Whether Neovim shows the text itself.
+---@return boolean
+function M.is_native()
+  return M.current.display ~= 'extmark' and vim.lsp.inline_completion ~= nil
+end
+
+return M

@@ -1,0 +1,132 @@
+"""A Neovim for the tests: a real one without a terminal, driven through its API, read from its screen."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import subprocess
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
+NEOVIMS = Path(os.environ.get("FIMLSP_NEOVIM", Path.home() / ".cache" / "fimlsp-neovim"))
+PATIENCE_S = 20
+
+
+class Neovim:
+    """One Neovim. Files are marked texts: `<|>` is the cursor, where insert mode begins."""
+
+    def __init__(self, executable, folder, init):
+        import pynvim
+
+        (folder / "init.lua").write_text(f"vim.opt.runtimepath:prepend({str(PLUGIN)!r})\n{init}\n", encoding="utf-8")
+        self.folder = folder
+        socket = folder / "socket"
+        arguments = ["--headless", "--clean", "-n", "-u", str(folder / "init.lua"), "--listen", str(socket)]
+        environment = os.environ | {"XDG_STATE_HOME": str(folder), "HOME": str(folder)}
+        with (folder / "output").open("wb") as output:
+            self.process = subprocess.Popen(
+                [str(executable), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
+            )
+        self.until(socket.exists, (folder / "output").read_text)
+        self.api = pynvim.attach("socket", path=str(socket))
+        self.api.command("runtime plugin/fimlsp.lua | filetype plugin on | set columns=100 lines=30")
+
+    def lua(self, code, *arguments):
+        return self.api.exec_lua(code, *arguments)
+
+    def open(self, marked, name="a.py"):
+        """Open a file and begin to insert at its cursor."""
+        left, _, right = marked.partition("<|>")
+        path = self.folder / name
+        path.write_text(left + right, encoding="utf-8")
+        self.api.command(f"edit {path}")
+        row, column = left.count("\n") + 1, len(left.rpartition("\n")[2].encode())
+        self.until(lambda: self.state() == "idle" or None)
+        self.api.current.window.cursor = (row, column)
+        self.api.input("i" if column < len(self.api.current.line.encode()) else "a")
+
+    def type(self, keys):
+        self.api.input(keys)
+
+    def state(self):
+        return self.lua("return require('fimlsp.status').latest.state")
+
+    def suggested(self):
+        return self.lua("return require('fimlsp').suggested()")
+
+    def text(self):
+        return "\n".join(self.api.current.buffer[:]) + "\n"
+
+    def screen(self):
+        """The lines that a user sees."""
+        self.api.command("redraw")
+        code = """
+            return vim.tbl_map(function(row)
+              local cells = {}
+              for column = 1, vim.o.columns do cells[column] = vim.fn.screenstring(row, column) end
+              return (table.concat(cells):gsub('%s+$', ''))
+            end, vim.fn.range(1, vim.o.lines))"""
+        return self.lua(code)
+
+    def shows(self, line):
+        """Wait until the screen has *line*, white space around it aside."""
+        self.until(lambda: line.strip() in [shown.strip() for shown in self.screen()], lambda: "\n".join(self.screen()))
+
+    def until(self, condition, otherwise=lambda: ""):
+        end = time.monotonic() + PATIENCE_S
+        while not condition():
+            if time.monotonic() > end:
+                messages = self.api.command_output("messages") if hasattr(self, "api") else ""
+                raise AssertionError(f"not reached; {otherwise()}\n{messages}")
+            time.sleep(0.02)
+
+    def heard(self):
+        """What the scripted server was asked and told."""
+        code = """
+            local heard
+            require('fimlsp.client').of():request('workspace/executeCommand', {command = 'test.heard'},
+              function(_, result) heard = result end)
+            vim.wait(5000, function() return heard ~= nil end, 10)
+            return heard"""
+        return [tuple(each) for each in self.lua(code)]
+
+    def close(self):
+        self.api.command("qall!", async_=True)
+        self.api.close()
+        self.process.wait(PATIENCE_S)
+        del self.api
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # pynvim leaves its socket to the garbage collector
+            gc.collect()
+
+
+def neovim_of(kind):
+    """The executable that prepare_neovim.sh made, or one of that kind which is installed."""
+    prepared = NEOVIMS / kind
+    if prepared.exists():
+        return prepared
+    found = shutil.which("nvim")
+    if found is None:
+        pytest.fail(f"there is no {prepared}: run tests/editors/prepare_neovim.sh")
+    return Path(found)
+
+
+@pytest.fixture
+def start_neovim(tmp_path):
+    """Start a Neovim: `start_neovim(kind, options)`, options as Lua source for setup()."""
+    started = []
+
+    def start(kind, options, setup=""):
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        started.append(Neovim(neovim_of(kind), folder, f"{setup}\nrequire('fimlsp').setup({options})"))
+        return started[-1]
+
+    yield start
+    for neovim in started:
+        neovim.close()

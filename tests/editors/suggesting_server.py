@@ -1,0 +1,101 @@
+"""A language server that suggests what the document says: its first line is `# ["one candidate", "another", ...]`.
+
+It keeps the contract of fimlsp's: by hand it gives all candidates, else the first; the rest of a candidate that was
+typed in part; a command for what is accepted; a reason in `fimlsp/status` when there is nothing. `test.heard` tells
+what it was asked and told.
+"""
+
+from __future__ import annotations
+
+import json
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from fimlsp import __version__
+
+BY_HAND = types.InlineCompletionTriggerKind.Invoked
+ACCEPT, DISMISS, TOGGLE, STATISTICS = (
+    f"fimlsp.server.{name}" for name in ("accept", "dismiss", "toggle", "statistics")
+)
+
+server = LanguageServer("fimlsp", __version__)
+heard: list[list[object]] = []
+places: dict[str, str] = {}
+automatic = True
+
+
+def tell(state: str, reason: str | None = None, uri: str | None = None) -> None:
+    server.protocol.notify(
+        "fimlsp/status",
+        {"state": state, "reason": reason, "percent": None, "model": "scripted", "uri": uri, "automatic": automatic},
+    )
+
+
+@server.feature(types.INITIALIZED)
+def initialized(params: types.InitializedParams) -> None:
+    tell("idle")
+    server.window_log_message(types.LogMessageParams(types.MessageType.Info, "the script is ready"))
+
+
+@server.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())
+def inline_completion(params: types.InlineCompletionParams) -> types.InlineCompletionList:
+    kind = params.context.trigger_kind
+    document = server.workspace.get_text_document(params.text_document.uri)
+    left = document.source[: document.offset_at_position(params.position)]
+    heard.append(["asked", "by hand" if kind == BY_HAND else "automatic", left.rpartition("\n")[2]])
+    rests = rests_of(document.uri, document.source, left)
+    if kind != BY_HAND:
+        rests = rests[:1] if automatic else []
+    if rests:
+        tell("suggestion", uri=document.uri)
+    else:
+        tell("none", "the script has nothing to say", document.uri)
+    at = types.Range(params.position, params.position)
+    return types.InlineCompletionList(
+        [
+            types.InlineCompletionItem(rest, range=at, command=types.Command("Accept", ACCEPT, arguments=[str(n)]))
+            for n, rest in rests
+        ]
+    )
+
+
+def rests_of(uri: str, source: str, left: str) -> list[tuple[int, str]]:
+    """What is left of each candidate where *left* ends; the place of the first request is where they begin."""
+    candidates = json.loads(source.partition("\n")[0].removeprefix("# "))
+    typed = left.removeprefix(places.setdefault(uri, left))
+    if typed == left:
+        return []
+    return [(n, c[len(typed) :]) for n, c in enumerate(candidates) if c.startswith(typed) and c != typed]
+
+
+@server.command(ACCEPT)
+def accept(identity: str) -> None:
+    heard.append(["accepted", identity])
+
+
+@server.command(DISMISS)
+def dismiss(identity: str) -> None:
+    heard.append(["dismissed", identity])
+
+
+@server.command(TOGGLE)
+def toggle() -> dict[str, bool]:
+    global automatic
+    automatic = not automatic
+    tell("idle")
+    return {"automatic": automatic}
+
+
+@server.command(STATISTICS)
+def statistics() -> dict[str, int]:
+    return {"requests": len(heard)}
+
+
+@server.command("test.heard")
+def tell_heard() -> list[list[object]]:
+    return heard
+
+
+if __name__ == "__main__":
+    server.start_io()
