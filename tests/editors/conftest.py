@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import socket
 import subprocess
 import time
 import warnings
@@ -14,27 +15,29 @@ import pytest
 
 PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
 NEOVIMS = Path(os.environ.get("FIMLSP_NEOVIM", Path.home() / ".cache" / "fimlsp-neovim"))
-PATIENCE_S = 20
+PATIENCE_S = 30
+QUIET = "vim.g.python_recommended_style = 0"  # a tab is a tab
 
 
 class Neovim:
     """One Neovim. Files are marked texts: `<|>` is the cursor, where insert mode begins."""
 
-    def __init__(self, executable, folder, init):
+    def __init__(self, executable, folder, *arguments):
         import pynvim
 
-        (folder / "init.lua").write_text(f"vim.opt.runtimepath:prepend({str(PLUGIN)!r})\n{init}\n", encoding="utf-8")
         self.folder = folder
-        socket = folder / "socket"
-        arguments = ["--headless", "--clean", "-n", "-u", str(folder / "init.lua"), "--listen", str(socket)]
-        environment = os.environ | {"XDG_STATE_HOME": str(folder), "HOME": str(folder)}
-        with (folder / "output").open("wb") as output:
+        address = folder / "socket"
+        command = [str(executable), "--headless", "-n", "--listen", str(address), *arguments]
+        places = {
+            name: str(folder) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME")
+        }
+        with (folder / "output").open("wb") as out:
             self.process = subprocess.Popen(
-                [str(executable), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=os.environ | places
             )
-        self.until(socket.exists, (folder / "output").read_text)
-        self.api = pynvim.attach("socket", path=str(socket))
-        self.api.command("runtime plugin/fimlsp.lua | filetype plugin on | set columns=100 lines=30")
+        self.until(lambda: listens(address), (folder / "output").read_text)
+        self.api = pynvim.attach("socket", path=str(address))
+        self.api.command("set columns=100 lines=30")
 
     def lua(self, code, *arguments):
         return self.api.exec_lua(code, *arguments)
@@ -75,7 +78,10 @@ class Neovim:
 
     def shows(self, line):
         """Wait until the screen has *line*, white space around it aside."""
-        self.until(lambda: line.strip() in [shown.strip() for shown in self.screen()], lambda: "\n".join(self.screen()))
+        self.until(
+            lambda: line.strip() in [shown.strip() for shown in self.screen()],
+            lambda: "\n".join(self.screen()),
+        )
 
     def until(self, condition, otherwise=lambda: ""):
         end = time.monotonic() + PATIENCE_S
@@ -101,8 +107,16 @@ class Neovim:
         self.process.wait(PATIENCE_S)
         del self.api
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)  # pynvim leaves its socket to the garbage collector
+            warnings.simplefilter(
+                "ignore", ResourceWarning
+            )  # pynvim leaves its socket to the garbage collector
             gc.collect()
+
+
+def listens(path):
+    """Whether a connection to the socket can be made."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
 
 
 def neovim_of(kind):
@@ -118,13 +132,23 @@ def neovim_of(kind):
 
 @pytest.fixture
 def start_neovim(tmp_path):
-    """Start a Neovim: `start_neovim(kind, options)`, options as Lua source for setup()."""
+    """Start a Neovim with the plugin: `start_neovim(kind, options, before)`, both as Lua source.
+
+    With *folder* it takes the user's configuration from there instead.
+    """
     started = []
 
-    def start(kind, options, setup=""):
-        folder = tmp_path / str(len(started))
-        folder.mkdir()
-        started.append(Neovim(neovim_of(kind), folder, f"{setup}\nrequire('fimlsp').setup({options})"))
+    def start(kind, options="{}", before="", folder=None):
+        if folder is None:
+            folder = tmp_path / str(len(started))
+            folder.mkdir()
+            init = folder / "init.lua"
+            path = f"vim.opt.runtimepath:prepend({str(PLUGIN)!r})"
+            setup = f"require('fimlsp').setup({options})"
+            init.write_text("\n".join([path, QUIET, before, setup]), encoding="utf-8")
+            started.append(Neovim(neovim_of(kind), folder, "--clean", "-u", str(init)))
+        else:
+            started.append(Neovim(neovim_of(kind), folder))
         return started[-1]
 
     yield start

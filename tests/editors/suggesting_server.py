@@ -1,8 +1,8 @@
-"""A language server that suggests what the document says: its first line is `# ["one candidate", "another", ...]`.
+"""A language server that suggests what the document says: its first line is `# ["one candidate", "another"]`.
 
-It keeps the contract of fimlsp's: by hand it gives all candidates, else the first; the rest of a candidate that was
-typed in part; a command for what is accepted; a reason in `fimlsp/status` when there is nothing. `test.heard` tells
-what it was asked and told.
+It keeps the contract of fimlsp's: by hand it gives all candidates, else the first; the rest of a candidate
+that was typed in part; a command for what is accepted; a reason in `fimlsp/status` when there is nothing. The
+command `test.heard` tells what it was asked and told.
 """
 
 from __future__ import annotations
@@ -26,14 +26,12 @@ automatic = True
 
 
 def tell(state: str, reason: str | None = None, uri: str | None = None) -> None:
-    server.protocol.notify(
-        "fimlsp/status",
-        {"state": state, "reason": reason, "percent": None, "model": "scripted", "uri": uri, "automatic": automatic},
-    )
+    told = {"state": state, "reason": reason, "uri": uri, "automatic": automatic}
+    server.protocol.notify("fimlsp/status", told | {"percent": None, "model": "scripted"})
 
 
 @server.feature(types.INITIALIZED)
-def initialized(params: types.InitializedParams) -> None:
+def initialized(_: types.InitializedParams) -> None:
     tell("idle")
     server.window_log_message(types.LogMessageParams(types.MessageType.Info, "the script is ready"))
 
@@ -52,16 +50,16 @@ def inline_completion(params: types.InlineCompletionParams) -> types.InlineCompl
     else:
         tell("none", "the script has nothing to say", document.uri)
     at = types.Range(params.position, params.position)
-    return types.InlineCompletionList(
-        [
-            types.InlineCompletionItem(rest, range=at, command=types.Command("Accept", ACCEPT, arguments=[str(n)]))
-            for n, rest in rests
-        ]
-    )
+    items = [types.InlineCompletionItem(rest, range=at, command=accepting(n)) for n, rest in rests]
+    return types.InlineCompletionList(items)
+
+
+def accepting(n: int) -> types.Command:
+    return types.Command("Accept", ACCEPT, arguments=[str(n)])
 
 
 def rests_of(uri: str, source: str, left: str) -> list[tuple[int, str]]:
-    """What is left of each candidate where *left* ends; the place of the first request is where they begin."""
+    """What is left of each candidate where *left* ends; they begin where the first request was."""
     candidates = json.loads(source.partition("\n")[0].removeprefix("# "))
     typed = left.removeprefix(places.setdefault(uri, left))
     if typed == left:

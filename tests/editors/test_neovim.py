@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 pytestmark = pytest.mark.neovim
 
+PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
 SCRIPTED = [sys.executable, str(Path(__file__).with_name("suggesting_server.py"))]
 
 
@@ -48,3 +51,270 @@ def test_accepted_with_tab(neovim):
     neovim.type("<Tab>!")
     neovim.until(lambda: neovim.text().endswith("\nf(1 + 2!)\n"), neovim.text)
     neovim.until(lambda: ("accepted", "0") in neovim.heard(), neovim.heard)
+
+
+def test_accepted_in_front_of_what_was_typed_meanwhile(neovim):
+    """Neovim's own way inserts the typed letter again (issue 36529)."""
+    neovim.open(script("1 + 2", text="f(<|>)\n"))
+    neovim.shows("f(1 + 2)")
+    neovim.type("1<Tab>")
+    neovim.until(lambda: neovim.text().endswith("\nf(1 + 2)\n"), neovim.text)
+
+
+def test_typed_through(neovim):
+    neovim.open(script("one + two", text="f(<|>)\n"))
+    neovim.shows("f(one + two)")
+    for key in "one":
+        neovim.type(key)
+        neovim.shows("f(one + two)")
+    neovim.until(lambda: neovim.suggested() == " + two")
+    neovim.type("<Tab>")
+    neovim.until(lambda: neovim.text().endswith("\nf(one + two)\n"), neovim.text)
+
+
+def test_another_text_than_suggested_takes_it_away_at_once(neovim):
+    neovim.open(script("one", text="f(<|>)\n"))
+    neovim.shows("f(one)")
+    neovim.type("x")
+    neovim.shows("f(x)")
+    neovim.type("<Tab>")
+    neovim.until(lambda: neovim.text().endswith("\nf(x\t)\n"), neovim.text)
+
+
+def test_accepted_by_word(neovim):
+    neovim.open(script("one + two()", text="f(<|>)\n"))
+    neovim.shows("f(one + two())")
+    for end in ("one", "one +", "one + two", "one + two("):
+        neovim.type("<C-Right>")
+        neovim.until(lambda end=end: neovim.text().endswith(f"\nf({end})\n"), neovim.text)
+        neovim.until(lambda end=end: neovim.suggested() == "one + two()"[len(end) :])
+        neovim.shows("f(one + two())")
+
+
+def test_accepted_by_line(neovim):
+    neovim.open(script("one\ntwo\nthree", text="<|>\nend\n"))
+    neovim.shows("three")
+    neovim.type("<M-Right>")
+    neovim.until(lambda: neovim.text().endswith("]\none\nend\n"), neovim.text)
+    neovim.shows("three")
+    neovim.type("<M-Right>")
+    neovim.until(lambda: neovim.text().endswith("]\none\ntwo\nend\n"), neovim.text)
+    neovim.shows("three")
+    neovim.type("<Tab>")
+    neovim.until(lambda: neovim.text().endswith("]\none\ntwo\nthree\nend\n"), neovim.text)
+
+
+def test_several_lines_are_shown_below_and_accepted_as_one(neovim):
+    neovim.open(script("if a:\n    b", text="<|>\nend\n"))
+    neovim.shows("if a:")
+    screen = neovim.screen()
+    assert screen[1:4] == ["if a:", "    b", "end"]
+    neovim.type("<Tab>!")
+    neovim.until(lambda: neovim.text().endswith("]\nif a:\n    b!\nend\n"), neovim.text)
+
+
+def test_next_and_previous_ask_for_more(neovim):
+    neovim.open(script("one", "two", "three", text="f(<|>)\n"))
+    neovim.shows("f(one)")
+    for key, shown in [("<M-]>", "two"), ("<M-]>", "three"), ("<M-]>", "one"), ("<M-[>", "three")]:
+        neovim.type(key)
+        neovim.until(lambda shown=shown: neovim.suggested() == shown)
+        neovim.until(lambda shown=shown: shown in neovim.screen()[1], neovim.screen)
+    assert [event for event in neovim.heard() if event[0] == "asked"] == [
+        ("asked", "automatic", "f("),
+        ("asked", "by hand", "f("),
+    ]
+    neovim.type("<Tab>")
+    neovim.until(lambda: neovim.text().endswith("\nf(three)\n"), neovim.text)
+    neovim.until(lambda: ("accepted", "2") in neovim.heard(), neovim.heard)
+
+
+def test_dismissed(neovim):
+    neovim.open(script("one", text="f(<|>)\n"))
+    neovim.shows("f(one)")
+    neovim.type("<C-]>")
+    neovim.shows("f()")
+    neovim.until(lambda: ("dismissed", "0") in neovim.heard(), neovim.heard)
+    neovim.type("<Tab>")
+    neovim.until(lambda: neovim.text().endswith("\nf(\t)\n"), neovim.text)
+
+
+def test_escape_ends_it(neovim):
+    neovim.open(script("one", text="f(<|>)\n"))
+    neovim.shows("f(one)")
+    neovim.type("<Esc>")
+    neovim.shows("f()")
+    assert neovim.suggested() is None
+
+
+def test_by_hand_only(neovim):
+    neovim.open(script("one", text="f(<|>)\n"))
+    neovim.shows("f(one)")
+    neovim.api.command("Fimlsp toggle")
+    neovim.until(lambda: neovim.lua("return require('fimlsp').status()") == "fimlsp ✓ by hand")
+    neovim.type("<Esc>a")
+    neovim.until(lambda: neovim.state() == "none")
+    neovim.shows("f()")
+    neovim.type("<M-Bslash>")
+    neovim.shows("f(one)")
+
+
+def test_off_in_a_buffer_and_on_again(neovim):
+    neovim.open(script("one", text="f(<|>)\n"))
+    neovim.shows("f(one)")
+    neovim.api.command("Fimlsp buffer")
+    neovim.shows("f()")
+    assert neovim.lua("return require('fimlsp').status()") == "fimlsp ⊘ switched off in this buffer"
+    neovim.type("<Tab>")
+    neovim.until(lambda: neovim.text().endswith("\nf(\t)\n"), neovim.text)
+    neovim.type("<BS>")
+    neovim.api.command("Fimlsp buffer")
+    neovim.type("<Esc>a")
+    neovim.shows("f(one)")
+
+
+def test_the_reason_why_there_is_none(neovim):
+    neovim.open(script(text="f(<|>)\n"))
+    neovim.until(lambda: neovim.state() == "none")
+    assert neovim.lua("return require('fimlsp').status()") == "fimlsp ⊘ the script has nothing to say"
+    neovim.api.command("Fimlsp")
+    assert "fimlsp: no suggestion: the script has nothing to say" in neovim.api.command_output("messages")
+
+
+def test_not_while_the_popup_menu_is_open(neovim):
+    neovim.open(script("one", text="onerous = 1\nf(<|>)\n"))
+    neovim.shows("f(one)")
+    neovim.type("on<C-n>")
+    neovim.until(lambda: neovim.api.funcs.pumvisible() == 1)
+    neovim.until(lambda: neovim.suggested() is None)
+    neovim.until(lambda: not [line for line in neovim.screen() if "f(onerous" in line and "e)" in line])
+
+
+def test_keys_that_have_nothing_to_do_do_what_they_did(start_neovim, kind):
+    neovim = start_neovim(
+        kind,
+        f"{{ cmd = {lua_list(SCRIPTED)} }}",
+        "vim.keymap.set('i', '<Tab>', function() return 'tab' end, { expr = true })\n"
+        "vim.keymap.set('i', '<C-Right>', 'right')\n"
+        "vim.keymap.set('i', '<C-]>', function() vim.g.called = true end)",
+    )
+    neovim.open(script(text="f(<|>)\n"))
+    neovim.type("<Tab><C-Right><C-]>!")
+    neovim.until(lambda: neovim.text().endswith("\nf(tabright!)\n"), neovim.text)
+    assert neovim.lua("return vim.g.called") is True
+
+
+def test_characters_of_any_width(neovim):
+    neovim.open(script("é = '😋'", text="# 😋\nf('é😋', <|>)\n"))
+    neovim.shows("f('é😋', é = '😋')")
+    neovim.type("é<Tab>")
+    neovim.until(lambda: neovim.text().endswith("\nf('é😋', é = '😋')\n"), neovim.text)
+
+
+def test_commands(neovim):
+    neovim.open(script("one", text="f(<|>)\n"))
+    neovim.shows("f(one)")
+    assert neovim.api.funcs.getcompletion("Fimlsp t", "cmdline") == ["toggle", "trigger"]
+    neovim.api.command("stopinsert | Fimlsp log")
+    assert any("the script is ready" in line for line in neovim.api.current.buffer[:])
+    neovim.api.command("close | Fimlsp statistics")
+    neovim.until(lambda: "requests" in "".join(neovim.api.current.buffer[:]))
+    neovim.api.command("close")
+    with pytest.raises(Exception, match="there is no :Fimlsp nonsense"):
+        neovim.api.command("Fimlsp nonsense")
+
+
+def test_a_restart_brings_the_server_back(neovim):
+    neovim.open(script("one", text="f(<|>)\n"))
+    neovim.shows("f(one)")
+    neovim.api.command("stopinsert | Fimlsp restart")
+    neovim.until(lambda: neovim.state() == "idle")
+    neovim.type("i<Right>")
+    neovim.until(lambda: neovim.heard()[:1] != [])
+
+
+def test_health(neovim, kind):
+    neovim.open(script("one", text="f(<|>)\n"))
+    neovim.shows("f(one)")
+    neovim.api.command("stopinsert | checkhealth fimlsp")
+    report = "\n".join(neovim.api.current.buffer[:])
+    assert "ERROR" not in report
+    assert ("Neovim's inline completion" in report) == (kind == "native")
+    assert "the server runs" in report
+
+
+def test_health_without_a_server(start_neovim, kind):
+    neovim = start_neovim(kind, "{ cmd = { '/no/such/fimlsp' } }")
+    neovim.api.command("checkhealth fimlsp")
+    report = "\n".join(neovim.api.current.buffer[:])
+    assert "/no/such/fimlsp is no program here" in report
+    assert "pip install fimlsp" in report
+
+
+def test_a_missing_server_is_told_in_the_statusline_and_breaks_nothing(start_neovim, kind):
+    neovim = start_neovim(kind, "{ cmd = { '/no/such/fimlsp' } }")
+    neovim.api.command("edit a.py | startinsert")
+    neovim.type("x = 1<Tab>")
+    neovim.until(lambda: neovim.text() == "x = 1\t\n")
+    assert neovim.lua("return require('fimlsp').status()") == "fimlsp ✗"
+    assert "is no program here" in neovim.lua("return require('fimlsp.status').sentence()")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ("{ cmd = 'fimlsp' }", "the option cmd must be a table"),
+        ("{ colour = 'grey' }", "there is no option colour"),
+        ("{ display = 'popup' }", "display must be auto, native or extmark"),
+    ],
+)
+def test_options_that_cannot_be_used(start_neovim, options, complaint):
+    neovim = start_neovim("fallback", "{}")
+    answer = neovim.lua(f"return {{ pcall(require('fimlsp').setup, {options}) }}")
+    assert answer[0] is False
+    assert complaint in answer[1]
+
+
+def test_the_lualine_component(start_neovim):
+    """With the part of lualine that it is made on."""
+    base = "package.loaded['lualine.component'] = { extend = function() return {} end }"
+    neovim = start_neovim("fallback", "{ cmd = { '/no/such/fimlsp' } }", base)
+    assert neovim.lua("return require('lualine.components.fimlsp'):update_status()") == "fimlsp ✗"
+
+
+def test_the_real_server(start_neovim, kind):
+    """The bundled model in a real file: what is accepted parses."""
+    neovim = start_neovim(kind, f"{{ cmd = {lua_list([sys.executable, '-m', 'fimlsp'])} }}")
+    neovim.open("def area(width, height):\n    return width * hei<|>\n\n\nprint(area(1, 2))\n")
+    neovim.until(lambda: neovim.suggested() is not None, neovim.screen)
+    suggested = neovim.suggested()
+    neovim.shows(f"    return width * hei{suggested}")
+    neovim.type("<Tab>")
+    neovim.until(lambda: f"hei{suggested}\n\n\nprint" in neovim.text(), neovim.text)
+    ast.parse(neovim.text())
+
+
+def test_the_help_has_its_tags(start_neovim):
+    neovim = start_neovim("fallback", "{ cmd = { '/no/such/fimlsp' } }")
+    folder = neovim.folder / "doc"
+    shutil.copytree(PLUGIN / "doc", folder)
+    neovim.api.command(f"helptags {folder}")
+    tags = (folder / "tags").read_text(encoding="utf-8")
+    text = (folder / "fimlsp.txt").read_text(encoding="utf-8")
+    for wanted in re.findall(r"\|(fimlsp-\w+|:Fimlsp)\|", text):
+        assert f"{wanted}\t" in tags
+    for command in neovim.api.funcs.getcompletion("Fimlsp ", "cmdline"):
+        assert f":Fimlsp {command}" in text
+
+
+def test_as_a_native_package(start_neovim, kind, tmp_path):
+    """As the README of the plugin says: a link in the folder of packages, and one line of configuration."""
+    packages = tmp_path / "nvim" / "pack" / "fimlsp" / "start"
+    packages.mkdir(parents=True)
+    (packages / "fimlsp").symlink_to(PLUGIN)
+    setup = f"require('fimlsp').setup({{ cmd = {lua_list(SCRIPTED)} }})"
+    (tmp_path / "nvim" / "init.lua").write_text(setup, encoding="utf-8")
+    neovim = start_neovim(kind, folder=tmp_path)
+    neovim.open(script("one", text="f(<|>)\n"))
+    neovim.shows("f(one)")
+    assert neovim.api.funcs.exists(":Fimlsp") == 2

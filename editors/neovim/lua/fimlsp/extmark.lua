@@ -1,6 +1,7 @@
 --- Shows suggestions as virtual text and asks while one types, where Neovim has no inline completion of its own.
 
 local client = require('fimlsp.client')
+local ghost = require('fimlsp.ghost')
 local pace = require('fimlsp.pace')
 local shown = require('fimlsp.shown')
 local suggestion = require('fimlsp.suggestion')
@@ -8,38 +9,12 @@ local suggestion = require('fimlsp.suggestion')
 local M = {}
 
 local BY_HAND, AUTOMATIC = 1, 2
-local namespace = vim.api.nvim_create_namespace('fimlsp')
 local timer = assert(vim.uv.new_timer())
 ---@type fun()?
 local cancel
 
---- Take the text from the screen.
-function M.hide()
-  vim.api.nvim_buf_clear_namespace(0, namespace, 0, -1)
-end
-
---- Draw what is left of the suggestion, behind the cursor.
----@param is_chosen? boolean Whether to say which of how many it is.
-function M.draw(is_chosen)
-  M.hide()
-  local rest = shown.rest()
-  if not rest then
-    return
-  end
-  local lines = vim.tbl_map(function(line)
-    return { { line, 'FimlspSuggestion' } }
-  end, vim.split(rest, '\n'))
-  if is_chosen then
-    table.insert(lines[#lines], { (' (%d/%d)'):format(shown.place()), 'FimlspCount' })
-  end
-  local row, col = suggestion.cursor()
-  vim.api.nvim_buf_set_extmark(0, namespace, row, col, {
-    virt_text = lines[1],
-    virt_text_pos = 'inline',
-    virt_lines = vim.list_slice(lines, 2),
-    hl_mode = 'combine',
-  })
-end
+M.draw = ghost.draw
+M.hide = ghost.hide
 
 --- Drop what was asked for, or is to be.
 local function stop_asking()

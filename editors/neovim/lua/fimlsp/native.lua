@@ -5,6 +5,7 @@
 --- asked (neovim issue 36529).
 
 local client = require('fimlsp.client')
+local ghost = require('fimlsp.ghost')
 local shown = require('fimlsp.shown')
 local suggestion = require('fimlsp.suggestion')
 
@@ -19,18 +20,29 @@ local step = 0
 --- Take the text from the screen.
 function M.hide()
   vim.api.nvim_buf_clear_namespace(0, namespace, 0, -1)
+  ghost.hide()
+end
+
+--- Whether Neovim draws it right: in the line in which it was given, and with all of what is left. It takes what
+--- follows the cursor for typed when that is how the suggestion goes on.
+---@param rest string
+local function is_drawn_right(rest)
+  local row, col = suggestion.cursor()
+  local candidate = assert(shown.candidate())
+  local following = vim.api.nvim_get_current_line():sub(col + 1, col + 1)
+  return row == candidate.row and (following == '' or not vim.startswith(rest, following))
 end
 
 --- Neovim has drawn before this, and draws what it has until the next answer, be it as wrong as may be.
 function M.draw()
-  local candidate = shown.candidate()
-  local row = suggestion.cursor()
-  local is_right = shown.rest() and vim.fn.pumvisible() == 0
-  if not is_right then
+  local rest = vim.fn.pumvisible() == 0 and shown.rest()
+  ghost.hide()
+  if not rest then
     shown.forget()
-  end
-  if not is_right or not candidate or row ~= candidate.row then
     M.hide()
+  elseif not is_drawn_right(rest) then
+    M.hide()
+    ghost.draw()
   end
 end
 
@@ -44,6 +56,7 @@ local function answered(buffer, items)
   end
   local at = vim.range.lsp(buffer, items[1].range, assert(client.of(buffer)).offset_encoding)
   shown.set(buffer, suggestion.all(items, at.start_row, at.start_col))
+  M.draw()
   local count = step
   step = 0
   if count ~= 0 and #items > 1 then
@@ -75,6 +88,7 @@ function M.attach(buffer)
     buffer = buffer,
     callback = function()
       shown.forget()
+      M.hide()
       step, client.next_kind = 0, nil
     end,
   })
@@ -86,6 +100,7 @@ function M.detach(buffer)
   vim.api.nvim_create_augroup('fimlsp.native.' .. buffer, {})
   inline_completion.enable(false, { bufnr = buffer })
   shown.forget()
+  M.hide()
 end
 
 --- Show the candidate *count* further on; more are asked for when there is but one.
@@ -95,6 +110,7 @@ function M.select(count)
   if candidates > 1 then
     shown.step(count)
     inline_completion.select({ count = count })
+    M.draw()
   else
     ask_by_hand(count)
   end

@@ -27,7 +27,9 @@ M.latest = { state = 'stopped' }
 ---@param status fimlsp.Status
 function M.set(status)
   for name, value in pairs(status) do
-    status[name] = value ~= vim.NIL and value or nil
+    if value == vim.NIL then
+      status[name] = nil
+    end
   end
   M.latest = status
   vim.api.nvim_exec_autocmds('User', { pattern = 'FimlspStatus', modeline = false })
