@@ -49,17 +49,19 @@ export class VSCode {
   private browser: Browser | undefined;
   private tab: Page | undefined;
 
-  /** *files* by name in the folder, `<|>` where the cursor is to be; *settings* beside those that make tests quiet. */
+  /** *files* by name in the folder, `<|>` where the cursor is to be; *settings* beside those that make
+   *  tests quiet, and *machine* beside the Python under test. */
   constructor(
     private readonly files: Readonly<Record<string, string>>,
     settings: Settings = {},
+    machine: Settings = {},
   ) {
     this.folder = join(this.root, "project");
     mkdirSync(this.folder);
     for (const [name, text] of Object.entries(files)) {
       writeFileSync(join(this.folder, name), text.replace(CURSOR, ""));
     }
-    this.configure(settings);
+    this.configure(settings, machine);
   }
 
   get page(): Page {
@@ -177,6 +179,15 @@ export class VSCode {
     return text;
   }
 
+  /** Wait until the grey text is *expected*. */
+  async ghostIs(expected: string): Promise<void> {
+    let text = "";
+    await until(
+      async () => (text = await this.ghost()) === expected,
+      () => `the ghost text is ${JSON.stringify(text)}, not ${JSON.stringify(expected)}`,
+    );
+  }
+
   async ghostVanishes(): Promise<void> {
     await until(async () => (await this.ghost()) === "", () => "the ghost text stays");
   }
@@ -203,6 +214,16 @@ export class VSCode {
     await until(says, () => `the status bar says ${JSON.stringify(now)}`);
   }
 
+  /** What the tooltip of the item in the status bar says; the pointer is away again afterwards. */
+  async tooltip(): Promise<string> {
+    await this.page.locator(STATUS_ITEM).hover();
+    const hover = this.page.locator(".workbench-hover", { hasText: "Click for the menu" });
+    await hover.waitFor();
+    const text = await hover.innerText();
+    await this.page.mouse.move(500, 300, { steps: 5 });
+    return text.replaceAll("\u00a0", " ");
+  }
+
   /** Wait until the server has its model. */
   async isReady(): Promise<void> {
     await until(async () => (await this.page.locator(`${STATUS_ITEM} .codicon-check`).count()) > 0, () => "not ready");
@@ -218,6 +239,7 @@ export class VSCode {
   /** Keep what is on the screen in build/screenshots. */
   async screenshot(name: string): Promise<void> {
     mkdirSync(SCREENSHOTS, { recursive: true });
+    await new Promise((done) => setTimeout(done, 400)); // lists fade in
     await this.page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
   }
 }
