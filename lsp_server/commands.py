@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from fimlsp.lsp_server.protocol import HasSession
 from pygls.exceptions import JsonRpcInvalidParams
-
-if TYPE_CHECKING:
-    from fimlsp.lsp_server.server import FimServer
 
 ACCEPT = "fimlsp.server.accept"
 
 
-def accept(ls: FimServer, *arguments: object) -> None:
+def accept(ls: HasSession, *arguments: object) -> None:
     """The user took the suggestion with the id that is given."""
     ls.session.completer.accept(_id(arguments))
 
 
-def dismiss(ls: FimServer, *arguments: object) -> None:
+def dismiss(ls: HasSession, *arguments: object) -> None:
     """The user does not want the suggestion with the id that is given."""
     ls.session.completer.dismiss(_id(arguments))
 
 
-def toggle(ls: FimServer, *arguments: object) -> dict[str, bool]:
+def toggle(ls: HasSession, *arguments: object) -> dict[str, bool]:
     """Turn completions while typing on or off, or the other way; what they are now."""
     match arguments:
         case ():
@@ -36,17 +33,17 @@ def toggle(ls: FimServer, *arguments: object) -> dict[str, bool]:
     return {"automatic": wanted}
 
 
-def reload(ls: FimServer, *_: object) -> None:
+def reload(ls: HasSession, *_: object) -> None:
     """Load the model anew."""
     ls.session.reload()
 
 
-def status(ls: FimServer, *_: object) -> dict[str, object]:
+def status(ls: HasSession, *_: object) -> dict[str, object]:
     """The status as it was notified last."""
     return ls.session.describe()
 
 
-def statistics(ls: FimServer, *_: object) -> dict[str, object]:
+def statistics(ls: HasSession, *_: object) -> dict[str, object]:
     """What became of requests and suggestions."""
     return ls.session.completer.statistics.to_json()
 

@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that came at *begun*; *pending* may be answered already. *typed*: what is typed through."""
+    """A request that came at *begun*. *is_here*: it needed no worker; *typed*: what is typed through."""
 
     uri: str
     line: int
@@ -51,6 +51,7 @@ class Asked:
     trigger: Trigger
     begun: float
     pending: Pending
+    is_here: bool
     place: Place | None = None
     typed: Suggestion | None = None
 
@@ -104,11 +105,10 @@ class Completer:
             pending = settled(Completion(reason=str(answer)))
         if pending.done():
             self.requests.drop(self._documents.id(uri), "a newer request came")
-        return Asked(uri, line, character, trigger, begun, pending, place, typed)
+        return Asked(uri, line, character, trigger, begun, pending, pending.done(), place, typed)
 
     async def answer(self, asked: Asked) -> Offer:
         """What to show; nothing where there is no suggestion, and the status says why."""
-        was_here = asked.pending.done()
         try:
             completion = await asked.pending
         except asyncio.CancelledError:
@@ -118,9 +118,9 @@ class Completer:
         self._tell(asked, shown)
         if not shown.texts or asked.place is None:
             return Offer()
-        latencies = self.statistics.of_reuse if was_here else self.statistics.of_model
+        latencies = self.statistics.of_reuse if asked.is_here else self.statistics.of_model
         latencies.append(1000 * (time.monotonic() - asked.begun))
-        self._count_source(asked, was_here)
+        self._count_source(asked, asked.place)
         return self._offer(asked.place, asked.typed, shown)
 
     def _place(self, uri: str, line: int, character: int, trigger: Trigger) -> Place:
@@ -220,13 +220,13 @@ class Completer:
             self.statistics.shown += 1
         return Offer(shown.texts, suggestion.id)
 
-    def _count_source(self, asked: Asked, was_here: bool) -> None:
-        if asked.typed is not None:
+    def _count_source(self, asked: Asked, place: Place) -> None:
+        if asked.typed is not None and asked.typed.origin != place.offset:
             self.statistics.typed_through += 1
-        elif was_here:
+        elif asked.is_here:
             self.statistics.cached += 1
-        if asked.place is not None and asked.place.key in self._ahead:
-            self._ahead.discard(asked.place.key)
+        if place.key in self._ahead:
+            self._ahead.discard(place.key)
             self.statistics.prefetched += 1
 
     def _tell(self, asked: Asked, completion: Completion) -> None:
@@ -244,6 +244,11 @@ class Completer:
             self._status.suggestion(asked.uri, completion.relaxed)
         else:
             self._status.none(asked.uri, completion.reason or "")
+
+    def forget(self) -> None:
+        """Another model answers from now on."""
+        self.cache.clear()
+        self.suggestions.forget_all()
 
     # What the user does
 

@@ -105,7 +105,8 @@ class Documents:
 
     def is_current(self, document: Document) -> bool:
         """Whether the document is open and was not changed since."""
-        return self._open.get(document.uri) is document
+        current = self._open.get(document.uri)
+        return current is not None and current.text is document.text
 
     def id(self, uri: str) -> DocumentId:
         """How the worker knows the document."""

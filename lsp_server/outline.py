@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 LONGEST_HEADER = 20
 """Lines; what is longer is cut."""
@@ -38,7 +39,7 @@ def defined_names(source: bytes) -> frozenset[str]:
 def _top_level(lines: list[bytes]) -> Iterator[tuple[int, int, str]]:
     """First line, line behind the last, and name, of each definition that begins in column 0."""
     starts = [number for number, line in enumerate(lines) if line and line[:1] not in b" \t#)]}@\"'"]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in pairwise([*starts, len(lines)]):
         found = _DEFINITION.match(lines[start]) or _ASSIGNMENT.match(lines[start])
         if found is not None:
             yield start, end, found[1].decode(errors="replace")

@@ -31,7 +31,7 @@ def without_repetition(left: bytes, text: bytes, right: bytes, start: Connects) 
     closing brackets alone do not count.
     """
     following = _significant(right[:MOST_BYTES].partition(b"\n")[2])
-    begun = left[left.rfind(b"\n") + 1 :].strip()
+    begun = left[left.rfind(b"\n") + 1 :].lstrip()
     lines = _significant(text)
     if lines and lines[0][0] == 0:
         lines[0] = 0, begun + lines[0][1]

@@ -69,7 +69,7 @@ class Session:
         self.set_automatic(settings.automatic)
         self._look_around()
         if load_of(settings) != load_of(before):
-            self.completer.cache.clear()
+            self.completer.forget()
             if self._seat is not None:
                 self._seat.use(load_of(settings))
 
@@ -86,7 +86,7 @@ class Session:
 
     def reload(self) -> None:
         """Load the model anew."""
-        self.completer.cache.clear()
+        self.completer.forget()
         if self._seat is not None:
             self._seat.reload()
 

@@ -89,6 +89,10 @@ class Suggestions:
         """Nothing is shown in the document any more."""
         self._shown.pop(uri, None)
 
+    def forget_all(self) -> None:
+        """Nothing is shown any more."""
+        self._shown.clear()
+
     def settle(self, suggestion_id: str) -> Suggestion | None:
         """The suggestion, which is accepted or dismissed now; None if that was said before."""
         return self._unsettled.pop(suggestion_id, None)

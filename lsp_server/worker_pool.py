@@ -30,10 +30,11 @@ class Client(Protocol):
 
 
 class WorkerPool:
-    """Finds the worker for a model. *command* starts a worker process."""
+    """Finds the worker for a model. *command* starts a worker process; *make* is for tests without any."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], make: type[WorkerProcess] = WorkerProcess) -> None:
         self._command = command
+        self._make = make
         self._workers: dict[Load, _SharedWorker] = {}
         self._clients = itertools.count(1)
         self._requests = itertools.count(1)
@@ -50,7 +51,7 @@ class WorkerPool:
         """The worker that has the model *load*; it is started if there is none."""
         worker = self._workers.get(load)
         if worker is None:
-            worker = self._workers[load] = _SharedWorker(self._command, load)
+            worker = self._workers[load] = _SharedWorker(self._command, load, self._make)
         return worker
 
     def change_model(self, worker: _SharedWorker, load: Load) -> bool:
@@ -131,13 +132,13 @@ class Seat:
 class _SharedWorker:
     """A worker process with the model *load*, and who uses it. `state` is what it said of loading last."""
 
-    def __init__(self, command: Sequence[str], load: Load) -> None:
+    def __init__(self, command: Sequence[str], load: Load, make: type[WorkerProcess]) -> None:
         self.load = load
         self.seats: list[Seat] = []
         self.asked: dict[int, Seat] = {}
         self.state: Loading | Ready | NotReady = Loading("starting", 0)
         self._is_running = False
-        self.process = WorkerProcess(command, self._on_start, self._on_report, self._on_end)
+        self.process = make(command, self._on_start, self._on_report, self._on_end)
         self.process.start()
 
     def admit(self, seat: Seat) -> None:

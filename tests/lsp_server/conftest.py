@@ -20,6 +20,9 @@ def capabilities(encodings=(types.PositionEncodingKind.Utf16,), configuration=Tr
     return types.ClientCapabilities(
         general=types.GeneralClientCapabilities(position_encodings=list(encodings)),
         window=types.WindowClientCapabilities(work_done_progress=True),
+        text_document=types.TextDocumentClientCapabilities(
+            completion=types.CompletionClientCapabilities(dynamic_registration=True)
+        ),
         workspace=types.WorkspaceClientCapabilities(
             configuration=configuration,
             did_change_configuration=types.DidChangeConfigurationClientCapabilities(
@@ -38,7 +41,10 @@ class Editor:
         self.version = 0
         self.position = types.Position(0, 0)
         client.feature("fimlsp/status")(lambda status: self.statuses.append(status))
-        client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda _: None)
+        self.registered = []
+        client.feature(types.CLIENT_REGISTER_CAPABILITY)(
+            lambda params: self.registered.extend(each.method for each in params.registrations)
+        )
 
     async def initialize(self, options=None, **kwargs):
         params = types.InitializeParams(capabilities=capabilities(**kwargs), initialization_options=options)
@@ -82,7 +88,8 @@ class Editor:
     async def command(self, name, *arguments):
         """The result of a command of the server, `accept` say."""
         params = types.ExecuteCommandParams(f"fimlsp.server.{name}", arguments=list(arguments))
-        return await asyncio.wait_for(self.client.workspace_execute_command_async(params), 30)
+        result = await asyncio.wait_for(self.client.workspace_execute_command_async(params), 30)
+        return SimpleNamespace(**result) if isinstance(result, dict) else result
 
     async def suggestion(self, *args, **kwargs):
         """The text suggested, or None."""

@@ -56,11 +56,14 @@ class ScriptedBackend:
     def prepare(self):
         return False
 
+    def line(self, request):
+        """What stands left of the cursor in its line."""
+        return self.texts[request.document][1][: request.offset].rpartition(b"\n")[2]
+
     def complete(self, request: Complete, should_stop):
         version, data = self.texts[request.document]
         assert version == request.version
-        left = data[: request.offset]
-        line = left.rpartition(b"\n")[2]
+        left, line = data[: request.offset], self.line(request)
         if line == b"# die":
             os._exit(3)
         if line == b"# kill":

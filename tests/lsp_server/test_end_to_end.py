@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
+from .wire import children
+
 SERVER = [sys.executable, "-m", "fimlsp", "--stdio"]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "inventory.py"
 
@@ -111,9 +113,3 @@ async def test_a_worker_that_is_killed_is_replaced(real_editor):
     os.kill(worker, signal.SIGKILL)
     await real_editor.until_status("loading", "was ended by SIGKILL")
     assert await real_editor.suggestion() is not None
-
-
-def children(pid):
-    """Ids of the processes that a process has started, as Linux tells them."""
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]

@@ -3,68 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
-from pathlib import Path
 
 import pytest
 
-SERVER = [sys.executable, str(Path(__file__).with_name("scripted_server.py"))]
-INLINE = "textDocument/inlineCompletion"
-OPENED = {"uri": "file:///a.py", "languageId": "python", "version": 1, "text": "x = "}
+from .wire import INLINE, SCRIPTED, Wire, did_open, frame, message
 
-
-def frame(body):
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return b"Content-Length: %d\r\n\r\n%s" % (len(data), data)
-
-
-def message(method, params, id=None):
-    return frame({"jsonrpc": "2.0", "method": method, "params": params} | ({} if id is None else {"id": id}))
+URI = "file:///a.py"
 
 
 def inline(id, kind=1, **position):
     where = {"line": 0, "character": 4} | position
-    params = {"textDocument": {"uri": "file:///a.py"}, "position": where, "context": {"triggerKind": kind}}
+    params = {"textDocument": {"uri": URI}, "position": where, "context": {"triggerKind": kind}}
     return message(INLINE, params, id)
 
 
-class Wire:
-    """The bytes of one server's standard input and output."""
-
-    def __init__(self, process):
-        self.process = process
-        self.answers = {}
-
-    def send(self, *frames):
-        self.process.stdin.write(b"".join(frames))
-
-    async def answer(self, id):
-        while id not in self.answers:
-            head = await asyncio.wait_for(self.process.stdout.readuntil(b"\r\n\r\n"), 30)
-            length = int(head.split(b"Content-Length: ")[1].split(b"\r\n")[0])
-            body = json.loads(await self.process.stdout.readexactly(length))
-            if "id" in body and "method" not in body:
-                self.answers[body["id"]] = body
-            elif "id" in body:
-                self.send(frame({"jsonrpc": "2.0", "id": body["id"], "result": None}))
-        return self.answers[id]
+async def start():
+    process = await asyncio.create_subprocess_exec(
+        *SCRIPTED, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    wire = Wire(process.stdout, process.stdin)
+    await wire.initialize()
+    return process, wire
 
 
 @pytest.fixture
 async def wire():
-    process = await asyncio.create_subprocess_exec(
-        *SERVER, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
-    )
-    wire = Wire(process)
-    wire.send(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 0))
-    await wire.answer(0)
-    wire.send(message("initialized", {}), message("textDocument/didOpen", {"textDocument": OPENED}))
+    process, wire = await start()
+    wire.send(did_open(URI, "x = "))
     yield wire
-    wire.send(message("shutdown", None, "end"))
-    await wire.answer("end")
-    wire.send(message("exit", None))
+    await wire.leave()
     await asyncio.wait_for(process.wait(), 20)
+    assert set(wire.counts.values()) == {1}
 
 
 IGNORED = [
@@ -96,13 +65,13 @@ IGNORED = [
 ]
 
 REFUSED = [
-    message("no/such/request", {}, "x"),
-    message(INLINE, None, "x"),
-    message(INLINE, {"textDocument": {}}, "x"),
-    message(INLINE, [1, 2], "x"),
-    inline("x", line=-1),
-    inline("x", line="first"),
-    inline("x", kind=17),
+    message("no/such/request", {}, "x0"),
+    message(INLINE, None, "x1"),
+    message(INLINE, {"textDocument": {}}, "x2"),
+    message(INLINE, [1, 2], "x3"),
+    inline("x4", line=-1),
+    inline("x5", line="first"),
+    inline("x6", kind=17),
 ]
 
 
@@ -114,9 +83,8 @@ async def test_garbage_is_survived(wire):
 
 async def test_requests_that_make_no_sense_are_refused(wire):
     for count, garbage in enumerate(REFUSED):
-        wire.answers.pop("x", None)
         wire.send(garbage, inline(f"after {count}"))
-        assert "error" in await wire.answer("x"), garbage
+        assert "error" in await wire.answer(f"x{count}"), garbage
         assert "items" in (await wire.answer(f"after {count}"))["result"]
 
 
@@ -136,11 +104,6 @@ async def test_a_burst_is_answered_completely_and_for_the_text_of_its_moment(wir
 
 
 async def test_a_client_that_goes_away_ends_the_server():
-    process = await asyncio.create_subprocess_exec(
-        *SERVER, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
-    )
-    wire = Wire(process)
-    wire.send(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 0))
-    await wire.answer(0)
+    process, _ = await start()
     process.stdin.close()
     assert await asyncio.wait_for(process.wait(), 20) == 0

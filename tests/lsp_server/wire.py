@@ -1,0 +1,144 @@
+"""A client that speaks bytes: it may send anything, and sees how often each of its requests is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import sys
+from collections import Counter
+from pathlib import Path
+
+INLINE = "textDocument/inlineCompletion"
+
+
+def frame(body):
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return b"Content-Length: %d\r\n\r\n%s" % (len(data), data)
+
+
+def message(method, params, id=None):
+    return frame({"jsonrpc": "2.0", "method": method, "params": params} | ({} if id is None else {"id": id}))
+
+
+def inline(id, uri, line, character, kind=1):
+    position = {"line": line, "character": character}
+    context = {"triggerKind": kind}
+    return message(INLINE, {"textDocument": {"uri": uri}, "position": position, "context": context}, id)
+
+
+def did_open(uri, text, version=1):
+    item = {"uri": uri, "languageId": "python", "version": version, "text": text}
+    return message("textDocument/didOpen", {"textDocument": item})
+
+
+def did_change(uri, version, start, end, text):
+    span = {
+        side: dict(zip(("line", "character"), at, strict=True))
+        for side, at in (("start", start), ("end", end))
+    }
+    changes = [{"range": span, "text": text}]
+    document = {"uri": uri, "version": version}
+    return message("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+
+
+class Wire:
+    """Both directions of one connection. `answers` has what came to each request, `counts` how often."""
+
+    def __init__(self, reader, writer):
+        self.reader, self.writer = reader, writer
+        self.answers = {}
+        self.counts = Counter()
+        self.status = {"state": None}
+        self.arrived = asyncio.Condition()
+        self.listener = asyncio.get_running_loop().create_task(self.listen())
+
+    def send(self, *frames):
+        self.writer.write(b"".join(frames))
+
+    async def listen(self):
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = await self.reader.readuntil(b"\r\n\r\n")
+                length = int(head.split(b"Content-Length: ")[1].split(b"\r\n")[0])
+                body = json.loads(await self.reader.readexactly(length))
+                async with self.arrived:
+                    self.take(body)
+                    self.arrived.notify_all()
+
+    def take(self, body):
+        if "method" not in body:
+            self.answers[body["id"]] = body
+            self.counts[body["id"]] += 1
+        elif "id" in body:
+            self.send(frame({"jsonrpc": "2.0", "id": body["id"], "result": None}))
+        elif body["method"] == "fimlsp/status":
+            self.status = body["params"]
+
+    async def until(self, condition, seconds=30):
+        async with self.arrived:
+            await asyncio.wait_for(self.arrived.wait_for(condition), seconds)
+
+    async def answer(self, id, seconds=30):
+        await self.until(lambda: id in self.answers, seconds)
+        return self.answers[id]
+
+    async def initialize(self, **options):
+        params = {"processId": None, "rootUri": None, "capabilities": {}, "initializationOptions": options}
+        self.send(message("initialize", params, "initialize"))
+        await self.answer("initialize")
+        self.send(message("initialized", {}))
+
+    async def idle(self, model=None):
+        """Wait until the server has a model, *model* if one is named, and nothing to do."""
+        await self.until(
+            lambda: self.status["state"] == "idle" and model in (None, self.status["model"]), 120
+        )
+
+    async def leave(self):
+        self.send(message("shutdown", None, "shutdown"))
+        await self.answer("shutdown")
+        self.send(message("exit", None))
+        await asyncio.wait_for(self.listener, 20)
+        self.writer.close()
+
+
+class TcpServer:
+    """A server process on a port of its own, and the clients connected to it."""
+
+    def __init__(self, process, port):
+        self.process, self.port = process, port
+        self.pid = process.pid
+
+    async def connect(self):
+        for _ in range(1000):
+            with contextlib.suppress(OSError):
+                return Wire(*await asyncio.open_connection("127.0.0.1", self.port))
+            await asyncio.sleep(0.02)
+        raise AssertionError("nobody listens")
+
+
+@contextlib.asynccontextmanager
+async def tcp_server(*command, address=lambda port: f"{port}"):
+    """Start *command* with `--tcp` and the *address* of a free port; end it at the end."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = await asyncio.create_subprocess_exec(*command, "--tcp", address(port))
+    try:
+        yield TcpServer(process, port)
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await asyncio.wait_for(process.wait(), 20)
+
+
+def children(pid):
+    """Ids of the processes that a process has started, as Linux tells them."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+
+
+SCRIPTED = (sys.executable, str(Path(__file__).with_name("scripted_server.py")))
+REAL = (sys.executable, "-m", "fimlsp")
