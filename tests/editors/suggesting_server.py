@@ -8,6 +8,8 @@ command `test.heard` tells what it was asked and told.
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -19,10 +21,23 @@ ACCEPT, DISMISS, TOGGLE, STATISTICS = (
     f"fimlsp.server.{name}" for name in ("accept", "dismiss", "toggle", "statistics")
 )
 
-server = LanguageServer("fimlsp", __version__)
-heard: list[list[object]] = []
+PYTHON_CELLS = types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage(language="python")])
+server = LanguageServer(
+    "fimlsp",
+    __version__,
+    notebook_document_sync=types.NotebookDocumentSyncOptions(notebook_selector=[PYTHON_CELLS]),
+)
+heard: list[list[str]] = []
 places: dict[str, str] = {}
 automatic = True
+
+
+def hear(*event: str) -> None:
+    """Note *event*, also in the file that the command line names."""
+    heard.append(list(event))
+    if sys.argv[1:]:
+        with Path(sys.argv[1]).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(event, separators=(",", ":")) + "\n")
 
 
 def tell(state: str, reason: str | None = None, uri: str | None = None) -> None:
@@ -41,7 +56,7 @@ def inline_completion(params: types.InlineCompletionParams) -> types.InlineCompl
     kind = params.context.trigger_kind
     document = server.workspace.get_text_document(params.text_document.uri)
     left = document.source[: document.offset_at_position(params.position)]
-    heard.append(["asked", "by hand" if kind == BY_HAND else "automatic", left.rpartition("\n")[2]])
+    hear("asked", "by hand" if kind == BY_HAND else "automatic", left.rpartition("\n")[2])
     rests = rests_of(document.uri, document.source, left)
     if kind != BY_HAND:
         rests = rests[:1] if automatic else []
@@ -69,12 +84,12 @@ def rests_of(uri: str, source: str, left: str) -> list[tuple[int, str]]:
 
 @server.command(ACCEPT)
 def accept(identity: str) -> None:
-    heard.append(["accepted", identity])
+    hear("accepted", identity)
 
 
 @server.command(DISMISS)
 def dismiss(identity: str) -> None:
-    heard.append(["dismissed", identity])
+    hear("dismissed", identity)
 
 
 @server.command(TOGGLE)
@@ -91,7 +106,7 @@ def statistics() -> dict[str, int]:
 
 
 @server.command("test.heard")
-def tell_heard() -> list[list[object]]:
+def tell_heard() -> list[list[str]]:
     return heard
 
 

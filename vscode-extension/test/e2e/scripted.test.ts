@@ -1,15 +1,22 @@
 /** What VS Code does with suggestions that are known: those of a scripted server, written in the file itself. */
 
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before } from "node:test";
 
-import { PYTHON, scene, VSCode } from "./vscode";
+import { makeWheel } from "../wheel";
+import { PYTHON, scene, until, VSCode } from "./vscode";
 
 function script(candidates: string[], text: string): string {
   return `# ${JSON.stringify(candidates)}\n${text}`;
+}
+
+function notebook(source: string): string {
+  const cell = { cell_type: "code", execution_count: null, metadata: {}, outputs: [], source };
+  const metadata = { language_info: { name: "python" } };
+  return JSON.stringify({ cells: [cell], metadata, nbformat: 4, nbformat_minor: 5 });
 }
 
 const FILES = {
@@ -17,20 +24,21 @@ const FILES = {
   "lines.py": script(["if a:\n    b\nc", "d"], "<|>\nend\n"),
   "popup.py": script(["onerous"], "onerous = 1\nf(<|>)\n"),
   "reason.py": script([], "f(<|>)\n"),
+  "dismiss.py": script(["one"], "f(<|>)\n"),
+  "cells.ipynb": notebook(script(["one"], "f()")),
   "unicode.py": script(["é = '😋'"], "f('éß', <|>)\n"),
   "through.py": script(["one + two"], "f(<|>)\n"),
   "word.py": script(["one + two()"], "f(<|>)\n"),
 };
 
 const folder = mkdtempSync(join(tmpdir(), "fimlsp-scripted-"));
-const interpreter = join(folder, "python");
-writeFileSync(
-  interpreter,
-  `#!/bin/sh\ncase "$*" in *--version*) exit 0;; esac\nexec ${PYTHON} ${resolve("../tests/editors/suggesting_server.py")}\n`,
-);
-chmodSync(interpreter, 0o755);
+const HEARD = join(folder, "heard");
+const SERVER = [PYTHON, resolve("../tests/editors/suggesting_server.py"), HEARD];
+const INTERPRETER = join(folder, "python");
+writeFileSync(INTERPRETER, `#!/bin/sh\ncase "$*" in *--version*) exit 0;; esac\nexec ${SERVER.join(" ")}\n`);
+chmodSync(INTERPRETER, 0o755);
 
-const code = new VSCode(FILES, {}, { "fimlsp.interpreter": interpreter });
+const code = new VSCode(FILES, {}, { "fimlsp.interpreter": INTERPRETER });
 
 before(async () => {
   await code.start();
@@ -41,6 +49,12 @@ after(async () => {
   await code.stop();
   rmSync(folder, { recursive: true });
 });
+
+/** Waits until the server has heard of *event*. */
+async function hears(event: unknown[]): Promise<void> {
+  const heard = () => readFileSync(HEARD, "utf8").split("\n");
+  await until(async () => heard().includes(JSON.stringify(event)), () => heard().join("\n"));
+}
 
 /** Asks by hand, so that nothing needs to be typed. */
 async function asks(): Promise<void> {
@@ -57,6 +71,7 @@ scene(code, "next and previous go through all candidates", async () => {
   }
   await code.press("Tab");
   assert.equal(await code.saved("cycle.py"), `${left}three${right}`);
+  await hears(["accepted", "2"]);
 });
 
 scene(code, "several lines, accepted line by line", async () => {
@@ -121,4 +136,59 @@ scene(code, "nothing while an entry of the suggest widget is selected", async ()
   await code.press("Escape");
   await asks();
   await code.ghostIs("onerous");
+});
+
+scene(code, "what is dismissed is told to the server", async () => {
+  const { left, right } = await code.open("dismiss.py");
+  await asks();
+  await code.ghostIs("one");
+  await code.press("Escape");
+  await code.ghostVanishes();
+  await hears(["dismissed", "0"]);
+  assert.equal(await code.saved("dismiss.py"), `${left}${right}`);
+});
+
+scene(code, "a cell of a notebook", async () => {
+  await code.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "cells.ipynb" }).first().dblclick();
+  const cell = code.page.locator(".notebook-editor .cell .view-line", { hasText: "f()" }).first();
+  await cell.click();
+  await code.press("Control+End");
+  await code.press("ArrowLeft");
+  await asks();
+  await code.ghostIs("one");
+  await code.screenshot("notebook");
+  await code.press("Tab");
+  await code.page.locator(".notebook-editor .view-line", { hasText: "f(one)" }).waitFor();
+});
+
+scene(code, "a file without a name", async () => {
+  await code.command("File: New Untitled Text File");
+  await code.command("Change Language Mode");
+  await code.page.keyboard.type("python");
+  await code.row("Python").click();
+  await code.type(script(["nameless"], "f("));
+  await asks();
+  await code.ghostIs("nameless");
+  await code.press("Tab");
+  await code.page.locator(".view-line", { hasText: "f(nameless)" }).waitFor();
+});
+
+scene(code, "the walkthrough", async () => {
+  await code.command("fimlsp: Get Started");
+  await code.page.locator(".gettingStarted", { hasText: "Have the server installed" }).waitFor();
+  await code.screenshot("walkthrough");
+  await code.press("Control+w");
+});
+
+scene(code, "the server is installed into an environment of its own, with progress, and started", async () => {
+  const main = `import os, sys\nif "--version" not in sys.argv: os.execv(${JSON.stringify(PYTHON)}, ${JSON.stringify(SERVER)})\n`;
+  const wheel = makeWheel(PYTHON, folder, main);
+  code.configure({}, { "fimlsp.interpreter": "", "fimlsp.installFrom": wheel });
+  await code.statusSays("fimlsp", "warning");
+  await code.chooses("Install the server");
+  await code.row("For an NVIDIA graphics card").click();
+  await code.page.locator(".notification-list-item", { hasText: "making the environment" }).waitFor();
+  await code.screenshot("installing");
+  await code.isReady();
+  await code.open("through.py");
 });

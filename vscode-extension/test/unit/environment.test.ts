@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { bases, firstSuitable, install, InstallationError, pipCalls, stepOf } from "../../src/environment";
 import { isInstalled } from "../../src/python";
+import { makeWheel } from "../wheel";
 
 let scratch = "";
 before(() => {
@@ -53,7 +53,7 @@ test("an environment is made, and the server in it found", async (t) => {
     t.skip("there is no Python 3.10 or newer here");
     return;
   }
-  const what = wheelOfTheServer(base);
+  const what = makeWheel(base, scratch, "print('fimlsp 0.1.0')");
   const lines: string[] = [];
   const folder = join(scratch, "environment");
   const installation = { base, folder, what, cpuOnly: false };
@@ -72,22 +72,3 @@ test("installing can be called off", async () => {
   await assert.rejects(install(installation, () => {}, abort.signal), /called off/);
   assert.ok(!existsSync(installation.folder));
 });
-
-/** A wheel named fimlsp without dependencies, which can tell its version; packed by *python*. */
-function wheelOfTheServer(python: string): string {
-  const wheel = join(scratch, "fimlsp-0.1.0-py3-none-any.whl");
-  const pack = join(scratch, "pack.py");
-  writeFileSync(
-    pack,
-    `import sys, zipfile
-with zipfile.ZipFile(sys.argv[1], "w") as wheel:
-    wheel.writestr("fimlsp/__init__.py", "")
-    wheel.writestr("fimlsp/__main__.py", "print('fimlsp 0.1.0')")
-    wheel.writestr("fimlsp-0.1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: fimlsp\\nVersion: 0.1.0\\n")
-    wheel.writestr("fimlsp-0.1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
-    wheel.writestr("fimlsp-0.1.0.dist-info/RECORD", "")
-`,
-  );
-  execFileSync(python, [pack, wheel]);
-  return wheel;
-}
