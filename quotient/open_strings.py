@@ -11,13 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from fimlsp.lexing.munching import longest_lexeme
 from fimlsp.lexing.nesting import SOME_BRACKET, Nesting, outer_part, sealed_by, unknown_bottom
 from fimlsp.quotient.language import Language
 
 _FIELD, _PLAIN, _TAIL = "field:", "plain:", "tail:"  # of a string of any style
+_LONGEST_ESCAPE = len(rb"\U0010ffff")
+_DEEPEST_GUESS = 50
 _OPENERS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -42,14 +44,27 @@ class OpenStrings:
         self.data = data
         self.cursor = cursor
         self.styles = tuple(styles)
-        self._rests: dict[tuple[Nesting, int], list[Rest]] = {}
+        self._text = self.lexicon.kinds.index("FSTRING_TEXT")
+        self._depth = 0
+        self._rests: dict[tuple[Nesting, int, int], list[Rest]] = {}
 
     def places(self) -> list[Nesting]:
         """The places in f-strings where the cursor may be, as unknown bottoms."""
         if not self.styles:
             return []
         shapes = [f"{part}:{style}" for style in self.styles for part in ("text", "spec", "respec")]
-        return list(self._bottoms(self.cursor, *shapes, _FIELD, _PLAIN, _TAIL, SOME_BRACKET))
+        places = self._bottoms(self.cursor, *shapes, _FIELD, _PLAIN, _TAIL, SOME_BRACKET)
+        return [place for place in places if not self._is_dead_text(place)]
+
+    def _is_dead_text(self, place: Nesting) -> bool:
+        """Whether *place* goes on with plain text that leads nowhere, whatever begins before it."""
+        if place.mode != place.shape:
+            return False
+        plain = _plain_text(place.shape).match(self.data, self.cursor)
+        if plain is None or plain.end() - self.cursor < _LONGEST_ESCAPE:
+            return False
+        in_name = self.data[plain.end() : plain.end() + 1] == b"}"
+        return not in_name and not self._from(place, self.cursor)
 
     def rests(self, place: Nesting, kind: int | None, position: int) -> list[Rest]:
         """The readings from *position* on, after a lexeme of *kind* that was begun inside *place*, if any."""
@@ -58,67 +73,101 @@ class OpenStrings:
         own = place.opened if place.shape != SOME_BRACKET else ()
         return [Rest(rest.kinds, rest.end, (*own, *rest.opened[len(own) :])) for rest in found]
 
-    def _from(self, nesting: Nesting, position: int) -> list[Rest]:
-        """The readings from *position* on."""
-        key = nesting, position
+    def _from(self, nesting: Nesting, position: int, level: int = 0) -> list[Rest]:
+        """The readings from *position* on; *level* fields of the bottom's string were closed before."""
+        key = nesting, position, level
         if key not in self._rests:
-            self._rests[key] = self._read(nesting, position)
+            self._rests[key] = []  # for the case of too much recursion
+            if self._depth < _DEEPEST_GUESS:
+                self._depth += 1
+                self._rests[key] = list(self._read(nesting, position, level))
+                self._depth -= 1
         return self._rests[key]
 
-    def _read(self, nesting: Nesting, position: int) -> list[Rest]:
+    def _read(self, nesting: Nesting, position: int, level: int) -> Iterator[Rest]:
+        """As `_from`; recursive only where something is closed that was not opened after the cursor."""
         lexicon = self.lexicon
         kinds: list[int] = []
+        brackets: list[str] = []
         while not nesting.in_code:
+            position = self._skip_text(nesting, position, kinds)
             found = longest_lexeme(lexicon, lexicon.dfa.starts[nesting.mode], self.data, position)
-            if found is None:
-                return []
+            if found is None or not self._put(kinds, found[0]):
+                return
             kind, end = found
-            if kind not in lexicon.skipped:
-                kinds.append(kind)
-                if not self._may_stand(kinds[-2:]):
-                    return []
             if kind in lexicon.nesting:
-                return [
-                    Rest((*kinds, *rest.kinds), rest.end, rest.opened)
-                    for rest in self._after(nesting, kind, position, end)
-                    if self._may_stand([*kinds[-1:], *rest.kinds[:1]])
-                ]
+                lexeme = lexicon.kinds[kind]
+                if nesting.shape == SOME_BRACKET and lexeme in _OPENERS:
+                    brackets.append(_OPENERS[lexeme])
+                    outside = self._bottoms(end, _FIELD, _PLAIN)
+                    rests = (rest for place in outside for rest in self._from(place, end, level))
+                    yield from self._continued(kinds, brackets, rests)
+                else:
+                    of_any_style = nesting.shape == _FIELD and lexeme == "FIELD_COLON"
+                    following = None if of_any_style else nesting.after(lexeme)
+                    if following is None:
+                        rests = self._after(nesting, kind, position, end, level)
+                        yield from self._continued(kinds, brackets, rests)
+                        return
+                    nesting = following
             position = end
-        return [Rest((), position, ())]
+        yield Rest(tuple(kinds), position, tuple(brackets))
+
+    def _skip_text(self, nesting: Nesting, position: int, kinds: list[int]) -> int:
+        """The end of plain text at *position*, put into *kinds* as one lexeme."""
+        if nesting.mode != nesting.shape:
+            return position
+        plain = _plain_text(nesting.shape).match(self.data, position)
+        if plain is None:
+            return position
+        self._put(kinds, self._text)
+        return plain.end()
+
+    def _put(self, kinds: list[int], kind: int) -> bool:
+        """Append *kind* to *kinds*, if it may stand there; one text or many is the same to the grammar."""
+        if kind not in self.lexicon.skipped and (kind != self._text or kinds[-1:] != [kind]):
+            kinds.append(kind)
+        return self._may_stand(kinds[-2:])
+
+    def _continued(self, kinds: list[int], brackets: list[str], rests: Iterable[Rest]) -> Iterator[Rest]:
+        """The readings *rests* with what was read before them."""
+        for rest in rests:
+            if self._may_stand([*kinds[-1:], *rest.kinds[:1]]):
+                yield Rest((*kinds, *rest.kinds), rest.end, (*brackets, *rest.opened))
 
     def _may_stand(self, kinds: list[int]) -> bool:
         """Whether *kinds*, at most two, may stand beside each other."""
         terminals = self.language.terminals(kinds)
         return -1 not in terminals and (len(kinds) < 2 or terminals in self.language.neighbours)
 
-    def _after(self, nesting: Nesting, kind: int, position: int, end: int) -> Iterator[Rest]:
+    def _after(self, nesting: Nesting, kind: int, position: int, end: int, level: int = 0) -> Iterator[Rest]:
         """The readings from *end* on, after a lexeme of *kind* at *position*."""
         if kind not in self.lexicon.nesting:
-            yield from self._from(nesting, end)
+            yield from self._from(nesting, end, level)
             return
         lexeme = self.lexicon.kinds[kind]
         if nesting.parent is None and nesting.shape == _FIELD and lexeme == "FIELD_COLON":
             for style in self.styles:
                 inside = unknown_bottom(self.lexicon.rules, f"field:{style}").push(f"spec:{style}")
                 if inside is not None and self._is_unsealed(style, position):
-                    yield from self._from(inside, end)
+                    yield from self._from(inside, end, level)
             return
         if nesting.parent is None and lexeme == "SPEC_NL":
             style = nesting.shape.partition(":")[2]
             inside = unknown_bottom(self.lexicon.rules, f"field:{style}").push(f"tail:{style}")
             assert inside is not None
-            yield from (Rest(r.kinds, r.end, ("spec", *r.opened)) for r in self._from(inside, end))
+            yield from (Rest(r.kinds, r.end, ("spec", *r.opened)) for r in self._from(inside, end, level))
             return
         inside = nesting.after(lexeme)
         if inside is not None:
-            yield from self._from(inside, end)
+            yield from self._from(inside, end, level)
             return
         closed = self._closed_below(nesting, lexeme)
-        for place in self._around(nesting, lexeme, position, end) if closed else ():
-            for rest in self._from(place, end):
-                opened = (*closed, *rest.opened)
-                if self._is_shallow(opened):
-                    yield Rest(rest.kinds, rest.end, opened)
+        if closed:
+            level = 0 if lexeme == "FSTRING_END" else level + (lexeme == "FIELD_CLOSE")
+            for place in self._around(nesting, lexeme, position, end, level):
+                for rest in self._from(place, end, level):
+                    yield Rest(rest.kinds, rest.end, (*closed, *rest.opened))
 
     def _closed_below(self, nesting: Nesting, lexeme: str) -> tuple[str, ...]:
         """What *lexeme* closes that the text after the cursor has not opened; nothing if it cannot."""
@@ -132,7 +181,9 @@ class OpenStrings:
             return (part,) if part == "field" else (part, "field")
         return (_OPENERS[lexeme],) if part == SOME_BRACKET and lexeme in _OPENERS else ()
 
-    def _around(self, nesting: Nesting, lexeme: str, position: int, end: int) -> Iterator[Nesting]:
+    def _around(
+        self, nesting: Nesting, lexeme: str, position: int, end: int, level: int
+    ) -> Iterator[Nesting]:
         """What may lie around that which *lexeme* closes."""
         if lexeme == "FSTRING_END":
             yield self.lexicon.unknown
@@ -150,7 +201,8 @@ class OpenStrings:
         spec = "respec" if self.lexicon.rules.reopens else "spec"
         for each in (style,) if style else self.styles:
             if part != "field" or self._is_unsealed(each, position):
-                yield from self._bottoms(end, f"text:{each}", f"{spec}:{each}")
+                specs = (f"{spec}:{each}",) if level < self.lexicon.rules.deepest else ()
+                yield from self._bottoms(end, f"text:{each}", *specs)
 
     def _bottoms(self, position: int, *shapes: str) -> Iterator[Nesting]:
         """The places of those *shapes* that the language has and that may be closed after *position*."""
@@ -180,13 +232,17 @@ class OpenStrings:
         forbidden, triples = sealed_by(style)
         return forbidden.isdisjoint(inside) and not any(bytes([quote] * 3) in inside for quote in triples)
 
-    def _is_shallow(self, opened: tuple[str, ...]) -> bool:
-        """Whether no more fields stand in each other's format specifications than may."""
-        parts = opened[: next((i for i, part in enumerate(opened) if part.startswith("text:")), len(opened))]
-        return parts.count("field") <= self.lexicon.rules.deepest or "tail" in parts
+
+@cache
+def _plain_text(shape: str) -> re.Pattern[bytes]:
+    """The text of an f-string up to a brace, an escape or a line end, or its closing quotes."""
+    quote = shape.partition(":")[2].removeprefix("r").encode()
+    if len(quote) == 1:
+        return re.compile(rb"[^{}\\\r\n\0%s]+" % quote)
+    return re.compile(rb"(?:[^{}\\\0%s]|%s(?!%s))+" % (quote[:1], quote[:1], quote[1:]))
 
 
-@lru_cache(maxsize=8)
+@cache
 def _goes_on(quote: bytes) -> Callable[[bytes, int], bool]:
     """Tells whether the text of an f-string with *quote* goes on to its end or a field, after a position."""
     if len(quote) == 3:

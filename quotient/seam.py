@@ -42,9 +42,14 @@ def seams(lexicon: Lexicon, data: bytes, cursor: int, places: Iterable[Nesting])
 
     O(lexemes that straddle the cursor).
     """
+    runs = Runs(lexicon, data, cursor, lexicon.unknown)
+    by_start: dict[int, dict[tuple[int, int], list[int]]] = {}
     for place in (lexicon.unknown, *places):
-        yield Seam(None, 0, place, frozenset((lexicon.dfa.starts[place.mode],)))
-        for (kind, offset), states in _straddling(lexicon, data, cursor, place).items():
+        start = lexicon.dfa.starts[place.mode]
+        if start not in by_start:
+            by_start[start] = _straddling(runs, start)
+        yield Seam(None, 0, place, frozenset((start,)))
+        for (kind, offset), states in by_start[start].items():
             if kind in lexicon.skipped and kind not in lexicon.nesting:
                 yield Seam(None, offset, place, frozenset(states))
                 continue
@@ -77,14 +82,11 @@ _ON_ONE_LINE = {
 }
 
 
-def _straddling(
-    lexicon: Lexicon, data: bytes, cursor: int, place: Nesting
-) -> dict[tuple[int, int], list[int]]:
-    """The lexemes that begin inside *place* and end in the right context, with the states that read them."""
+def _straddling(runs: Runs, start: int) -> dict[tuple[int, int], list[int]]:
+    """The lexemes begun in state *start* that end in the right context, with the states that read them."""
     found: dict[tuple[int, int], list[int]] = {}
+    lexicon, data, cursor = runs.lexicon, runs.data, runs.cursor
     if cursor < len(data):
-        start = lexicon.dfa.starts[place.mode]
-        runs = Runs(lexicon, data, cursor, place)
         for following, sources in _moves(lexicon, start, data[cursor]).items():
             end = runs.end(following) if following else None
             if end is not None and end[0] not in (lexicon.bad, lexicon.space):
