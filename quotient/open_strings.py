@@ -106,8 +106,8 @@ class OpenStrings:
                     of_any_style = nesting.shape == _FIELD and lexeme == "FIELD_COLON"
                     following = None if of_any_style else nesting.after(lexeme)
                     if following is None:
-                        rests = self._after(nesting, kind, position, end, level)
-                        yield from self._continued(kinds, brackets, rests)
+                        after = self._after(nesting, kind, position, end, level)
+                        yield from self._continued(kinds, brackets, after)
                         return
                     nesting = following
             position = end
