@@ -1,16 +1,17 @@
 """Several different middles for one cursor.
 
-The first is the greedy one. The others branch off a middle found before: of all tokens that were listed at a
-place and not taken there, the one with the most likely text up to it is taken, and from there decoding is
-greedy again. What lies before the branch has been read and checked already, so a branch costs its own tokens
-only.
+With a temperature they are drawn independently. Else the first is the greedy one; the others branch off a
+middle found before: of all tokens that were listed at a place and not taken there, the one with the most
+likely text up to it is taken, and from there decoding is greedy again. What lies before the branch has been
+read and checked already, so a branch costs its own tokens only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from itertools import count, islice
 
 from fimlsp.models.decoding import Decoding
 from fimlsp.models.middle import DecodeSettings, Middle
@@ -18,7 +19,7 @@ from fimlsp.models.prompt import Prompt
 from fimlsp.models.protocols import MiddleState, NextToken
 
 BRANCHES_PER_PLACE = 4
-BRANCHES_PER_MIDDLE = 3
+RUNS_PER_MIDDLE = 3
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,22 +47,40 @@ def decode_several(
     """
     first = Decoding.begin(model, prompt, start, settings)
     found = [first.run(should_stop)]
-    branches = list[Branch]()
-    _add_branches(branches, first, 0)
-    runs_left = BRANCHES_PER_MIDDLE * (settings.candidates - 1)
-    while len(found) < settings.candidates and branches and runs_left and found[0].stop_reason != "cancelled":
-        branch = heappop(branches)
-        run = branch.run.branch(branch.place, branch.token, branch.log_probability)
-        if run is None or _repeats(run, found):
-            continue
-        runs_left -= 1
+    others = _samples(first) if settings.temperature else _branches(first, found)
+    for run in islice(others, RUNS_PER_MIDDLE * (settings.candidates - 1)):
         middle = run.run(should_stop)
         if middle.stop_reason in ("cancelled", "deadline"):
             break
         if _is_new(middle, found):
             found.append(middle)
-        _add_branches(branches, run, branch.place + 1)
+        if len(found) == settings.candidates:
+            break
     return tuple(sorted(found, key=lambda middle: -middle.log_probability))
+
+
+def _samples(first: Decoding) -> Iterator[Decoding]:
+    """Runs like *first* with other seeds."""
+    for seed in count(first.settings.seed + 1):
+        settings = replace(first.settings, seed=seed)
+        run = Decoding.begin(first.model, first.prompt, first.start, settings)
+        run.ends_at = first.ends_at
+        yield run
+
+
+def _branches(first: Decoding, found: Sequence[Middle]) -> Iterator[Decoding]:
+    """Runs that branch off *first* and off each other, those with the likeliest beginning first.
+
+    Each must have run, and what it *found* be known, before the next is asked for.
+    """
+    branches = list[Branch]()
+    _add_branches(branches, first, 0)
+    while branches:
+        branch = heappop(branches)
+        run = branch.run.branch(branch.place, branch.token, branch.log_probability)
+        if run is not None and not _repeats(run, found):
+            yield run
+            _add_branches(branches, run, branch.place + 1)
 
 
 def _add_branches(branches: list[Branch], run: Decoding, first: int) -> None:
@@ -77,12 +96,12 @@ def _add_branches(branches: list[Branch], run: Decoding, first: int) -> None:
                 heappush(branches, Branch(cost, number, token, log_probability, run))
 
 
-def _repeats(run: Decoding, found: list[Middle]) -> bool:
+def _repeats(run: Decoding, found: Sequence[Middle]) -> bool:
     """Whether what *run* has written so far begins a middle found before: likely the same in other tokens."""
-    return not run.is_ended and any(middle.text.startswith(run.written.text) for middle in found)
+    return run.ended is None and any(middle.text.startswith(run.written.text) for middle in found)
 
 
-def _is_new(middle: Middle, found: list[Middle]) -> bool:
+def _is_new(middle: Middle, found: Sequence[Middle]) -> bool:
     """Whether *middle* is worth offering: the model meant it, and its text is another one."""
     text = middle.text.strip()
     is_forced = middle.steered and middle.stop_reason != "lines"

@@ -73,10 +73,19 @@ def _prepare(
     path: str | None,
 ) -> tuple[NextToken, Prompt]:
     prompt = build_prompt(
-        model.vocabulary, model.fim, model.context, left, right, settings.tokens, neighbours, path
+        model.vocabulary,
+        model.fim,
+        model.context,
+        left,
+        right,
+        settings.tokens,
+        neighbours,
+        path,
+        settings.heal,
     )
     if not model.uses_buffer:
         return model.network, prompt
+    left = left[: len(left) - len(prompt.owed)]
     buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
     files = [neighbour.text[: NEIGHBOUR_BYTES // len(neighbours)] for neighbour in neighbours]
     return BufferCache(model.network, model.vocabulary, *buffer, files), prompt

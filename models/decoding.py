@@ -15,11 +15,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
+from fimlsp.models.choosing import at_random, best_first
 from fimlsp.models.middle import DecodedToken, DecodeSettings, Middle, Place, StopReason, Taken, Written
 from fimlsp.models.prompt import Prompt
-from fimlsp.models.protocols import Candidates, MiddleState, NextToken
+from fimlsp.models.protocols import MiddleState, NextToken
 from fimlsp.models.stopping import LineRule, n_repeated
 from fimlsp.models.stopwatch import Stopwatch
+from numpy.random import default_rng
 
 REJECTIONS_PER_STEP_MAX = 50
 STEERING_HORIZON = 32
@@ -53,12 +55,13 @@ class Decoding:
     model: NextToken
     prompt: Prompt
     settings: DecodeSettings
+    start: MiddleState
     written: Written
     ends_at: float
     places: list[Place] = field(default_factory=list)
     taken: list[Taken] = field(default_factory=list)
     is_reading: bool = False
-    is_ended: bool = False
+    ended: StopReason | None = None
     tried: int = 0
     rejected: int = 0
     steered: bool = False
@@ -70,38 +73,44 @@ class Decoding:
     ) -> Decoding:
         """A run from the start of the middle; its time begins now."""
         ends_at = float("inf") if settings.seconds is None else monotonic() + settings.seconds
-        return cls(model, prompt, settings, Written(b"", start), ends_at)
+        return cls(model, prompt, settings, start, Written(b"", start, owed=prompt.owed), ends_at)
 
     def branch(self, place: int, token: int, log_probability: float) -> Decoding | None:
         """A run that came by the first places of this one, up to *place*, and took *token* there.
 
-        None: the token may not be written there. Where it is an end, `run` has nothing left to do. The time
-        limit is that of this run.
+        None: the token may not be written there. Where it ends the middle, `run` has nothing left to do. The
+        time limit is that of this run.
         """
         at = self.places[place]
         following = self._following(at, token, log_probability)
         if following is None:
             return None
-        run = Decoding(self.model, self.prompt, self.settings, at.written, self.ends_at)
+        run = Decoding(self.model, self.prompt, self.settings, self.start, at.written, self.ends_at)
         run.places, run.taken = self.places[: place + 1], self.taken[:place]
-        run.is_ended = following is at.written
-        if not run.is_ended:
-            run._take(at, following, 0, steered=False)
+        if following is at.written:
+            run.ended = "end"
+            return run
+        admitted = run._admitted(at, following, run.budget - place - 1)
+        if admitted is None:
+            return None
+        run.ended = run._take(at, following, admitted)
         return run
+
+    @property
+    def budget(self) -> int:
+        """The most tokens that may be written."""
+        return min(self.settings.tokens, self.prompt.room)
 
     def run(self, should_stop: Callable[[], bool]) -> Middle:
         """Take steps until there is a reason to stop."""
-        budget = min(self.settings.tokens, self.prompt.room)
         while (reason := self._interruption(should_stop)) is None:
             place = self._place()
-            reason = self._step(place, budget - len(self.written.tokens))
-            if reason is not None:
-                break
+            self.ended = self._step(place, self.budget - len(self.written.tokens))
         return self._finish(reason)
 
     def _interruption(self, should_stop: Callable[[], bool]) -> StopReason | None:
-        if self.is_ended:
-            return "end"
+        if self.ended is not None:
+            return self.ended
         if should_stop():
             return "cancelled"
         return "deadline" if monotonic() >= self.ends_at else None
@@ -116,7 +125,7 @@ class Decoding:
             candidates = self.model.begin(self.prompt.tokens, self.written.tokens)
             self.is_reading = True
             self.watch.prefill_done()
-        place = Place(self.written, self.written.state.complete, candidates)
+        place = Place(self.written, self.written.complete, candidates)
         self.places.append(place)
         return place
 
@@ -124,27 +133,20 @@ class Decoding:
         """Write the best candidate that may be written, *left* tokens being left; or the reason to stop."""
         if left <= 0:
             return "budget"
-        line_rule = LineRule(self.settings.lines, self.settings.steer)
         before, steered = self.rejected, False
         for following in self._viable(place):
             if following is place.written:
                 return "end"
-            line = line_rule.last_line(place.written, following)
-            leaves = line is None and line_rule.leaves_line(following)
-            if leaves or (line is None and self._is_too_far(following, left - 1)):
-                self.steered = steered = True
-                continue
-            self._take(place, line or following, self.rejected - before, steered)
-            if line is not None:
-                return "lines"
-            repeats = self.settings.stop_rule == "first" and n_repeated(following.tokens)
-            return "repetition" if repeats else None
+            admitted = self._admitted(place, following, left - 1)
+            if admitted is not None:
+                return self._take(place, following, admitted, self.rejected - before, steered)
+            self.steered = steered = True
         return "dead_end"
 
     def _viable(self, place: Place) -> Iterator[Written]:
-        """What the middle may become, best first, till 50 were refused; itself where it may stop."""
+        """What the middle may become, in turn, till 50 were refused; itself where it may stop."""
         refused = 0
-        for token, log_probability in _pairs(place.candidates):
+        for token, log_probability in self._ordered(place):
             following = self._following(place, token, log_probability)
             self.tried += 1
             if following is not None:
@@ -153,7 +155,16 @@ class Decoding:
             refused += 1
             self.rejected += 1
             if refused == REJECTIONS_PER_STEP_MAX:
-                return
+                break
+        if owed := place.written.owed:
+            yield from self._forced(place, owed)
+
+    def _ordered(self, place: Place) -> Iterator[tuple[int, float]]:
+        settings, candidates = self.settings, place.candidates
+        if not settings.temperature:
+            return best_first(candidates)
+        random = default_rng((settings.seed, len(place.written.tokens)))
+        return at_random(candidates, settings.temperature, settings.top_p, random)
 
     def _following(self, place: Place, token: int, log_probability: float) -> Written | None:
         if token in self.model.stops:
@@ -161,11 +172,38 @@ class Decoding:
         text = self.model.token_bytes[token]
         return place.written.extended(text, token, log_probability) if text else None
 
-    def _take(self, place: Place, following: Written, rejected: int, steered: bool) -> None:
-        """Write the last token of *following*."""
+    def _forced(self, place: Place, owed: bytes) -> Iterator[Written]:
+        """The middle with the *owed* bytes, or the first of them, where no candidate writes them."""
+        for text in (owed, owed[:1]):
+            if text in self.model.token_bytes:
+                following = place.written.extended(text, self.model.token_bytes.index(text), 0.0)
+                if following is not None:
+                    yield following
+
+    def _admitted(self, place: Place, following: Written, left: int) -> Written | None:
+        """*following*, or its part before the line end at which to stop; None: steering refuses it.
+
+        *left* tokens are left behind it.
+        """
+        rule = LineRule(self.settings, self.start)
+        line = rule.last_line(place.written, following)
+        if line is not None:
+            return line
+        refused = rule.leaves_line(following) or self._is_too_far(following, left)
+        return None if refused else following
+
+    def _take(
+        self, place: Place, following: Written, admitted: Written, rejected: int = 0, steered: bool = False
+    ) -> StopReason | None:
+        """Write what is *admitted* of *following*; the reason to stop there, if there is one."""
         text = self.model.token_bytes[following.tokens[-1]] or b""
+        text = text[len(place.written.owed) :]
         self.taken.append(Taken(text, following.total - place.written.total, rejected, steered))
-        self.written = following
+        self.written = admitted
+        if admitted is not following:
+            return "lines"
+        repeats = self.settings.stop_rule == "first" and n_repeated(following.tokens)
+        return "repetition" if repeats else None
 
     def _is_too_far(self, following: Written, left: int) -> bool:
         """Whether *following* moves the nearest end out of reach of *left* more tokens."""
@@ -223,7 +261,3 @@ class Decoding:
             return self.written
         self.steered = True
         return replace(self.written, text=self.written.text + ending, state=state)
-
-
-def _pairs(candidates: Candidates) -> Iterator[tuple[int, float]]:
-    return zip(candidates.tokens, candidates.log_probabilities, strict=True)

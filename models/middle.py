@@ -28,6 +28,13 @@ class DecodeSettings:
             places where the middle was complete the one with the best length-normalised log-probability,
             its end included, is taken (Melcer et al. 2024, the rule of their evaluation).
         candidates: how many different middles `complete_many` looks for.
+        column: decoding stops, where the middle is complete, before a line that begins further left; see
+            `fimlsp.models.stopping.block_column`. None: no such limit.
+        temperature: 0: the likeliest candidate is taken; else candidates are drawn, from the 64 likeliest.
+        top_p: with a temperature, only the likeliest candidates that have this share are drawn, unless none
+            of them may be written.
+        seed: of the drawing; the same seed gives the same middle.
+        heal: whether the last token of the prompt is taken back and written again, maybe by a longer one.
     """
 
     tokens: int = 96
@@ -36,6 +43,11 @@ class DecodeSettings:
     seconds: float | None = None
     stop_rule: StopRule = "first"
     candidates: int = 1
+    column: int | None = None
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    heal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +106,32 @@ class Middle:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A middle so far: bytes, constraint, tokens, and the sum of the log-probabilities of these."""
+    """A middle so far: bytes, constraint, tokens, and the sum of the log-probabilities of these.
+
+    *owed* are the bytes before the cursor that its tokens have yet to write again.
+    """
 
     text: bytes
     state: MiddleState
     tokens: tuple[int, ...] = ()
     total: float = 0.0
+    owed: bytes = b""
 
     def extended(self, text: bytes, token: int, log_probability: float) -> Written | None:
-        """This middle with one more *token* that writes *text*; None when the constraint refuses it."""
-        state = self.state.feed(text)
+        """This middle with one more *token* that writes *text*; None when it may not stand here."""
+        n_owed = len(self.owed)
+        if text[:n_owed] != self.owed[: len(text)]:
+            return None
+        state = self.state.feed(text[n_owed:]) if len(text) > n_owed else self.state
         if state is None:
             return None
-        return Written(self.text + text, state, (*self.tokens, token), self.total + log_probability)
+        written, owed = self.text + text[n_owed:], self.owed[len(text) :]
+        return Written(written, state, (*self.tokens, token), self.total + log_probability, owed)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the middle may stop here."""
+        return not self.owed and self.state.complete
 
     def score(self, stop: float) -> float:
         """Length-normalised log-probability of stopping here, the stop having log-probability *stop*."""

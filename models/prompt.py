@@ -22,10 +22,14 @@ NEIGHBOURS_ONE_IN = 4
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Token ids to be read, and how many tokens of the context are left for the middle."""
+    """Token ids to be read, and how many tokens of the context are left for the middle.
+
+    *owed* are the last bytes before the cursor that are not among the tokens, for the middle to begin with.
+    """
 
     tokens: tuple[int, ...]
     room: int
+    owed: bytes = b""
 
 
 def build_prompt(
@@ -37,12 +41,14 @@ def build_prompt(
     reserve: int,
     neighbours: Sequence[Neighbour] = (),
     path: str | None = None,
+    heal: bool = False,
 ) -> Prompt:
     """Prompt for a cursor between *left* and *right*, keeping *reserve* tokens for the middle.
 
     *neighbours* are other files to read, the most important first, and *path* that of the file itself; both
-    are left out for a model that was never shown several files. Costs the encoding of at most 16 bytes per
-    token of the context for each side and each neighbour, whatever the size of the files.
+    are left out for a model that was never shown several files. With *heal* the last token before the cursor
+    is owed: what is typed there may be the beginning of a longer one. Costs the encoding of at most 16 bytes
+    per token of the context for each side and each neighbour, whatever the size of the files.
 
     Raises:
         ModelError: *reserve* leaves nothing of the context.
@@ -55,13 +61,14 @@ def build_prompt(
     window = budget * BYTES_PER_TOKEN_MAX
     before = vocabulary.encode(ending(left, window).decode(errors="replace"))
     after = vocabulary.encode(beginning(right, window).decode(errors="replace"))
+    owed = vocabulary.decode([before.pop()]) if heal and before else b""
     files, here = list[int](), list[int]()
     if neighbours and fim.reads_files:
         room = max(budget - len(before) - len(after), budget // NEIGHBOURS_ONE_IN)
         files, here = read_neighbours(vocabulary, fim, neighbours, path, room)
     n_before, n_after = share(budget - len(files) - len(here), len(before), len(after))
     tokens = fim.arrange(before[len(before) - n_before :], after[:n_after], files, here)
-    return Prompt(tuple(tokens), context - len(tokens))
+    return Prompt(tuple(tokens), context - len(tokens), owed)
 
 
 def share(budget: int, before: int, after: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fimlsp.models.middle import Written
+from fimlsp.models.middle import DecodeSettings, Written
 from fimlsp.models.protocols import MiddleState
 
 PERIOD_MAX = 24
@@ -14,6 +14,7 @@ REPEATED_TOKENS_MIN = 12
 SURPLUS_LINES_MAX = 2
 LINE_END = ord("\n")
 CLOSING = b")]}'\""
+BLANK = b" \t\r\f"
 
 
 def n_repeated(tokens: Sequence[int]) -> int:
@@ -25,38 +26,65 @@ def n_repeated(tokens: Sequence[int]) -> int:
     return 0
 
 
+def block_column(left: bytes) -> int:
+    """The least column of the lines that belong to what is written at the end of *left*.
+
+    On a blank line that is the cursor's own column, else one more than where the cursor's line begins.
+    """
+    line = left[max(left.rfind(b"\n"), left.rfind(b"\r")) + 1 :]
+    indentation = len(line) - len(line.lstrip(BLANK))
+    return indentation if indentation == len(line) else indentation + 1
+
+
 @dataclass(frozen=True, slots=True)
 class LineRule:
-    """Stops after *lines* lines (see `DecodeSettings`); *may_finish* allows to stop where closers lack."""
+    """Stops at line ends, as `DecodeSettings` say for middles that begin with *start*."""
 
-    lines: int | None
-    may_finish: bool
+    settings: DecodeSettings
+    start: MiddleState
 
     def last_line(self, written: Written, following: Written) -> Written | None:
         """The part of *following* before the line end at which to stop; None: it does not write that.
 
         *following* is *written* with one more token.
         """
-        if self.lines is None:
+        return self._end_of_lines(written, following) or self._end_of_block(written, following)
+
+    def leaves_line(self, following: Written) -> bool:
+        """Whether *following* has a line end where none is wanted."""
+        return self.settings.lines == 0 and b"\n" in following.text
+
+    def _end_of_lines(self, written: Written, following: Written) -> Written | None:
+        if self.settings.lines is None:
             return None
         begin = len(written.text)
         ends = [at for at in range(begin, len(following.text)) if following.text[at] == LINE_END]
         n_before = written.text.count(b"\n")
         for n_lines, at in enumerate(ends, n_before + 1):
             state = written.state.feed(following.text[begin:at])
-            if state is not None and self._may_stop(state, n_lines - self.lines):
+            if state is not None and self._may_stop(state, n_lines - self.settings.lines):
                 return replace(following, text=following.text[:at], state=state)
-            if self.lines == 0:
+            if self.settings.lines == 0:
                 break
         return None
-
-    def leaves_line(self, following: Written) -> bool:
-        """Whether *following* has a line end where none is wanted."""
-        return self.lines == 0 and b"\n" in following.text
 
     def _may_stop(self, state: MiddleState, surplus: int) -> bool:
         """Whether to stop before a line end that would begin line *surplus* + 1 beyond the limit."""
         if surplus < 0 or state.complete:
             return surplus >= 0
         only_closes = not state.shortest_completion.strip(CLOSING)
-        return self.may_finish and (only_closes or surplus >= SURPLUS_LINES_MAX)
+        return self.settings.steer and (only_closes or surplus >= SURPLUS_LINES_MAX)
+
+    def _end_of_block(self, written: Written, following: Written) -> Written | None:
+        """The part before the first line that begins too far left, if that line begins in the new token."""
+        line_start = following.text.rfind(b"\n") + 1
+        if self.settings.column is None or not line_start:
+            return None
+        line = following.text[line_start:]
+        indentation = len(line) - len(line.lstrip(BLANK))
+        begins_now = line_start + indentation >= len(written.text) and indentation < len(line)
+        if not begins_now or indentation >= self.settings.column:
+            return None
+        text = following.text[:line_start].rstrip(BLANK + b"\n")
+        state = self.start.feed(text)
+        return replace(following, text=text, state=state) if state is not None and state.complete else None

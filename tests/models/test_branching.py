@@ -97,6 +97,21 @@ def test_candidates_that_differ_in_white_space_are_one():
     assert any(middle.text == b"y" for middle in found)
 
 
+def test_with_a_temperature_candidates_are_drawn():
+    _, found = several(WORDS, 3, temperature=1.0)
+    assert {middle.text for middle in found} <= set(WORDS)
+    assert len(found) > 1
+    _, again = several(WORDS, 3, temperature=1.0)
+    assert [middle.text for middle in found] == [middle.text for middle in again]
+
+
+def test_a_branch_stays_in_the_line():
+    texts = {b"a": 0.5, b"b\nc": 0.3, b"\nd": 0.2}
+    _, found = several(texts, 4, lines=0)
+    assert {b"a", b"b"} <= {middle.text for middle in found}
+    assert not any(b"\n" in middle.text for middle in found)
+
+
 def test_cancelling_gives_one_middle_back():
     _, found = several(WORDS, 3, should_stop=lambda: True)
     assert [middle.stop_reason for middle in found] == ["cancelled"]
