@@ -8,12 +8,12 @@ at the fall across it, or is deeper than b1 and is closed by the first line.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 
-from fimlsp.lexing.indentation import Column
+from fimlsp.lexing.indentation import MARGIN, Column
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.escape import Inside
 from fimlsp.quotient.language import Language
@@ -69,6 +69,7 @@ class ClosedBlock:
     below: Column | None = None
     least: int = 0
     remainders: list[Remainder] = field(default_factory=list)
+    _remainders_in: dict[Column, tuple[Remainder, ...]] = field(default_factory=dict, repr=False)
 
     def fits(self, column: Column) -> bool:
         """Whether a block of *column* is closed here."""
@@ -79,6 +80,32 @@ class ClosedBlock:
         if self.below is not None and not self.below.deeper_than(column):
             return False
         return self.above is not None and column.deeper_than(self.above)
+
+    def shallowest(self, outer: Column) -> Column | None:
+        """A column as small as any that such a block may have within one of column *outer*; None if none."""
+        if self.exactly is not None:
+            return self.exactly if self.exactly.deeper_than(outer) else None
+        above = self.above or MARGIN
+        column = Column(max(outer.tabs8, above.tabs8) + 1, max(outer.tabs1, above.tabs1) + 1)
+        return column if self.below is None or self.below.deeper_than(column) else None
+
+    def remainders_in(self, column: Column) -> tuple[Remainder, ...]:
+        """How a block of *column* may end; an open block in it has to be deeper."""
+        found = self._remainders_in.get(column)
+        if found is None:
+            found = self._remainders_in[column] = tuple(self._find_remainders_in(column))
+        return found
+
+    def _find_remainders_in(self, column: Column) -> Iterator[Remainder]:
+        deeper: dict[tuple[ClosedBlock, ...], tuple[ClosedBlock, ...]] = {(): ()}
+        for remainder in self.remainders:
+            suites = remainder.suites
+            if suites not in deeper:
+                deeper[suites] = tuple(suite for suite in suites if suite.shallowest(column) is not None)
+            if deeper[suites] == suites:
+                yield remainder
+            elif deeper[suites]:
+                yield replace(remainder, suites=deeper[suites])
 
 
 @dataclass(frozen=True, slots=True)

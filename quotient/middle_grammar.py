@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fimlsp.lexing.indentation import Column
+from fimlsp.lexing.indentation import MARGIN, Column
 from fimlsp.quotient.cheapest import Choices, Costs
 from fimlsp.quotient.closing import ClosedBlock, Remainder
 from fimlsp.quotient.earley import Earley, EarleySet
@@ -173,12 +173,15 @@ class _Builder:
         return self.symbol(("suite?", closed, body), lambda: self._right_suite_rules(closed, body))
 
     def _right_suite_rules(self, closed: ClosedBlock, body: int) -> Iterable[Rhs]:
+        column = closed.shallowest(MARGIN)
+        if column is None:
+            return
         indent = self.symbols.get(("indent", closed))
         if indent is None:
             indent = self.symbols["indent", closed] = self.fresh()
             self.indents.append((indent, closed))
         groups = self.language.lists[body]
-        for remainder in closed.remainders:
+        for remainder in closed.remainders_in(column):
             for ended in self.right_parts(body, remainder):
                 yield (indent, groups, ended)
                 if remainder.group is not None or remainder.on_line:
@@ -212,7 +215,7 @@ class _Builder:
         block = self.blocks[depth]
         groups = self.language.lists[body]
         begun_top, ended_top = self._tops(body, depth)
-        for remainder in closed.remainders:
+        for remainder in closed.remainders_in(block.frame.column):
             for ended in self.right_parts(body, remainder):
                 for begun in self.left_parts(body, depth):
                     if (
