@@ -31,7 +31,16 @@ def engine(version: PythonVersion) -> Engine:
     return Engine(python_language(version))
 
 
-@pytest.mark.parametrize("version", PYTHON_VERSIONS, ids=version_text)
+OFTEN = ((3, 9), (3, 12), (3, 13))
+"""One version of each way to read f-strings."""
+
+VERSIONS = [
+    pytest.param(version, id=version_text(version), marks=[] if version in OFTEN else pytest.mark.slow)
+    for version in PYTHON_VERSIONS
+]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_cases(version):
     said: dict[str, bool] = {}
     for left, middle, right, expected in cases(version):
