@@ -23,6 +23,7 @@ const FILES = {
   "through.py": cut(36, "if name n", ":"),
   "cancel.py": cut(36, "if name n", ":"),
   "cycle.py": cut(36, "if name n", ":"),
+  "inventory.py": cut(42, "if name", ":"),
   "brackets.py": "def total(items):\n    return sum(item.value for item in<|>)\n",
 };
 
@@ -34,6 +35,18 @@ before(async () => {
   await code.isReady();
 });
 after(() => code.stop());
+
+scene(code, "the picture of the README", async () => {
+  await code.open("inventory.py");
+  await code.command("View: Toggle Primary Side Bar Visibility");
+  await code.type(" ");
+  await code.ghostAppears();
+  await code.page.setViewportSize({ width: 900, height: 430 });
+  await code.screenshot("readme");
+  await code.page.setViewportSize({ width: 1000, height: 640 });
+  await code.press("Escape");
+  await code.command("View: Toggle Primary Side Bar Visibility");
+});
 
 scene(code, "ghost text appears in front of what follows, connects, and is accepted", async () => {
   const { left, right } = await code.open("midline.py");

@@ -101,7 +101,7 @@ export class VSCode {
     this.process = spawn(node, [entry, ...config, ...address, ...folders, ...quiet, this.folder], { stdio: "ignore" });
     await until(async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined))?.ok === true);
     this.browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
-    this.tab = await this.browser.newPage({ viewport: { width: 1000, height: 640 } });
+    this.tab = await this.browser.newPage({ viewport: { width: 1000, height: 640 }, deviceScaleFactor: 1.5 });
     await this.page.goto(`http://127.0.0.1:${port}/?folder=${this.folder}`);
     await this.page.locator(".monaco-workbench").waitFor({ timeout: PATIENCE_MS });
   }
