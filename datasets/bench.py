@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import process_time
 
@@ -15,6 +17,7 @@ from fimlsp.datasets.shared_steps import SharedSteps
 from fimlsp.datasets.source_file import SourceFile
 from fimlsp.models.buffer_cache import BufferCache
 from fimlsp.models.completion import BUFFER_BYTES
+from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.middle import Middle
 from fimlsp.models.prompt import Prompt, beginning, build_prompt, ending
@@ -22,6 +25,7 @@ from fimlsp.models.protocols import MiddleState, NextToken
 from fimlsp.quotient.engine import EditedDocument, Engine
 
 EXCERPT = 400
+GARBAGE_THRESHOLDS = 50_000, 50, 100
 CAUSES = {"budget": "ran out of tokens", "end": "ended early", "dead_end": "50 candidates refused"}
 
 
@@ -68,10 +72,16 @@ class Bench:
 
     def __init__(self, settings: BenchSettings, model: FimModel | None = None) -> None:
         self._settings = settings
-        self._model = model = model or load_model(settings.model, device=settings.device)
+        self._model = model = model or load(settings)
         build_prompt(model.vocabulary, model.fim, model.context, b"", b"", settings.tokens)
         self._engine = Engine()
         self._file: tuple[str, EditedDocument] | None = None
+
+    @classmethod
+    def in_worker(cls, settings: BenchSettings) -> Bench:
+        """A bench in a process of its own; full collections, which walk all charts, are made rarer there."""
+        gc.set_threshold(*GARBAGE_THRESHOLDS)
+        return cls(settings)
 
     def run(self, file: SourceFile, record: CutRecord) -> Result:
         """The result of one case; an error that ends it stands in the result."""
@@ -133,6 +143,18 @@ class Bench:
             buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
             network = BufferCache(network, model.vocabulary, *buffer)
         return SharedSteps(network), prompt
+
+
+def load(settings: BenchSettings) -> FimModel:
+    """The model, reading the text left of the cut first, as in the protocol, if it knows that order.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    if settings.model is not None:
+        with suppress(ModelError):  # what else is wrong with it is said below
+            return load_model(settings.model, device=settings.device, order="psm")
+    return load_model(settings.model, device=settings.device)
 
 
 def unconstrained(case: _Case, free: Middle) -> dict[str, Attempt]:

@@ -82,7 +82,7 @@ def _run_with_progress(
             failed += result.crash is not None
             bar.update(task, advance=1, description=f"cases, {failed} crashed" if failed else "cases")
 
-        run(selection, partial(Bench, settings), crew, folder, limit, report)
+        run(selection, partial(Bench.in_worker, settings), crew, folder, limit, report)
 
 
 def save_cases(selection: Selection, out: Path, limit: int | None) -> None:
