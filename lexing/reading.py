@@ -20,9 +20,6 @@ from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lexing.witnesses import Witnesses
 
 _BLANKS = frozenset(b" \t\f")
-_QUIET = frozenset(b" \t\f#\\\r\n")
-"""Bytes that may begin what leaves a line blank."""
-
 MOST_DIGITS = 4300
 """The most digits of a decimal integer, CPython's default limit for `int`."""
 
@@ -35,10 +32,10 @@ Symbol = int | Column
 class Lexicon:
     """The lexeme kinds of a version of Python, and what the reader does with them.
 
-    `known` is the nesting at the start of a file, `unknown` that of code of which the left has not been read.
-    `skipped` kinds never reach the grammar, `blank` ones may stand wherever they are read. In the states
-    `naming` the DFA reads the name of a character, in `counting` the digits of a decimal integer, `spelt` are
-    both.
+    `known` is the nesting at the start of a file, `unknown` that of code of which the left has not been
+    read. `quiet` bytes may begin what leaves a line blank. `skipped` kinds never reach the grammar, `blank`
+    ones may stand wherever they are read. In the states `naming` the DFA reads the name of a character, in
+    `counting` the digits of a decimal integer, `spelt` are both.
     """
 
     __slots__ = (
@@ -58,6 +55,7 @@ class Lexicon:
         "naming",
         "nesting",
         "newline",
+        "quiet",
         "real",
         "rules",
         "skipped",
@@ -84,6 +82,8 @@ class Lexicon:
         spec_line_ends = [i for i, kind in enumerate(dfa.kinds) if kind == "SPEC_NL"]
         skipped = (self.space, self.comment, self.line_end, self.continuation)
         self.skipped = frozenset((*skipped, *spec_line_ends))
+        # In 3.8 a backslash in the indentation is already the beginning of the line.
+        self.quiet = frozenset(b" \t\f#\r\n" if version == (3, 8) else b" \t\f#\\\r\n")
         self.real = dfa.kinds.index("REAL")
         self.naming = _naming_states(dfa)
         self.counting = _counting_states(dfa)
@@ -218,6 +218,7 @@ class _Reader:
         "margin",
         "name",
         "nesting",
+        "quiet",
         "quote_run",
         "rows",
         "spelt",
@@ -240,6 +241,7 @@ class _Reader:
         self.name = reading.name
         self.digits = reading.digits
         self.spelt = reading.lexicon.spelt
+        self.quiet = reading.lexicon.quiet
         self.symbols: list[Symbol] = []
 
     def freeze(self) -> Reading:
@@ -263,7 +265,7 @@ class _Reader:
         if self.nesting.restricted and not self._permits(byte):
             return False
         if self.margin is not None:
-            if self.state == self.start and byte not in _QUIET:
+            if self.state == self.start and byte not in self.quiet:
                 if not self.lay_out():
                     return False
             elif byte in _BLANKS and (self.state == self.start or self.accepted == self.lexicon.space):
