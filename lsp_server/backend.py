@@ -58,7 +58,7 @@ class Backend:
             report(f"loading {load.model or 'the bundled model'}", 40)
             from fimlsp.models.loading import load_model
 
-            self._model = load_model(load.model, device=load.device)
+            self._model = load_model(load.model, device=load.device, revision=load.revision)
         except Exception as error:
             self._why_no_model = f"no model is loaded: {summary(error)}"
             raise
@@ -186,5 +186,6 @@ def to_completion(
         tokens=sum(middle.tokens for middle in written),
         rejected=sum(middle.rejected for middle in written),
         reason=reason,
+        model_ms=sum(middle.prefill_ms + middle.model_ms for middle in written),
         final=all(middle.stop_reason not in ("cancelled", "deadline") for middle in written),
     )

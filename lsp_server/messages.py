@@ -141,7 +141,8 @@ class Completion:
     *texts* are what may be inserted, best first; where there is none *reason* says why. *complete*: left +
     text + right is a valid file, after leaving out what *relaxed* names ("left", "right", "both" or None)
     when the file is broken elsewhere. *tokens* were kept, *rejected* were tried and found dead. *final*: the
-    same question would get the same answer. *stale*: nobody wants to know any more.
+    same question would get the same answer. *stale*: nobody wants to know any more. *model_ms*: milliseconds
+    that the model took of it.
     """
 
     texts: tuple[str, ...] = ()
@@ -152,6 +153,7 @@ class Completion:
     reason: str | None = None
     final: bool = False
     stale: bool = False
+    model_ms: float = 0.0
 
     @property
     def text(self) -> str:

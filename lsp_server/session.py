@@ -146,7 +146,13 @@ class Session:
         """The worker says something."""
         if isinstance(report, Answer):
             done = report.completion
-            self.log.debug("%d tokens, %d rejected, %.0f ms", done.tokens, done.rejected, report.ms)
+            self.log.debug(
+                "%d tokens, %d rejected, %.1f ms, the model %.1f ms of it",
+                done.tokens,
+                done.rejected,
+                report.ms,
+                done.model_ms,
+            )
             self.completer.requests.take(report.id, done)
             return
         self.status.loading(report)

@@ -11,6 +11,7 @@ library that prints would otherwise break the stream.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -44,6 +45,9 @@ from fimlsp.lsp_server.messages import (
 )
 
 log = logging.getLogger(__name__)
+
+COLLECTION_THRESHOLDS = (50_000, 20, 50)
+"""Python's own (700, 10, 10) would go through the engine's many small values several times per keystroke."""
 
 ShouldStop = Callable[[], bool]
 
@@ -212,4 +216,5 @@ def main() -> None:
     logging.basicConfig(stream=sys.stderr, format="fimlsp worker: %(message)s", level=logging.INFO)
     from fimlsp.lsp_server.backend import Backend as RealBackend
 
+    gc.set_threshold(*COLLECTION_THRESHOLDS)
     serve(RealBackend())

@@ -34,11 +34,10 @@ CONFIGURATION = json.loads((ROOT / "vscode-extension" / "package.json").read_tex
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 def test_vs_code_has_the_options_as_they_are(option):
-    told = CONFIGURATION.get(f"fimlsp.{option.name}")
-    if told is not None:
-        schema = option.schema()
-        assert {name: told.get(name) for name in schema} == schema
-        assert told.get("enum") == schema.get("enum")
+    told = CONFIGURATION[f"fimlsp.{option.name}"]
+    schema = option.schema()
+    assert {name: told.get(name) for name in schema} == schema
+    assert told.get("enum") == schema.get("enum")
 
 
 def test_the_python_example_says_what_happens():

@@ -1,0 +1,231 @@
+"""From a keystroke to its answer, as an editor sees it: `python benchmarks/latency.py`.
+
+A server is started as editors start it, on standard input and output, with the bundled model. Lines of the
+standard library are typed again, character by character, each followed by a request whose answer is waited
+for. The worker tells how much of that was its own work, and how much of this the model's; all but the model
+is overhead. What is typed as suggested is answered without the model. The exit status says whether the
+targets hold. Wall times: let nothing else run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+from statistics import median
+from typing import Any
+
+import click
+from corpus import shuffled_files
+from rich.console import Console
+from rich.table import Table
+
+OVERHEAD_MEDIAN_MS, OVERHEAD_P95_MS, TYPED_THROUGH_MS = 8.0, 25.0, 3.0
+MOST_TYPED_THROUGH = 4
+_WORK = re.compile(r"\d+ tokens, \d+ rejected, ([\d.]+) ms, the model ([\d.]+) ms of it")
+
+
+class Client:
+    """An editor that does one thing at a time."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "fimlsp", "--stdio"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._ids = 0
+        self.work: tuple[float, float] | None = None
+        self.state: str | None = None
+        options = {"logLevel": "debug", "minLength": 1, "cacheSize": 0}
+        about = {"processId": None, "rootUri": None, "capabilities": {}}
+        self.ask("initialize", {**about, "initializationOptions": options})
+        self.tell("initialized", {})
+        while self.state != "idle":
+            self._read()
+
+    def tell(self, method: str, params: object) -> None:
+        """Send a notification."""
+        self._send({"method": method, "params": params})
+
+    def ask(self, method: str, params: object) -> Any:
+        """Send a request; its result."""
+        self._ids += 1
+        self._send({"id": self._ids, "method": method, "params": params})
+        while (message := self._read()).get("id") != self._ids or "method" in message:
+            pass
+        return message["result"]
+
+    def close(self) -> None:
+        """End the server."""
+        self.ask("shutdown", None)
+        self.tell("exit", None)
+        self._process.wait(20)
+
+    def _send(self, message: dict[str, object]) -> None:
+        assert self._process.stdin is not None
+        data = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self._process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
+        self._process.stdin.flush()
+
+    def _read(self) -> dict[str, Any]:
+        source = self._process.stdout
+        assert source is not None
+        length = 0
+        while (line := source.readline()) != b"\r\n":
+            length = int(line.split(b":")[1]) if line.startswith(b"Content-Length") else length
+        message: dict[str, Any] = json.loads(source.read(length))
+        if message.get("method") == "fimlsp/status":
+            self.state = message["params"]["state"]
+        elif message.get("method") == "window/logMessage" and (
+            told := _WORK.fullmatch(message["params"]["message"])
+        ):
+            self.work = float(told[1]), float(told[2])
+        return message
+
+
+@dataclass
+class Typist:
+    """Types into one document; `answer` times a request at the end of what was typed."""
+
+    client: Client
+    uri: str
+    line: int
+    character: int = 0
+    version: int = 1
+
+    def type(self, text: str) -> None:
+        """Insert *text*, which is of one line, and step behind it."""
+        self.version += 1
+        here = {"line": self.line, "character": self.character}
+        change = {"range": {"start": here, "end": here}, "text": text}
+        document = {"uri": self.uri, "version": self.version}
+        self.client.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
+        self.character += len(text)
+
+    def answer(self, typed: str) -> tuple[str, float]:
+        """The suggestion after typing one more character, and the milliseconds it took."""
+        self.client.work = None
+        begun = time.perf_counter()
+        self.type(typed)
+        position = {"line": self.line, "character": self.character}
+        params = {"textDocument": {"uri": self.uri}, "position": position, "context": {"triggerKind": 2}}
+        items = self.client.ask("textDocument/inlineCompletion", params)["items"]
+        ms = 1000 * (time.perf_counter() - begun)
+        return (items[0]["insertText"] if items else ""), ms
+
+
+@dataclass
+class Figures:
+    """Milliseconds of answers that the model made, by part; and of answers to what is typed through."""
+
+    total: list[float] = field(default_factory=list)
+    model: list[float] = field(default_factory=list)
+    overhead: list[float] = field(default_factory=list)
+    worker: list[float] = field(default_factory=list)
+    server: list[float] = field(default_factory=list)
+    typed_through: list[float] = field(default_factory=list)
+
+    def add(self, suggested: str, total: float, work: tuple[float, float] | None) -> None:
+        """An answer, with the times of the worker and of the model; without these it was here already."""
+        if work is None:
+            self.typed_through += [total] if suggested else []
+            return
+        worker, model = work
+        self.total.append(total)
+        self.model.append(model)
+        self.overhead.append(total - model)
+        self.worker.append(worker - model)
+        self.server.append(total - worker)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the targets are met."""
+        return (
+            median(self.overhead) <= OVERHEAD_MEDIAN_MS
+            and p95(self.overhead) <= OVERHEAD_P95_MS
+            and median(self.typed_through) <= TYPED_THROUGH_MS
+        )
+
+
+def p95(found: list[float]) -> float:
+    """What 19 of 20 do not exceed."""
+    return sorted(found)[(len(found) * 19 + 19) // 20 - 1]
+
+
+def lines_to_type(source: str, random: Random) -> Iterator[tuple[int, str]]:
+    """Lines of code of *source*, with their numbers, in random order."""
+    lines = [
+        (n, line) for n, line in enumerate(source.split("\n")) if len(line.strip()) > 8 and line.isascii()
+    ]
+    yield from random.sample(lines, len(lines))
+
+
+def measure(client: Client, name: str, source: str, random: Random, keys: int, figures: Figures) -> None:
+    """Type lines of one file, at most so many *keys* of it."""
+    lines = source.split("\n")
+    for turn, (number, line) in enumerate(lines_to_type(source, random)):
+        uri = f"file:///{name}/{turn}.py"
+        text = "\n".join([*lines[:number], "", *lines[number + 1 :]])
+        item = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+        client.tell("textDocument/didOpen", {"textDocument": item})
+        typist = Typist(client, uri, number)
+        indented = len(line) - len(line.lstrip())
+        typist.type(line[:indented])
+        typist.answer("")  # reads the file, which editors leave time for when they open it
+        for typed in line[indented : indented + 12]:
+            suggested, ms = typist.answer(typed)
+            figures.add(suggested, ms, client.work)
+            keys -= 1
+        for typed in suggested.partition("\n")[0][:MOST_TYPED_THROUGH]:
+            figures.add(*typist.answer(typed), client.work)
+        client.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+        if keys <= 0:
+            return
+
+
+@click.command()
+@click.option("--seed", default=1, show_default=True)
+@click.option("--files", default=8, show_default=True, type=click.IntRange(1))
+@click.option("--keys", default=60, show_default=True, help="Keystrokes per file.", type=click.IntRange(1))
+@click.option("--quick", is_flag=True, help="Two files.")
+def main(seed: int, files: int, keys: int, quick: bool) -> None:
+    """Measure how long answers take over standard input and output."""
+    random = Random(seed)
+    figures = Figures()
+    client = Client()
+    for _, (name, data) in zip(range(2 if quick else files), shuffled_files(random), strict=False):
+        measure(client, name, data.decode(), random, keys, figures)
+    client.close()
+    Console().print(table_of(figures))
+    sys.exit(0 if figures.holds else 1)
+
+
+def table_of(figures: Figures) -> Table:
+    """The figures beside their targets."""
+    table = Table(title="Milliseconds from a keystroke to its answer")
+    for column in ("answer", "n", "median", "p95", "max", "target"):
+        table.add_column(column, justify="left" if column in ("answer", "target") else "right")
+    targets = {
+        "overhead": f"median ≤ {OVERHEAD_MEDIAN_MS:g}, p95 ≤ {OVERHEAD_P95_MS:g}",
+        "typed_through": f"median ≤ {TYPED_THROUGH_MS:g}",
+    }
+    names = {
+        "total": "of the model",
+        "model": "  the model",
+        "overhead": "  all else",
+        "worker": "    prompt and engine",
+        "server": "    protocol and processes",
+        "typed_through": "typed through",
+    }
+    for kind, name in names.items():
+        found = getattr(figures, kind)
+        told = [f"{value:.1f}" for value in (median(found), p95(found), max(found))]
+        table.add_row(name, str(len(found)), *told, targets.get(kind, ""))
+    return table
+
+
+if __name__ == "__main__":
+    main()
