@@ -39,7 +39,9 @@ def by_agreement(steps: dict[int, float]) -> list[float]:
 BUFFER_WEIGHTS = by_agreement(
     {0: 0.0, 1: 0.05, 2: 0.07, 3: 0.14, 4: 0.26, 6: 0.35, 8: 0.44, 17: 0.51, 25: 0.63, 32: 0.86}
 )
-FILES_WEIGHTS = by_agreement({0: 0.0, 4: 0.1})
+FILES_WEIGHTS = by_agreement(
+    {0: 0.0, 1: 0.02, 5: 0.05, 7: 0.09, 8: 0.15, 11: 0.18, 14: 0.24, 22: 0.34, 30: 0.85}
+)
 
 
 class BufferCache:

@@ -82,6 +82,7 @@ def _prepare(
         neighbours,
         path,
         settings.heal,
+        steady=settings.stop_rule == "first",
     )
     if not model.uses_buffer:
         return model.network, prompt

@@ -15,7 +15,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers
     """Keys and values of one layer, [1, heads, positions, width], with room for *context* positions."""
 
     def __init__(self, context: int) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # as above
         self._context = context
         self._length = 0
 

@@ -18,6 +18,7 @@ from fimlsp.models.neighbours import BYTES_PER_TOKEN_MAX, Neighbour, read_neighb
 from fimlsp.models.vocabulary import Vocabulary
 
 NEIGHBOURS_ONE_IN = 4
+STEPS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,16 @@ def build_prompt(
     neighbours: Sequence[Neighbour] = (),
     path: str | None = None,
     heal: bool = False,
+    steady: bool = False,
 ) -> Prompt:
     """Prompt for a cursor between *left* and *right*, keeping *reserve* tokens for the middle.
 
     *neighbours* are other files to read, the most important first, and *path* that of the file itself; both
     are left out for a model that was never shown several files. With *heal* the last token before the cursor
-    is owed: what is typed there may be the beginning of a longer one. Costs the encoding of at most 16 bytes
-    per token of the context for each side and each neighbour, whatever the size of the files.
+    is owed: what is typed there may be the beginning of a longer one. If *steady*, what does not fit is cut
+    in steps of a sixteenth of the budget, so that the prompt begins alike while somebody types. Costs the
+    encoding of at most 16 bytes per token of the context for each side and each neighbour, whatever the size
+    of the files.
 
     Raises:
         ModelError: *reserve* leaves nothing of the context.
@@ -58,17 +62,31 @@ def build_prompt(
         raise ModelError(
             f"{reserve} tokens for the middle do not fit into a context of {context}; ask for fewer."
         )
-    window = budget * BYTES_PER_TOKEN_MAX
-    before = vocabulary.encode(ending(left, window).decode(errors="replace"))
-    after = vocabulary.encode(beginning(right, window).decode(errors="replace"))
+    step = max(1, budget // STEPS) if steady else 1
+    before = vocabulary.encode(_last(left, budget, step).decode(errors="replace"))
+    after = vocabulary.encode(beginning(right, budget * BYTES_PER_TOKEN_MAX).decode(errors="replace"))
     owed = vocabulary.decode([before.pop()]) if heal and before else b""
     files, here = list[int](), list[int]()
     if neighbours and fim.reads_files:
         room = max(budget - len(before) - len(after), budget // NEIGHBOURS_ONE_IN)
-        files, here = read_neighbours(vocabulary, fim, neighbours, path, room)
+        files, here = read_neighbours(vocabulary, fim, neighbours, path, room - room % step)
     n_before, n_after = share(budget - len(files) - len(here), len(before), len(after))
-    tokens = fim.arrange(before[len(before) - n_before :], after[:n_after], files, here)
+    cut = _rounded_up(len(before) - n_before, step)
+    if n_after < len(after):
+        n_after -= n_after % step
+    tokens = fim.arrange(before[cut:], after[:n_after], files, here)
     return Prompt(tuple(tokens), context - len(tokens), owed)
+
+
+def _last(left: bytes, budget: int, step: int) -> bytes:
+    """The end of *left* that may be read, from a whole multiple of *step* tokens on."""
+    cut = max(0, len(left) - budget * BYTES_PER_TOKEN_MAX)
+    return ending(left, len(left) - min(len(left), _rounded_up(cut, step * BYTES_PER_TOKEN_MAX)))
+
+
+def _rounded_up(number: int, step: int) -> int:
+    """The first multiple of *step* from *number* on."""
+    return -(-number // step) * step
 
 
 def share(budget: int, before: int, after: int) -> tuple[int, int]:

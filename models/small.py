@@ -121,11 +121,13 @@ class SmallNetwork:
             )
             gate, up = np.split(self._normal(x) @ layer.gate_up, 2, axis=-1)
             x = x + (gate * up / (1 + np.exp(-gate))) @ layer.down
-        return (self._normal(x[-1:]) @ self._head)[0]  # type: ignore[no-any-return]
+        scores: Array = self._normal(x[-1:]) @ self._head
+        return scores[0]
 
     def _normal(self, x: Array) -> Array:
         """*x* [positions, hidden] scaled to a root mean square of 1 per position."""
-        return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + self._shape.rms_norm_eps)  # type: ignore[no-any-return]
+        scaled: Array = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + self._shape.rms_norm_eps)
+        return scaled
 
     def _attend(self, projected: Array, number: int, past: int, turn: tuple[Array, Array]) -> Array:
         """Mixed values [positions, heads * head_dim] from the *projected* new positions."""
@@ -140,8 +142,8 @@ class SmallNetwork:
         if n > 1:
             scores.reshape(heads, n, past + n)[:, :, past:] += FUTURE[:n, :n]
         weight = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        mixed = (weight @ values) / weight.sum(axis=-1, keepdims=True)
-        return mixed.reshape(heads, n, shape.head_dim).transpose(1, 0, 2).reshape(n, -1)  # type: ignore[no-any-return]
+        mixed: Array = (weight @ values) / weight.sum(axis=-1, keepdims=True)
+        return mixed.reshape(heads, n, shape.head_dim).transpose(1, 0, 2).reshape(n, -1)
 
 
 def _layer(weights: Mapping[str, NDArray[Any]], prefix: str, shape: Shape) -> Layer:

@@ -53,7 +53,8 @@ class Attention(nn.Module):
         groups = self.shape.num_attention_heads // self.shape.num_key_value_heads
         key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
         mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        return self.o_proj(mixed.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+        output: Tensor = self.o_proj(mixed.transpose(1, 2).flatten(2))
+        return output
 
 
 class FeedForward(nn.Module):
@@ -67,7 +68,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform each position of *x* [..., hidden] alone."""
-        return self.down_proj(functional.silu(self.gate_proj(x)) * self.up_proj(x))  # type: ignore[no-any-return]
+        output: Tensor = self.down_proj(functional.silu(self.gate_proj(x)) * self.up_proj(x))
+        return output
 
 
 class Block(nn.Module):
@@ -83,7 +85,8 @@ class Block(nn.Module):
     def forward(self, x: Tensor, turn: Rotation) -> Tensor:
         """Refine *x* [batch, positions, hidden]."""
         x = x + self.self_attn(self.input_layernorm(x), turn)
-        return x + self.mlp(self.post_attention_layernorm(x))  # type: ignore[no-any-return]
+        refined: Tensor = x + self.mlp(self.post_attention_layernorm(x))
+        return refined
 
 
 class Stack(nn.Module):
@@ -100,7 +103,8 @@ class Stack(nn.Module):
         x = self.embed_tokens(ids)
         for layer in self.layers:
             x = layer(x, turn)
-        return self.norm(x)  # type: ignore[no-any-return]
+        hidden: Tensor = self.norm(x)
+        return hidden
 
 
 class Transformer(nn.Module):
@@ -110,6 +114,8 @@ class Transformer(nn.Module):
         super().__init__()
         self.shape = shape
         self.model = Stack(shape)
+        self.cosine: Tensor
+        self.sine: Tensor
         cosine, sine = rotation(shape, shape.max_position_embeddings)
         self.register_buffer("cosine", cosine, persistent=False)
         self.register_buffer("sine", sine, persistent=False)
@@ -117,5 +123,5 @@ class Transformer(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """Logits [batch, positions, vocabulary] of what follows each of *ids* [batch, positions]."""
         length = ids.shape[1]
-        hidden = self.model(ids, (self.cosine[:length], self.sine[:length]))  # type: ignore[index]
+        hidden = self.model(ids, (self.cosine[:length], self.sine[:length]))
         return functional.linear(hidden, self.model.embed_tokens.weight)

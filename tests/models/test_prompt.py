@@ -1,5 +1,7 @@
 """How the context is shared between the two sides of the cursor."""
 
+import itertools
+
 import pytest
 from fimlsp.models.errors import ModelError
 from fimlsp.models.fim_format import find_format
@@ -140,3 +142,34 @@ def test_prompts_with_files_fit(context, size, sizes):
     files = [Neighbour(f"{n}.py", b"x" * length) for n, length in enumerate(sizes)]
     for special in (c.SANTACODER, c.STARCODER2, c.GEMMA, c.QWEN):
         shown_with_files(special, context, files, b"y" * size)
+
+
+def typed_prompts(left, right, n, **options):
+    tokenizer = byte_tokenizer(c.SANTACODER)
+    fim = find_format(tokenizer.get_vocab(), "test", order="spm")
+    vocabulary = read_vocabulary(tokenizer, fim.markers)
+    for typed in range(n):
+        text = left + b"0123456789" * (typed // 10) + b"0123456789"[: typed % 10]
+        yield build_prompt(vocabulary, fim, 200, text, right, 40, **options).tokens
+
+
+TYPING = {
+    "both sides are long": (b"x" * 5000, b"y" * 5000),
+    "the left side is short": (b"x = ", b"y" * 5000),
+    "the right side is short": (b"x" * 5000, b"y"),
+    "the left side is longer than what is encoded": (b"xy" * 9000, b"y" * 300),
+}
+
+
+@pytest.mark.parametrize("case", TYPING)
+def test_while_somebody_types_a_steady_prompt_mostly_grows_at_its_end(case):
+    prompts = list(typed_prompts(*TYPING[case], 100, steady=True))
+    kept = [after[: len(before)] == before for before, after in itertools.pairwise(prompts)]
+    assert sum(kept) >= 80
+
+
+@given(st.integers(0, 400), st.integers(0, 400), st.booleans())
+def test_steady_prompts_fit_and_lose_little(before, after, steady):
+    (found,) = typed_prompts(b"x" * before, b"y" * after, 1, steady=steady)
+    plain = min(before + after, 157)
+    assert plain - (2 * (157 // 16) if steady else 1) <= len(found) - 3 <= plain

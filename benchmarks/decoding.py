@@ -1,0 +1,158 @@
+"""Measures decoding on the interpreter's standard library: `python benchmarks/decoding.py`.
+
+At seeded cursors a middle is decoded under the constraint, then again behind one more typed character, as in
+an editor. Prints what the prompt, a token of the network and a token of the constraint cost, and the share of
+the constraint, as medians and 90th percentiles over cursors; and what four candidates cost beside one.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from random import Random
+from statistics import median
+from time import process_time
+
+import click
+from corpus import random_place, shuffled_files
+from fimlsp.models.completion import complete, complete_many
+from fimlsp.models.loading import FimModel, load_model
+from fimlsp.models.middle import DecodeSettings, Middle
+from fimlsp.models.protocols import MiddleState
+from fimlsp.quotient.engine import Engine
+from rich.console import Console
+from rich.table import Table
+
+_SHARE_TARGET = 5.0
+_CANDIDATES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place with its constraint, where the rest of the line, which begins with *typed*, was taken out."""
+
+    left: bytes
+    right: bytes
+    start: MiddleState
+    typed: bytes
+
+    def one_later(self) -> Cursor | None:
+        """The place behind the first character typed; None: nothing that connects begins so."""
+        start = self.start.feed(self.typed)
+        return None if start is None else Cursor(self.left + self.typed, self.right, start, b"")
+
+
+@dataclass(slots=True)
+class Figures:
+    """One number for each cursor, by what was measured."""
+
+    prompt: list[float] = field(default_factory=list)
+    prompt_again: list[float] = field(default_factory=list)
+    network: list[float] = field(default_factory=list)
+    constraint: list[float] = field(default_factory=list)
+    share: list[float] = field(default_factory=list)
+    share_of_all: list[float] = field(default_factory=list)
+    rejected: list[float] = field(default_factory=list)
+    tokens: list[float] = field(default_factory=list)
+    one: list[float] = field(default_factory=list)
+    several: list[float] = field(default_factory=list)
+
+    def add(self, middle: Middle, again: Middle) -> None:
+        """Count a middle, and the one decoded after one more character was typed."""
+        tokens = max(1, middle.tokens)
+        self.prompt.append(middle.prefill_ms)
+        self.prompt_again.append(again.prefill_ms)
+        self.network.append(middle.model_ms / tokens)
+        self.constraint.append(middle.engine_ms / tokens)
+        decoding = middle.model_ms + middle.engine_ms
+        self.share.append(100 * middle.engine_ms / decoding)
+        self.share_of_all.append(100 * middle.engine_ms / (decoding + middle.prefill_ms))
+        self.rejected.append(middle.rejected / tokens)
+        self.tokens.append(middle.tokens)
+
+
+def cursors(seed: int, files: int, cuts: int) -> Iterator[Cursor]:
+    """Seeded places of the standard library."""
+    random, engine = Random(seed), Engine()
+    for _name, data in islice(shuffled_files(random), files):
+        document = engine.document(data)
+        for _ in range(cuts):
+            place = random_place(random, data, 0, len(data))
+            end = data.find(b"\n", place)
+            start = document.middle(place, end).start if end > place else None
+            if start is not None:
+                yield Cursor(data[:place], data[end:], start, data[place:end].decode()[0].encode())
+
+
+def measure(model: FimModel, cursor: Cursor, settings: DecodeSettings, figures: Figures) -> None:
+    """Decode at *cursor*, behind the next character, and several candidates."""
+    middle, moved = decoded(model, cursor, settings), cursor.one_later()
+    if middle.tokens and moved is not None:
+        figures.add(middle, decoded(model, moved, settings))
+        decoded(model, cursor, settings)
+    for numbers, candidates in ((figures.one, 1), (figures.several, _CANDIDATES)):
+        wanted = replace(settings, candidates=candidates)
+        begun = process_time()
+        complete_many(model, cursor.left, cursor.right, cursor.start, wanted, lambda: False)
+        numbers.append(1000 * (process_time() - begun))
+
+
+def decoded(model: FimModel, cursor: Cursor, settings: DecodeSettings) -> Middle:
+    """The middle at *cursor*."""
+    return complete(model, cursor.left, cursor.right, cursor.start, settings, lambda: False)
+
+
+def table_of(figures: Figures) -> Table:
+    """Medians and 90th percentiles."""
+    rows = {
+        "prompt, first time (ms)": figures.prompt,
+        "prompt, one character later (ms)": figures.prompt_again,
+        "network per token (ms)": figures.network,
+        "constraint per token (ms)": figures.constraint,
+        "constraint's share of decoding (%)": figures.share,
+        "constraint's share, prompt included (%)": figures.share_of_all,
+        "candidates rejected per token": figures.rejected,
+        "tokens": figures.tokens,
+        "one candidate, prompt known (CPU ms)": figures.one,
+        f"{_CANDIDATES} candidates, prompt known (CPU ms)": figures.several,
+    }
+    table = Table()
+    for column in ("", "n", "median", "p90"):
+        table.add_column(column, justify="right" if column else "left")
+    for name, numbers in rows.items():
+        ordered = sorted(numbers)
+        p90 = ordered[(len(ordered) * 9 + 9) // 10 - 1]
+        table.add_row(name, str(len(numbers)), f"{median(numbers):.2f}", f"{p90:.2f}")
+    return table
+
+
+@click.command(help=__doc__)
+@click.option("--model", help="A model's folder or hub name, instead of the bundled one.")
+@click.option("--device", help="cpu, cuda, cuda:N or mps.")
+@click.option("--files", default=15, show_default=True, help="Files of the standard library.")
+@click.option("--cuts", default=8, show_default=True, help="Cursors in each file.")
+@click.option("--tokens", default=48, show_default=True, help="The most tokens of a middle.")
+@click.option("--lines", default=1, show_default=True, help="Lines of a middle; 0: to the budget.")
+@click.option("--seed", default=0, show_default=True, help="Chooses files and cursors.")
+def main(
+    model: str | None, device: str | None, files: int, cuts: int, tokens: int, lines: int, seed: int
+) -> None:
+    """Measure and print."""
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    loaded, figures = load_model(model, device=device), Figures()
+    settings = DecodeSettings(tokens=tokens, lines=lines or None)
+    for cursor in cursors(seed, files, cuts):
+        measure(loaded, cursor, settings, figures)
+    machine = f"{platform.python_implementation()} {platform.python_version()}, {platform.platform()}"
+    console.print(f"{machine}, {os.cpu_count()} cores; {loaded.name} on {loaded.device}; seed {seed}")
+    console.print(table_of(figures))
+    share = median(figures.share_of_all)
+    console.print(f"The constraint takes {share:.1f} % of the time (target: {_SHARE_TARGET:g} %)")
+
+
+if __name__ == "__main__":
+    main()
