@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fimlsp.lsp_server.completion_cache import CompletionCache, Key, key_of
+from fimlsp.lsp_server.completion_cache import CompletionCache, Key, answers, key_of
 from fimlsp.lsp_server.documents import Document, Documents, Replaced
 from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import Complete, Completion, Limits
@@ -162,7 +162,7 @@ class Completer:
 
     def _typed_through(self, place: Place) -> Suggestion | None:
         shown = self.suggestions.shown(place.document.uri)
-        if shown is None or shown.wanted < place.limits.candidates:
+        if shown is None or not answers(shown.key, place.key):
             return None
         return shown if shown.rests(place.document.text.data, place.offset) else None
 
@@ -211,7 +211,6 @@ class Completer:
             place.offset,
             len(data) - place.offset,
             tuple(text.encode() for text in shown.texts),
-            place.limits.candidates,
             place.key,
             shown.relaxed,
         )

@@ -7,6 +7,7 @@ as long as the model is the same.
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import replace
 
 from fimlsp.lexing.python_versions import PythonVersion
 from fimlsp.lsp_server.messages import Completion, Limits
@@ -17,6 +18,17 @@ Key = tuple[int, int, PythonVersion, Limits]
 def key_of(data: bytes, offset: int, python: PythonVersion, limits: Limits) -> Key:
     """The key of a cursor at *offset* of *data*. O(len(data)), 1 ms for 2 MB."""
     return hash(data[:offset]), hash(data[offset:]), python, limits
+
+
+def answers(one: Key, other: Key) -> bool:
+    """Whether *one* was asked under the same settings as *other*, and for no fewer texts."""
+    (_, _, python, limits), (_, _, other_python, other_limits) = one, other
+    enough = limits.candidates >= other_limits.candidates
+    return (
+        enough
+        and python == other_python
+        and replace(limits, candidates=other_limits.candidates) == other_limits
+    )
 
 
 class CompletionCache:

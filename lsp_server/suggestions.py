@@ -21,8 +21,7 @@ MOST_REMEMBERED = 64
 class Suggestion:
     """Texts shown for a place: byte offset *origin*, *after* bytes before the end of the document *uri*.
 
-    *key* is the question that they answer, *wanted* how many texts were asked for, *relaxed* as in
-    `Completion`.
+    *key* is the question that they answer, *relaxed* as in `Completion`.
     """
 
     id: str
@@ -30,7 +29,6 @@ class Suggestion:
     origin: int
     after: int
     texts: tuple[bytes, ...]
-    wanted: int
     key: Key
     relaxed: str | None = None
 

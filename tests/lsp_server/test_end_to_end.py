@@ -71,6 +71,18 @@ async def test_whatever_is_suggested_connects(real_editor):
     assert suggested > len(PLACES) / 2
 
 
+async def test_all_candidates_connect(real_editor):
+    several = 0
+    for marked in PLACES[2:12:3]:
+        real_editor.open(marked)
+        items = (await real_editor.request(kind=types.InlineCompletionTriggerKind.Invoked)).items
+        several += len(items) > 1
+        assert len({item.insert_text for item in items}) == len(items)
+        for item in items:
+            ast.parse(marked.replace("<|>", item.insert_text))
+    assert several
+
+
 async def test_every_line_of_the_example(real_editor):
     source = EXAMPLE.read_text(encoding="utf-8")
     real_editor.open(source)
