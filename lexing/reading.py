@@ -20,6 +20,7 @@ from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lexing.witnesses import Witnesses
 
 _BLANKS = frozenset(b" \t\f")
+_BACKSLASH = ord("\\")
 MOST_DIGITS = 4300
 """The most digits of a decimal integer, CPython's default limit for `int`."""
 
@@ -123,6 +124,21 @@ class Margin(NamedTuple):
     column: Column = MARGIN
     frozen: int = 0  # the column of a backslash in the indentation, which then counts
 
+    @property
+    def counted(self) -> Column:
+        """The column that the line has if a lexeme begins here."""
+        return Column(self.frozen, self.frozen) if self.frozen else self.column
+
+    def after(self, lead: bytes) -> Margin:
+        """The margin after *lead*: white space, and backslashes that join the line to the next one."""
+        column, frozen = self
+        for byte in lead:
+            if byte in _BLANKS:
+                column = column.after(byte)
+            elif byte == _BACKSLASH:
+                frozen = frozen or column.tabs8
+        return Margin(column, frozen)
+
 
 class Step(NamedTuple):
     """A reading after some more bytes, with the symbols that ended meanwhile."""
@@ -195,12 +211,11 @@ class Reading:
             step = following and Step(following.reading, step.symbols + following.symbols)
         return step
 
-    def start_line(self, spaces: bytes) -> Step | None:
-        """Make the layout symbols of the line that begins here after *spaces*, if it is still blank."""
+    def start_line(self, lead: bytes) -> Step | None:
+        """Make the layout symbols of the line that begins here, if it is blank so far, after *lead*."""
         reader = _Reader(self)
         if reader.margin is not None and not self.nesting.depth:
-            for byte in spaces:
-                reader.widen(byte)
+            reader.margin = reader.margin.after(lead)
             if not reader.lay_out():
                 return None
         return Step(reader.freeze(), reader.symbols)
@@ -330,7 +345,7 @@ class _Reader:
             self._end_line()
         elif kind == lexicon.continuation:
             if self.margin is not None:
-                self.margin = Margin(self.margin.column, self.margin.frozen or self.margin.column.tabs8)
+                self.margin = self.margin.after(b"\\")
         elif kind != lexicon.space and kind != lexicon.comment:
             if kind not in lexicon.skipped:
                 self.symbols.append(kind)
@@ -364,7 +379,7 @@ class _Reader:
     def lay_out(self) -> bool:
         """The line's first lexeme begins: report its column, or the blocks it opens and closes."""
         assert self.margin is not None
-        column = Column(self.margin.frozen, self.margin.frozen) if self.margin.frozen else self.margin.column
+        column = self.margin.counted
         self.margin = None
         if self.indents is None:
             self.symbols.append(column)

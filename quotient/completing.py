@@ -146,8 +146,8 @@ def _ways_on(state: MiddleState, marker: int, writer: Writer) -> Iterator[bytes]
 def _leads(join: Join, writer: Writer) -> Iterator[bytes]:
     """White space before the right context."""
     if writer.margin is not None:
-        spaces = join.spaces or b"" if join.seam.kind is None and not join.seam.offset else b""
-        for column in columns_before(writer.columns[-1], spaces):
+        lead = join.lead or b"" if join.seam.kind is None and not join.seam.offset else b""
+        for column in columns_before(writer.columns[-1], lead):
             yield indentation(writer.margin, column)
     yield from (b"", b" ")
 

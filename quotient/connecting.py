@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -204,12 +205,20 @@ class _Meetings:
         if not self.document.may_follow(kinds) or self.language.too_deep(kinds, following.unmatched):
             return None
         begins_in_code = seam.kind is None and not rest.opened
-        spaces = _leading_blanks(self.document.data, rest.end) if begins_in_code else b""
+        lead = self._lead(rest.end) if begins_in_code else b""
         width = line.column.tabs8 if begins_in_code and line.column is not None else 0
+        if lead.startswith(b"\\"):
+            width = min(width, 1)  # it may stand at any column, and is measured only if that is the first
         unmatched = len(line.closers) + following.unmatched - len(line.openers)
         inside = Inside.BLOCK | Inside.BRACKET if unmatched > 0 or rest.opened else Inside.BLOCK
         marker = self._marker(following, kinds, width, inside)
-        return Join(seam, rest.opened, quotes, marker, None, spaces)
+        return Join(seam, rest.opened, quotes, marker, None, lead)
+
+    def _lead(self, position: int) -> bytes:
+        """What stands at *position* before the line's first lexeme."""
+        found = _LEADS[ord("\\") in self.language.lexicon.quiet].match(self.document.data, position)
+        assert found is not None
+        return found.group()
 
     def _marker(
         self,
@@ -243,11 +252,11 @@ def _leading_quotes(data: bytes, position: int) -> tuple[int, int] | None:
     return quote[0], len(rest) - len(rest.lstrip(quote))
 
 
-def _leading_blanks(data: bytes, position: int) -> bytes:
-    end = position
-    while end < len(data) and data[end] in b" \t\f":
-        end += 1
-    return data[position:end]
+_LEADS = {
+    True: re.compile(rb"(?:[ \t\f]|\\(?:\r\n?|\n))*"),
+    False: re.compile(rb"[ \t\f]*"),
+}
+"""What a line begins with, by whether a backslash is part of that."""
 
 
 def read_up_to(document: Document, cursor: int) -> tuple[LeftContext, Reading] | None:

@@ -23,8 +23,8 @@ class Join:
 
     `opened` is what of f-strings the right context closes (as `Nesting.opened`), `quotes` the quotes that
     it begins with, of which no more than two may stand in a row with those before. `blank_marker` is for a
-    middle that ends on a blank line before a blank rest, `marker` for all others. `spaces` is the white
-    space before the first lexeme of the rest, None if that rest is blank.
+    middle that ends on a blank line before a blank rest, `marker` for all others. `lead` is what
+    stands before the first lexeme of the rest, None if that rest is blank.
     """
 
     seam: Seam
@@ -32,7 +32,7 @@ class Join:
     quotes: tuple[int, int] | None
     marker: int | None
     blank_marker: int | None
-    spaces: bytes | None
+    lead: bytes | None
 
     def admits(self, reading: Reading) -> bool:
         """Whether a middle may end here after *reading*."""
@@ -246,9 +246,9 @@ class MiddleState:
     def _continues(self, join: Join, reading: Reading, chart: EarleySet) -> bool:
         if reading.margin is None or reading.nesting.depth:
             return self.accepts(chart, join.marker)
-        if join.spaces is None:
+        if join.lead is None:
             return self.accepts(chart, join.blank_marker)
-        line = reading.start_line(join.spaces)
+        line = reading.start_line(join.lead)
         if line is None:
             return False
         laid_out = MiddleState(self.middle, line.reading, chart).scanned(line.symbols)

@@ -127,7 +127,7 @@ class Writer:
 def indentation(margin: Margin, column: Column) -> bytes:
     """White space that brings a blank line at *margin* to *column*, on a new line if that cannot be."""
     if margin.frozen:
-        return b"" if column == Column(margin.frozen, margin.frozen) else b"\n" + white_space(column)
+        return b"" if column == margin.counted else b"\n" + white_space(column)
     here = margin.column
     if here != MARGIN and _spaces_reach(here, column):
         return b" " * (column.tabs8 - here.tabs8)
@@ -150,13 +150,11 @@ def white_space(column: Column) -> bytes:
     raise AssertionError(f"no white space has the width {column}")
 
 
-def columns_before(column: Column, spaces: bytes) -> Iterator[Column]:
-    """The columns that *spaces* bring to *column*, narrowest first."""
+def columns_before(column: Column, lead: bytes) -> Iterator[Column]:
+    """The columns that *lead*, what a line begins with, brings to *column*, narrowest first."""
     for width in range(column.tabs8 + 1):
-        reached = before = Column(width, width)
-        for byte in spaces:
-            reached = reached.after(byte)
-        if reached == column:
+        before = Column(width, width)
+        if Margin(before).after(lead).counted == column:
             yield before
 
 
