@@ -38,6 +38,7 @@ _MUTANTS = 10
 _LONGEST = 700
 _CONTEXTS = 60
 _MIDDLES = 20
+_MOST_PIECES = 7
 _MIXED = 0.3
 _COMPLETED = 0.2
 _FED_BYTE_BY_BYTE = 0.2
@@ -103,7 +104,7 @@ class ShortTexts:
 
 
 def _text(pieces: tuple[str, ...], rng: random.Random) -> bytes:
-    return "".join(rng.choices(pieces, k=rng.randrange(5))).encode()
+    return "".join(rng.choices(pieces, k=rng.randrange(_MOST_PIECES))).encode()
 
 
 class _Checks:
@@ -173,8 +174,8 @@ def tasks(found: list[Snippet], seed: int) -> Iterator[Soundness | ShortTexts]:
     valid = [snippet.data for snippet in found if snippet.message is None and len(snippet.data) <= _LONGEST]
     for index in count():
         name = f"{seed} {index}"
-        if index % 3 == 2:
+        if index % 2:
             yield ShortTexts(name)
         else:
-            texts = random.Random(name).sample(valid, _TEXTS_IN_A_TASK) if index % 3 else ()
+            texts = random.Random(name).sample(valid, _TEXTS_IN_A_TASK) if index % 4 else ()
             yield Soundness(name, tuple(texts))
