@@ -14,6 +14,7 @@ from fimlsp.quotient.middle_state import MiddleState
 
 from .bench import Worker
 from .cuts import KINDS, cut
+from .dressing import dressed
 from .judge import VALID
 from .laws import (
     ENGINE_ERRORS,
@@ -33,7 +34,7 @@ from .tally import Tally
 from .vocabulary import ALPHABETS
 from .walks import walk
 
-_TEXTS_IN_A_TASK = 12
+_DERIVATIONS = 12
 _MUTANTS = 10
 _LONGEST = 700
 _CONTEXTS = 60
@@ -57,25 +58,14 @@ class Soundness:
         checks = _Checks(worker, self.seed, rng)
         judged = worker.judged
         drawn = Texts(worker.engine.language.grammar, self.seed)
-        texts = self.texts or [drawn.draw() for _ in range(_TEXTS_IN_A_TASK)]
-        for text in [_dressed(text, rng) for text in texts]:
+        texts = self.texts or [drawn.draw() for _ in range(_DERIVATIONS)]
+        for text in [dressed(text, rng) for text in texts]:
             case, other = (cut(rng.choice(tuple(KINDS)), t, rng) for t in (text, rng.choice(texts)))
             checks.between(case, "snippet" if self.texts else "derivation")
             checks.between(replace(case, right=other.right), "two texts")
             checks.between(_disturbed(case, rng), "changed context")
         checks.tally.judged = worker.judged - judged
         return checks.tally
-
-
-def _dressed(text: bytes, rng: random.Random) -> bytes:
-    """*text*, sometimes with other line ends or other indentation, or without its last line end."""
-    return rng.choice(
-        [
-            *(text, text, text, text, text.rstrip(b"\n")),
-            *(text.replace(b"\n", b"\r\n"), text.replace(b"\n", b"\r"), text.replace(b"    ", b"\t")),
-            *(text.replace(b"    ", b" "), text.replace(b"\n", b"\n\f"), text.replace(b"\n", b" # c\n")),
-        ]
-    )
 
 
 def _disturbed(case: Case, rng: random.Random) -> Case:
@@ -170,12 +160,15 @@ class _Checks:
 
 
 def tasks(found: list[Snippet], seed: int) -> Iterator[Soundness | ShortTexts]:
-    """Tasks without end, by turns about snippets, derivations and short texts."""
+    """Tasks without end, by turns about snippets, half of them with blocks, derivations and short texts."""
     valid = [snippet.data for snippet in found if snippet.message is None and len(snippet.data) <= _LONGEST]
+    blocks = [data for data in valid if b":\n" in data] or valid
     for index in count():
         name = f"{seed} {index}"
+        rng = random.Random(name)
         if index % 2:
             yield ShortTexts(name)
+        elif index % 4:
+            yield Soundness(name, tuple(rng.choices(valid, k=6) + rng.choices(blocks, k=6)))
         else:
-            texts = random.Random(name).sample(valid, _TEXTS_IN_A_TASK) if index % 4 else ()
-            yield Soundness(name, tuple(texts))
+            yield Soundness(name, ())
