@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fimlsp.datasets.attempt import METHODS, Result
 from fimlsp.datasets.pages import fenced
 
-PER_CAUSE = 100
-LINKED = 12
+TOLD = 12
 LOSABLE = ("constrained", "steered")
 ANSWER = 1_000
 
@@ -37,21 +36,23 @@ def summary(results: Sequence[Result]) -> list[str]:
     """A line for each cause, with links to the cases."""
     lines = list[str]()
     for cause, lost in sorted(by_cause(results).items()):
-        links = ", ".join(f"[{result.case}](failures.md#{result.case})" for result in lost[:LINKED])
-        more = f" and {len(lost) - LINKED} more" if len(lost) > LINKED else ""
+        links = ", ".join(f"[{result.case}](failures.md#{result.case})" for result in lost[:TOLD])
+        more = f" and {len(lost) - TOLD} more" if len(lost) > TOLD else ""
         lines.append(f"- {len(lost):,} × {cause}: {links}{more}")
     return [*(lines or ["None."]), ""]
 
 
 def page(results: Sequence[Result]) -> list[str]:
-    """The page; at most 100 cases of a cause, `fimlsp replay show` has the others."""
-    lines = ["# Cases that the constraint lost", ""]
-    told = set[str]()
-    for lost in by_cause(results).values():
-        for result in lost[:PER_CAUSE]:
+    """The page: a dozen cases of each cause with their texts, and the names of all others."""
+    lines, told = ["# Cases that the constraint lost", ""], set[str]()
+    for cause, lost in sorted(by_cause(results).items()):
+        lines += [f"# {cause} ({len(lost):,})", ""]
+        for result in lost[:TOLD]:
             if result.case not in told:
                 told.add(result.case)
                 lines += _section(result)
+        if others := ", ".join(result.case for result in lost[TOLD:]):
+            lines += [f"And, to be seen with `fimlsp replay show`: {others}.", ""]
     return lines
 
 

@@ -124,6 +124,19 @@ def test_every_lost_case_is_linked_to_what_happened(report, run):
     assert "1 × constrained, as in the paper: ran out of tokens" in report
 
 
+def test_all_lost_cases_are_named_and_some_are_shown(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.claim(PLAN, ABOUT)
+    with folder:
+        for n in range(10, 30):
+            folder.add(result(n, "s"))
+    write_report([folder], tmp_path)
+    page = (tmp_path / "failures.md").read_text()
+    assert all(f"boundary-{n}" in page for n in range(10, 30))
+    assert page.count("Truth:") == 12
+    assert "and 8 more" in (tmp_path / "report.md").read_text()
+
+
 def test_what_was_left_out_is_counted(report):
     assert "| does not parse | 2 | `b.py` (bad \\| pipe); `c.py` (bad \\| pipe) |" in report
     assert "In 1 cases both ends of a boundary cut fell into one token" in report
