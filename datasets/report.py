@@ -125,8 +125,8 @@ def _left_out(results: Sequence[Result], excluded: Sequence[Excluded]) -> list[s
         "## Left out",
         "",
         *(table(["reason", "files", "such as"], rows) if rows else ["Nothing.", ""]),
-        f"In {swapped:,} cases both ends of a boundary cut fell into one token in the wrong order and",
-        "were swapped; the paper's code duplicates text there.",
+        f"Boundary cuts with both ends in one token, drawn in the wrong order and swapped: {swapped:,} (the",
+        "paper's code duplicates text there).",
         "",
     ]
 

@@ -139,7 +139,7 @@ def test_all_lost_cases_are_named_and_some_are_shown(tmp_path):
 
 def test_what_was_left_out_is_counted(report):
     assert "| does not parse | 2 | `b.py` (bad \\| pipe); `c.py` (bad \\| pipe) |" in report
-    assert "In 1 cases both ends of a boundary cut fell into one token" in report
+    assert "drawn in the wrong order and swapped: 1 " in report
     assert "5 cases in 2 files; 1 crashed." in report
     assert "fimlsp replay stdlib" in report
 
