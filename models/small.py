@@ -121,8 +121,8 @@ class SmallNetwork:
             )
             gate, up = np.split(self._normal(x) @ layer.gate_up, 2, axis=-1)
             x = x + (gate * up / (1 + np.exp(-gate))) @ layer.down
-        scores: Array = self._normal(x[-1:]) @ self._head
-        return scores[0]
+        scores: Array = (self._normal(x[-1:]) @ self._head)[0]
+        return scores
 
     def _normal(self, x: Array) -> Array:
         """*x* [positions, hidden] scaled to a root mean square of 1 per position."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sysconfig
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from fimlsp.models.errors import ModelError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from fimlsp.models.training.loop import Precision
 
 COPYLEFT = ("hypothesis", "pathspec", "tqdm", "certifi")
 HELD_OUT = ("anyio", "click", "httpx2", "jinja2", "json", "rich")
@@ -34,6 +38,15 @@ HELD_OUT = ("anyio", "click", "httpx2", "jinja2", "json", "rich")
 @click.option(
     "--skip", multiple=True, default=COPYLEFT, show_default=True, help="Package left out (licence)."
 )
+@click.option("--device", help="cpu, cuda or cuda:N; a GPU if there is one.")
+@click.option(
+    "--precision",
+    type=click.Choice(["bfloat16", "float32"]),
+    default="bfloat16",
+    show_default=True,
+    help="Of products while training.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the interrupted run in the output folder.")
 def train(
     roots: tuple[Path, ...],
     output: Path,
@@ -44,6 +57,9 @@ def train(
     vocabulary: int,
     hold_out: tuple[str, ...],
     skip: tuple[str, ...],
+    device: str | None,
+    precision: Precision,
+    resume: bool,
 ) -> None:
     """Train a small fill-in-the-middle model on the Python files below ROOTS.
 
@@ -62,6 +78,9 @@ def train(
         width=width,
         layers=layers,
         threads=threads,
+        device=device,
+        precision=precision,
+        resume=resume,
     )
     with _bar(console) as bar:
         task = bar.add_task("", total=1.0)

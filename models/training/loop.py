@@ -9,21 +9,31 @@ machine ends as well annealed, only earlier.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Literal
 
 import torch
+from fimlsp.models.errors import ModelError
 from fimlsp.models.training.examples import Examples
 from fimlsp.models.training.network import Transformer
 from torch import Tensor
 from torch.nn import functional
 
 IGNORED = -100
+HISTORY_ONE_IN = 10
+
+Precision = Literal["bfloat16", "float32"]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train: wall clock, tokens per step, peak learning rates, contexts by progress."""
+    """How to train: wall clock, tokens per step, peak learning rates, contexts by progress, precision.
+
+    In `bfloat16` products are computed in half precision; the weights stay in full.
+    """
 
     minutes: float
     tokens: int = 4096
@@ -32,6 +42,7 @@ class Plan:
     warm_up_steps: int = 100
     decay_share: float = 0.6
     contexts: tuple[tuple[float, int], ...] = ((0.0, 256), (0.6, 512), (0.92, 1024))
+    precision: Precision = "bfloat16"
 
     def rate(self, step: int, progress: float) -> float:
         """Factor on the peak learning rates: warm-up by steps, level, then linear to zero at the end."""
@@ -44,14 +55,18 @@ class Plan:
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands; *loss* is a running mean in nats per token, *share* the part of the time used."""
+    """Where a run stands.
+
+    *loss* is a running mean in nats per token, *share* the part of the time used, and *history* has the
+    tokens and the loss after every tenth step.
+    """
 
     steps: int = 0
     tokens: int = 0
     seconds: float = 0.0
     share: float = 0.0
     loss: float = 0.0
-    history: list[tuple[float, float]] = field(default_factory=list)
+    history: list[tuple[int, float]] = field(default_factory=list)
 
     def record(self, loss: float, tokens: int) -> None:
         """Count one step."""
@@ -60,6 +75,8 @@ class Progress:
         )
         self.steps += 1
         self.tokens += tokens
+        if self.steps % HISTORY_ONE_IN == 0:
+            self.history.append((self.tokens, self.loss))
 
 
 def initialise(model: Transformer) -> None:
@@ -70,23 +87,60 @@ def initialise(model: Transformer) -> None:
             torch.nn.init.zeros_(parameter)
 
 
-def train(model: Transformer, examples: Examples, plan: Plan) -> Iterator[Progress]:
-    """Train *model* in place until the time is up; yields after every step (the same, updated, object)."""
-    optimizers = _optimizers(model, plan)
-    progress, started = Progress(), time.monotonic()
-    while progress.share < 1:
-        rate = plan.rate(progress.steps, progress.share)
-        for optimizer in optimizers:
-            for group in optimizer.param_groups:
+class Training:
+    """A run of training that may be interrupted, saved and gone on with."""
+
+    def __init__(self, model: Transformer, plan: Plan) -> None:
+        self.model = model
+        self.plan = plan
+        self.progress = Progress()
+        self._optimizers = _optimizers(model, plan)
+
+    def steps(self, examples: Examples) -> Iterator[Progress]:
+        """Train the model in place until the time is up; yields after every step (the same object)."""
+        progress, plan = self.progress, self.plan
+        started = time.monotonic() - progress.seconds
+        device = self.model.model.embed_tokens.weight.device
+        while progress.share < 1:
+            rate = plan.rate(progress.steps, progress.share)
+            for group in (group for optimizer in self._optimizers for group in optimizer.param_groups):
                 group["lr"] = group["peak"] * rate
-        rows = _batch(examples, plan.context(progress.share), plan.tokens).to(
-            model.model.embed_tokens.weight.device
-        )
-        loss = _step(model, rows, examples.markers.pad, optimizers)
-        progress.record(loss, rows.numel())
-        progress.seconds = time.monotonic() - started
-        progress.share = progress.seconds / (60 * plan.minutes)
-        yield progress
+            rows = _batch(examples, plan.context(progress.share), plan.tokens).to(device)
+            loss = _step(self.model, rows, examples.markers.pad, self._optimizers, plan.precision)
+            progress.record(loss, rows.numel())
+            progress.seconds = time.monotonic() - started
+            progress.share = progress.seconds / (60 * plan.minutes)
+            yield progress
+
+    def save(self, path: Path) -> None:
+        """Write all that is needed to go on; a file that is there stays whole until the new one is."""
+        state = {
+            "model": self.model.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in self._optimizers],
+            "progress": asdict(self.progress),
+        }
+        unfinished = path.with_suffix(".unfinished")
+        torch.save(state, unfinished)
+        unfinished.replace(path)
+
+    def load(self, path: Path) -> None:
+        """Go on from what `save` wrote; runs no code of the file.
+
+        Raises:
+            ModelError: the file is damaged, or is of a network of other sizes.
+        """
+        try:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+            self.model.load_state_dict(state["model"])
+            for optimizer, saved in zip(self._optimizers, state["optimizers"], strict=True):
+                optimizer.load_state_dict(saved)
+            self.progress = Progress(**state["progress"])
+        except (RuntimeError, KeyError, ValueError, TypeError, EOFError, OSError, UnpicklingError) as error:
+            raise ModelError(
+                f"{path} is damaged or is of a network of other sizes; "
+                f"give the same options again, or another folder."
+            ) from error
+        self.progress.share = self.progress.seconds / (60 * self.plan.minutes)
 
 
 def next_token_loss(logits: Tensor, rows: Tensor, pad: int, reduction: str = "mean") -> Tensor:
@@ -99,12 +153,17 @@ def _batch(examples: Examples, context: int, tokens: int) -> Tensor:
     return torch.tensor([examples.row(context + 1) for _ in range(tokens // context)])
 
 
-def _step(model: Transformer, rows: Tensor, pad: int, optimizers: list[torch.optim.Optimizer]) -> float:
-    with torch.autocast(rows.device.type, torch.bfloat16):
+def _step(
+    model: Transformer,
+    rows: Tensor,
+    pad: int,
+    optimizers: list[torch.optim.Optimizer],
+    precision: Precision,
+) -> float:
+    with torch.autocast(rows.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
         logits = model(rows[:, :-1])
     loss = next_token_loss(logits, rows, pad)
-    backward: Callable[[], None] = loss.backward  # type: ignore[no-untyped-call,unused-ignore]
-    backward()
+    torch.autograd.backward(loss)
     torch.nn.utils.clip_grad_norm_([model.model.embed_tokens.weight], 1.0)
     for optimizer in optimizers:
         optimizer.step()

@@ -17,7 +17,7 @@ from fimlsp.models.training.card import Making, Quality, card
 from fimlsp.models.training.corpus import SourceFile, Split, read_corpus
 from fimlsp.models.training.examples import Examples
 from fimlsp.models.training.export import save
-from fimlsp.models.training.loop import Plan, Progress, initialise, train
+from fimlsp.models.training.loop import Plan, Precision, Progress, Training, initialise
 from fimlsp.models.training.measure import (
     RULES,
     bits_per_byte,
@@ -26,6 +26,7 @@ from fimlsp.models.training.measure import (
     predictor,
 )
 from fimlsp.models.training.network import Transformer
+from fimlsp.models.training.plot import loss_plot
 from fimlsp.models.training.tokenizer import train_tokenizer
 from tokenizers import Tokenizer
 
@@ -34,6 +35,8 @@ CONTEXT = 1024
 SAVE_EVERY_SECONDS = 300
 TOKENIZER_PASSAGES, TOKENIZER_PASSAGE = 4000, 6000
 COUNTED_FILES = 400
+CUTS = 200
+STATE = "training.state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,9 @@ class Options:
     width: int = 192
     layers: int = 6
     threads: int = 1
-    n_cuts: int = 200
+    device: str | None = None
+    precision: Precision = "bfloat16"
+    resume: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,8 @@ def run(options: Options, reports: Reports) -> Path:
     """Train a model as *options* say; the folder with checkpoint and card.
 
     Raises:
-        ModelError: there is too little Python source below the roots.
+        ModelError: there is too little Python source below the roots, there is no such device, what is to be
+            resumed cannot be, or the run was interrupted; then what it reached is saved.
     """
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
@@ -77,24 +83,26 @@ def run(options: Options, reports: Reports) -> Path:
         f"{len(files):,} files, {sum(len(file.text) for file in files) / 1e6:.0f} MB; training the tokenizer"
     )
     tokenizer = make_tokenizer(learnt, options.vocabulary)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = Transformer(shape_of(options, tokenizer)).to(device)
+    device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    model = Transformer(shape_of(options, tokenizer))
     initialise(model)
+    _move(model, device)
     reports.stage(
         f"training {n_parameters(model) / 1e6:.1f} M parameters for {options.minutes:g} minutes ({device})"
     )
     progress = _train(model, learnt, tokenizer, options, reports)
     reports.stage("measuring")
     model.to("cpu")
-    hardware = (
-        "one GPU" if device == "cuda" else f"CPU, {options.threads} thread{'s' * (options.threads > 1)}"
-    )
+    on_cpu = f"CPU, {options.threads} thread{'s' * (options.threads > 1)}"
+    hardware = on_cpu if device == "cpu" else "one GPU"
     making = Making(
         model.shape, n_parameters(model), progress.tokens, progress.steps, progress.seconds / 60, hardware
     )
     save(model, tokenizer, options.output)
-    quality = measure(model, load_model(str(options.output)), files, options.n_cuts)
+    quality = measure(model, load_model(str(options.output)), files, CUTS)
     (options.output / "README.md").write_text(card(making, files, quality))
+    (options.output / "loss.svg").write_text(loss_plot(progress.history))
+    (options.output / STATE).unlink(missing_ok=True)
     return options.output
 
 
@@ -130,7 +138,7 @@ def measure(
     """Hold *model*, trained and *loaded* again, against the baselines on what was held out."""
     learnt = _part(files, "train")
     counts = TokenCounts(
-        loaded.vocabulary.tokenizer, (file.text for file in learnt[:: max(1, len(learnt) // 400)])
+        loaded.vocabulary.tokenizer, (file.text for file in learnt[:: max(1, len(learnt) // COUNTED_FILES)])
     )
     predictors = {
         "model": predictor(loaded),
@@ -149,17 +157,36 @@ def measure(
     return quality
 
 
+def _move(model: Transformer, device: str) -> None:
+    try:
+        model.to(device)
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"There is no {device} to train on; use cpu, or cuda with a GPU.") from error
+
+
 def _train(
     model: Transformer, files: Sequence[SourceFile], tokenizer: Tokenizer, options: Options, reports: Reports
 ) -> Progress:
-    """Train until the minutes are over, saving the checkpoint every five."""
-    progress, saved = Progress(), time.monotonic()
-    for progress in train(model, Examples(files, tokenizer, Random(1)), Plan(options.minutes)):
-        reports.step(progress)
-        if time.monotonic() - saved > SAVE_EVERY_SECONDS:
-            save(model, tokenizer, options.output)
-            saved = time.monotonic()
-    return progress
+    """Train until the minutes are over, saving checkpoint and state every five, and when interrupted."""
+    training = Training(model, Plan(options.minutes, precision=options.precision))
+    state = options.output / STATE
+    if options.resume and state.exists():
+        training.load(state)
+        reports.stage(f"going on after {training.progress.steps:,} steps")
+    examples = Examples(files, tokenizer, Random(1 + training.progress.steps))
+    saved = time.monotonic()
+    try:
+        for progress in training.steps(examples):
+            reports.step(progress)
+            if time.monotonic() - saved > SAVE_EVERY_SECONDS:
+                save(model, tokenizer, options.output)
+                training.save(state)
+                saved = time.monotonic()
+    except KeyboardInterrupt:
+        options.output.mkdir(parents=True, exist_ok=True)
+        training.save(state)
+        raise ModelError("Interrupted; the same command with --resume goes on from here.") from None
+    return training.progress
 
 
 def _held_out_splits(files: Sequence[SourceFile]) -> list[Split]:

@@ -6,14 +6,18 @@ import pytest
 import torch
 from click.testing import CliRunner
 from fimlsp.models.completion import complete
+from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 from fimlsp.models.middle import DecodeSettings
+from fimlsp.models.training import run
 from fimlsp.models.training.baselines import TokenCounts, copy_nearest
 from fimlsp.models.training.command import train
 from fimlsp.models.training.corpus import SourceFile, read_corpus
 from fimlsp.models.training.examples import RULES, Examples
-from fimlsp.models.training.loop import Plan
+from fimlsp.models.training.loop import Plan, Progress, Training
 from fimlsp.models.training.measure import line_cuts
+from fimlsp.models.training.network import Transformer
+from fimlsp.models.training.plot import loss_plot
 from fimlsp.models.training.tokenizer import SPECIAL, train_tokenizer
 from fimlsp.models.unconstrained import Unconstrained
 from hypothesis import given
@@ -140,8 +144,13 @@ def test_cuts_join_to_their_file():
         assert "\n" not in cut.truth
 
 
+def make_small(monkeypatch):
+    monkeypatch.setattr(run, "TOKENIZER_PASSAGES", 20)
+    monkeypatch.setattr(run, "CUTS", 3)
+
+
 def test_the_command_makes_a_model_that_loads(tmp_path, monkeypatch):
-    monkeypatch.setattr("fimlsp.models.training.run.TOKENIZER_PASSAGES", 50)
+    make_small(monkeypatch)
     (tmp_path / "source").mkdir()
     folder = tmp_path / "model"
     options = [
@@ -179,3 +188,68 @@ def test_a_folder_without_source_is_an_error(tmp_path):
     result = CliRunner().invoke(train, [str(tmp_path), "-o", str(tmp_path / "model")])
     assert result.exit_code == 1
     assert "no usable Python file" in result.output
+
+
+def options_of(tmp_path, *more):
+    source = tmp_path / "source"
+    if not source.exists():
+        source.mkdir()
+        source_tree(source)
+    sizes = ["--width", "64", "--layers", "1", "--vocabulary", "300", "--hold-out", "kept"]
+    return [str(source), "-o", str(tmp_path / "model"), *sizes, *more]
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
+    make_small(monkeypatch)
+    seen = []
+
+    def interrupted(self, *arguments):
+        record(self, *arguments)
+        seen.append(self.steps)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    record = Progress.record
+    monkeypatch.setattr(Progress, "record", interrupted)
+    first = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.02"))
+    assert first.exit_code == 1
+    assert "--resume goes on from here" in first.output
+    state = tmp_path / "model" / run.STATE
+    other = CliRunner().invoke(train, options_of(tmp_path, "--resume", "--layers", "2"))
+    assert "network of other sizes" in other.output
+    second = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.02", "--resume"))
+    assert second.exit_code == 0, second.output
+    assert "going on after 3 steps" in second.output
+    assert seen[2:4] == [3, 4], "it counts on"
+    assert not state.exists()
+    assert "<polyline" in (tmp_path / "model" / "loss.svg").read_text()
+
+
+def test_what_was_saved_is_what_is_loaded(tmp_path):
+    examples = Examples(files_of(TEXTS), TOKENIZER, random.Random(0))
+    shape = run.shape_of(run.Options([], tmp_path, 1, width=64, layers=1), TOKENIZER)
+    training = Training(Transformer(shape), Plan(minutes=1, precision="float32"))
+    next(iter(training.steps(examples)))
+    training.save(tmp_path / "state")
+    other = Training(Transformer(shape), Plan(minutes=1))
+    other.load(tmp_path / "state")
+    assert other.progress == training.progress
+    for mine, yours in zip(training.model.parameters(), other.model.parameters(), strict=True):
+        assert torch.equal(mine, yours)
+    (tmp_path / "state").write_bytes(b"no such thing")
+    with pytest.raises(ModelError, match="damaged or is of a network of other sizes"):
+        other.load(tmp_path / "state")
+
+
+def test_a_device_to_train_on_that_is_not_there(tmp_path, monkeypatch):
+    make_small(monkeypatch)
+    result = CliRunner().invoke(train, options_of(tmp_path, "--device", "cuda:99"))
+    assert (result.exit_code, "There is no cuda:99 to train on" in result.output) == (1, True)
+
+
+def test_a_plot_shows_the_course_of_the_loss():
+    plot = loss_plot([(1000, 8.0), (2000, 4.5)])
+    assert 'points="' in plot
+    assert ">8<" in plot
+    assert ">4<" in plot
+    assert "<svg" in loss_plot([])
