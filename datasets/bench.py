@@ -26,6 +26,8 @@ from fimlsp.quotient.engine import EditedDocument, Engine
 
 EXCERPT = 400
 GARBAGE_THRESHOLDS = 50_000, 50, 100
+FREE = Attempt(ok=False, text=None)
+WRONG = "accepted, but does not parse"
 CAUSES = {"budget": "ran out of tokens", "end": "ended early", "dead_end": "50 candidates refused"}
 
 
@@ -48,18 +50,19 @@ class _Case:
     right: str
     start: MiddleState | None
 
-    def answered(self, text: bytes | None, **figures: object) -> Attempt:
-        """The attempt that answers *text*."""
+    def answered(self, text: bytes | None, cause: str, cost: Attempt = FREE) -> Attempt:
+        """The attempt that answers *text* at a *cost*; *cause* is why it fails, if it does."""
         if text is None:
-            return Attempt(ok=False, text=None, **figures)  # type: ignore[arg-type]
-        answer = os.fsdecode(text)
-        return Attempt(
-            ok=parses(self.left, text, self.right),
+            return replace(cost, cause=cause)
+        answer, ok = os.fsdecode(text), parses(self.left, text, self.right)
+        return replace(
+            cost,
+            ok=ok,
             text=answer,
+            cause=None if ok else cause,
             exact=answer == self.truth,
             similarity=round(edit_similarity(answer, self.truth), 4),
             first_line=round(edit_similarity(first_line(answer), first_line(self.truth)), 4),
-            **figures,  # type: ignore[arg-type]
         )
 
 
@@ -160,14 +163,11 @@ def load(settings: BenchSettings) -> FimModel:
 def unconstrained(case: _Case, free: Middle) -> dict[str, Attempt]:
     """The three methods that only read what the model wrote without a constraint."""
     text = whole(free)
-    output = case.answered(text, **figures(free))
-    if not output.ok:
-        output = replace(output, cause="does not parse")
     places = parsing_places(text, scored_places(free), case.start, case.left, case.right)
     longest = max(places, key=lambda place: place.length, default=None)
     best = max(places, key=lambda place: place.score, default=None)
     return {
-        "unconstrained": output,
+        "unconstrained": case.answered(text, "does not parse", cost_of(free)),
         "longest": _checked(case, text, longest),
         "best": _checked(case, text, best),
     }
@@ -175,34 +175,32 @@ def unconstrained(case: _Case, free: Middle) -> dict[str, Attempt]:
 
 def _checked(case: _Case, text: bytes, stop: Stop | None) -> Attempt:
     if stop is None:
-        return case.answered(None, cause="no beginning parses")
-    attempt = case.answered(text[: stop.length])
-    return attempt if attempt.ok else replace(attempt, cause="accepted, but does not parse")
+        return case.answered(None, "no beginning parses")
+    return case.answered(text[: stop.length], WRONG)
 
 
 def constrained(case: _Case, middle: Middle) -> Attempt:
     """The attempt of a constrained decoding; a middle that is not complete is no answer."""
-    if not middle.complete:
-        return case.answered(
-            None, cause=CAUSES.get(middle.stop_reason, middle.stop_reason), **figures(middle)
-        )
-    attempt = case.answered(middle.text, **figures(middle))
-    return attempt if attempt.ok else replace(attempt, cause="accepted, but does not parse")
+    if middle.complete:
+        return case.answered(middle.text, WRONG, cost_of(middle))
+    return case.answered(None, CAUSES.get(middle.stop_reason, middle.stop_reason), cost_of(middle))
 
 
-def figures(middle: Middle) -> dict[str, object]:
-    """What decoding cost, as fields of an Attempt."""
+def cost_of(middle: Middle) -> Attempt:
+    """What decoding cost, as an attempt without an answer."""
     rejections = Counter(token.rejected for token in middle.trace)
-    return {
-        "tokens": middle.tokens,
-        "rejected": middle.rejected,
-        "tried": middle.tried,
-        "rejections": {str(refused): tokens for refused, tokens in sorted(rejections.items())},
-        "steered": middle.steered,
-        "stop": middle.stop_reason,
-        "model_ms": round(middle.model_ms + middle.prefill_ms, 3),
-        "engine_ms": round(middle.engine_ms, 3),
-    }
+    return Attempt(
+        ok=False,
+        text=None,
+        tokens=middle.tokens,
+        tried=middle.tried,
+        rejected=middle.rejected,
+        rejections={str(refused): tokens for refused, tokens in sorted(rejections.items())},
+        steered=middle.steered,
+        stop=middle.stop_reason,
+        model_ms=round(middle.model_ms + middle.prefill_ms, 3),
+        engine_ms=round(middle.engine_ms, 3),
+    )
 
 
 def excerpt(case: _Case) -> dict[str, str]:
