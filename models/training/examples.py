@@ -2,8 +2,8 @@
 
 A document is cut as an editor would cut it: mostly the rest of a line, or a part of one (what brackets
 typed in pairs leave open), or whole lines, sometimes any run of characters. The three parts are encoded
-apart, so the model sees the same token boundaries at a cursor as in use, and set in the order prefix,
-suffix, middle (Bavarian et al. 2022, "PSM").
+apart, so the model sees the same token boundaries at a cursor as in use, and set in the order suffix,
+prefix, middle (Bavarian et al. 2022, "SPM"): while somebody types, a prompt only grows at its end.
 """
 
 from __future__ import annotations

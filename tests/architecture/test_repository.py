@@ -41,7 +41,7 @@ def test_vs_code_has_the_options_as_they_are(option):
 
 
 def test_the_python_example_says_what_happens():
-    (example,) = code_blocks("python")
+    example = next(block for block in code_blocks("python") if "state.feed" in block)
     scope: dict[str, object] = {}
     for statement in ast.parse(example).body:
         source = ast.get_source_segment(example, statement)
@@ -51,6 +51,12 @@ def test_the_python_example_says_what_happens():
             check_comment(line.partition("#")[2].strip(), value)
         else:
             exec(source, scope)
+
+
+def test_the_example_of_models_runs(capsys):
+    example = next(block for block in code_blocks("python") if "complete_many" in block)
+    exec(example, {})
+    assert capsys.readouterr().out.count("\n") == 3
 
 
 def check_comment(comment: str, value: object) -> None:
