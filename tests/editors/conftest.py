@@ -95,8 +95,7 @@ class Neovim:
         """What the scripted server was asked and told."""
         code = """
             local heard
-            require('fimlsp.client').of():request('workspace/executeCommand', {command = 'test.heard'},
-              function(_, result) heard = result end)
+            require('fimlsp.client').execute('test.heard', {}, function(result) heard = result end)
             vim.wait(5000, function() return heard ~= nil end, 10)
             return heard"""
         return [tuple(each) for each in self.lua(code)]

@@ -25,7 +25,7 @@ def script(*candidates, text="x = <|>\n"):
     return f"# {json.dumps(candidates)}\n{text}"
 
 
-@pytest.fixture(params=["native", "fallback"])
+@pytest.fixture(params=["native", "fallback", "oldest"])
 def kind(request):
     return request.param
 
