@@ -36,6 +36,7 @@ const SETTINGS = {
   "chat.disableAIFeatures": true,
   "workbench.secondarySideBar.defaultVisibility": "hidden",
   "telemetry.telemetryLevel": "off",
+  "terminal.integrated.gpuAcceleration": "off",
 };
 
 /** Values of settings by name. */
