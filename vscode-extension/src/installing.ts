@@ -10,8 +10,8 @@ const CPU = "For this computer's processor";
 const CUDA = "For an NVIDIA graphics card, too";
 
 const CHOICES: vscode.QuickPickItem[] = [
-  { label: CPU, detail: "Downloads about 300 MB. Enough for the model that comes with fimlsp." },
-  { label: CUDA, detail: "Downloads several GB. For larger models." },
+  { label: CPU, detail: "Enough for the model that comes with fimlsp." },
+  { label: CUDA, detail: "For larger models. PyTorch's libraries for it are a download of gigabytes." },
 ];
 
 /** Installs into *folder* after asking for what; true when the server is there. */

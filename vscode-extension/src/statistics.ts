@@ -48,7 +48,7 @@ export function linesOf(statistics: Statistics): Line[] {
 
 function timeOf(kind: string, { median, p95, count }: Latency): Line {
   const label = kind === "model" ? "Time with the model" : `Time when ${kind}`;
-  const description = count === 0 ? "no answer yet" : `${median} ms at the median, ${p95} ms at p95, of ${count}`;
+  const description = count === 0 ? "no answer yet" : `${median} ms at the median, ${p95} ms at p95, of ${count} answers`;
   return { label, description };
 }
 

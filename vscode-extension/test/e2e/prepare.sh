@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a real VS Code for the end-to-end tests in a folder of its own: code-server, built from npm, with its Node.
 #
-#   test/e2e/prepare.sh [FOLDER]     FOLDER is $FIMLSP_E2E or else ~/.cache/fimlsp-e2e; four minutes, 800 MB, once.
+#   test/e2e/prepare.sh [FOLDER]     FOLDER is $FIMLSP_E2E or else ~/.cache/fimlsp-e2e; a few minutes, 800 MB, once.
 #
 # From the system it takes what Debian has in: chromium ripgrep build-essential python3-dev libkrb5-dev pkg-config
 # fonts-dejavu-core.

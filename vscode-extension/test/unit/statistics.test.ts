@@ -27,7 +27,7 @@ test("statistics in words", () => {
     "Dismissed: 1",
     "Answered without the model: 5 typed through, 4 remembered, 3 made ahead",
     "Tokens: 300 written, 12 rejected as they would not connect",
-    "Time with the model: 80 ms at the median, 200 ms at p95, of 21",
+    "Time with the model: 80 ms at the median, 200 ms at p95, of 21 answers",
     "Time when reused: no answer yet",
     "No suggestion: 7 times: often",
     "No suggestion: 1 times: rare",
