@@ -15,9 +15,18 @@ export async function chooseModel(): Promise<void> {
     title: "fimlsp: which model writes the suggestions?",
     placeHolder: now === "" ? "now: the bundled one" : `now: ${now}`,
   });
-  const model = kind === BUNDLED ? "" : kind === FOLDER ? await askFolder() : kind === HUB ? await askName(now) : undefined;
+  const model =
+    kind === BUNDLED
+      ? ""
+      : kind === FOLDER
+        ? await askFolder()
+        : kind === HUB
+          ? await askName(now)
+          : undefined;
   if (model !== undefined) {
-    await vscode.workspace.getConfiguration(SECTION).update("model", model, vscode.ConfigurationTarget.Global);
+    await vscode.workspace
+      .getConfiguration(SECTION)
+      .update("model", model, vscode.ConfigurationTarget.Global);
   }
 }
 

@@ -14,12 +14,16 @@ import { inFront, toggleAutomatic, toggleHere, toggleLanguage } from "./switches
 const WALKTHROUGH = "fimlsp.fimlsp#fimlsp.start";
 
 /** Register the commands; dispose of what is given back to take them away. */
-export function registerCommands(server: Server, bar: StatusBar, log: vscode.LogOutputChannel): vscode.Disposable {
+export function registerCommands(
+  server: Server,
+  bar: StatusBar,
+  log: vscode.LogOutputChannel,
+): vscode.Disposable {
   const commands: Record<string, () => unknown> = {
     showMenu: () => showMenu(bar),
     restart: () => server.restart(),
     showLog: () => log.show(),
-    openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:fimlsp.fimlsp`),
+    openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", "@ext:fimlsp.fimlsp"),
     openWalkthrough: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH),
     install: async () => (await installWithUser(server.folders.environment, log)) && server.restart(),
     dismiss: () => dismiss(server),
@@ -32,7 +36,9 @@ export function registerCommands(server: Server, bar: StatusBar, log: vscode.Log
     toggleLanguage,
   };
   return vscode.Disposable.from(
-    ...Object.entries(commands).map(([name, run]) => vscode.commands.registerCommand(`${SECTION}.${name}`, run)),
+    ...Object.entries(commands).map(([name, run]) =>
+      vscode.commands.registerCommand(`${SECTION}.${name}`, run),
+    ),
   );
 }
 
@@ -62,7 +68,9 @@ async function runDoctor(server: Server): Promise<void> {
     await server.restart();
     return;
   }
-  const execution = new vscode.ProcessExecution(program.command, [...program.args, "doctor"], { cwd: server.folders.extension });
+  const execution = new vscode.ProcessExecution(program.command, [...program.args, "doctor"], {
+    cwd: server.folders.extension,
+  });
   const task = new vscode.Task({ type: "process" }, vscode.TaskScope.Global, "doctor", "fimlsp", execution);
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, clear: true };
   await vscode.tasks.executeTask(task);

@@ -54,7 +54,11 @@ export function pipCalls({ what, cpuOnly }: Installation): string[][] {
  *
  * Throws `InstallationError`. What was made until then is used again by the next attempt.
  */
-export async function install(installation: Installation, listener: Listener, signal: AbortSignal): Promise<string> {
+export async function install(
+  installation: Installation,
+  listener: Listener,
+  signal: AbortSignal,
+): Promise<string> {
   const interpreter = interpreterIn(installation.folder);
   await run(installation.base, ["-m", "venv", installation.folder], listener, signal);
   for (const args of pipCalls(installation)) {
@@ -65,7 +69,10 @@ export async function install(installation: Installation, listener: Listener, si
 
 /** A line of pip's as a step of a progress bar; undefined for lines that say nothing to the user. */
 export function stepOf(line: string): string | undefined {
-  const words = /^\s*(Collecting|Downloading|Using cached|Processing|Building wheel for|Installing collected packages|Successfully installed)\b:?\s*(\S+)?/.exec(line);
+  const words =
+    /^\s*(Collecting|Downloading|Using cached|Processing|Building wheel for|Installing collected packages|Successfully installed)\b:?\s*(\S+)?/.exec(
+      line,
+    );
   if (words === null) {
     return undefined;
   }
@@ -88,7 +95,12 @@ function isSuitable(program: string): Promise<boolean> {
 }
 
 /** Runs *program* to its end; the last line of a failure is its message. */
-function run(program: string, args: readonly string[], listener: Listener, signal: AbortSignal): Promise<void> {
+function run(
+  program: string,
+  args: readonly string[],
+  listener: Listener,
+  signal: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], signal });
     let last = "";
@@ -98,7 +110,11 @@ function run(program: string, args: readonly string[], listener: Listener, signa
         listener(line);
       });
     }
-    child.on("error", (error) => reject(new InstallationError(signal.aborted ? "called off" : error.message)));
-    child.on("close", (code) => (code === 0 ? resolve() : reject(new InstallationError(last || `exit status ${code}`))));
+    child.on("error", (error) =>
+      reject(new InstallationError(signal.aborted ? "called off" : error.message)),
+    );
+    child.on("close", (code) =>
+      code === 0 ? resolve() : reject(new InstallationError(last || `exit status ${code}`)),
+    );
   });
 }

@@ -17,7 +17,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("fimlsp", { log: true });
   const bar = new StatusBar();
   const environment = vscode.Uri.joinPath(context.globalStorageUri, "environment").fsPath;
-  const only = new Server({ extension: context.extensionPath, environment }, log, (status) => bar.show(status));
+  const only = new Server({ extension: context.extensionPath, environment }, log, (status) =>
+    bar.show(status),
+  );
   server = only;
   context.subscriptions.push(
     log,

@@ -16,13 +16,17 @@ const CHOICES: vscode.QuickPickItem[] = [
 
 /** Installs into *folder* after asking for what; true when the server is there. */
 export async function installWithUser(folder: string, log: vscode.LogOutputChannel): Promise<boolean> {
-  const choice = await vscode.window.showQuickPick(CHOICES, { title: "fimlsp: install the server into an environment of its own" });
+  const choice = await vscode.window.showQuickPick(CHOICES, {
+    title: "fimlsp: install the server into an environment of its own",
+  });
   if (choice === undefined) {
     return false;
   }
   const base = await firstSuitable(bases(await activeInterpreter(vscode.extensions)));
   if (base === undefined) {
-    void vscode.window.showErrorMessage("fimlsp needs Python 3.10 or newer with its venv module: install it, and try again.");
+    void vscode.window.showErrorMessage(
+      "fimlsp needs Python 3.10 or newer with its venv module: install it, and try again.",
+    );
     return false;
   }
   const what = installFromOf(vscode.workspace.getConfiguration(SECTION));
@@ -38,7 +42,10 @@ export async function installWithUser(folder: string, log: vscode.LogOutputChann
       }
     };
     progress.report({ message: "making the environment" });
-    return succeeds(install({ base, folder, what, cpuOnly: choice.label === CPU }, listener, abort.signal), log);
+    return succeeds(
+      install({ base, folder, what, cpuOnly: choice.label === CPU }, listener, abort.signal),
+      log,
+    );
   });
 }
 

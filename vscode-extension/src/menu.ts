@@ -37,7 +37,9 @@ export function entriesOf(situation: Situation): Entry[] {
 function switchesOf({ automatic, language, isHereOff }: Situation): Entry[] {
   const entries = [entry(`${toward(automatic)} suggestions while typing`, "toggleAutomatic")];
   if (language !== undefined) {
-    entries.push(entry(`${toward(language.isOn)} suggestions for the language ${language.id}`, "toggleLanguage"));
+    entries.push(
+      entry(`${toward(language.isOn)} suggestions for the language ${language.id}`, "toggleLanguage"),
+    );
   }
   if (isHereOff !== undefined) {
     entries.push(entry(`${toward(!isHereOff)} suggestions in this file`, "toggleHere"));

@@ -49,7 +49,9 @@ export class Server {
     return this.inTurn(async () => {
       this.tell({ state: "loading", reason: "looking for fimlsp" });
       const places = await findPlaces(this.folders.environment);
-      this.command = await firstWorking(candidates(places), (each) => isInstalled(each, this.folders.extension));
+      this.command = await firstWorking(candidates(places), (each) =>
+        isInstalled(each, this.folders.extension),
+      );
       await this.end();
       if (this.command === undefined) {
         this.miss(notFoundMessage(places));

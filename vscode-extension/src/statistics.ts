@@ -34,13 +34,19 @@ export function linesOf(statistics: Statistics): Line[] {
   const { shown, accepted, acceptedPartly, acceptedCharacters, tokens, rejectedTokens } = statistics;
   return [
     { label: "Suggestions", description: `${shown} for ${statistics.requests} requests` },
-    { label: "Accepted", description: `${accepted} whole, ${acceptedPartly} in part; ${acceptedCharacters} characters` },
+    {
+      label: "Accepted",
+      description: `${accepted} whole, ${acceptedPartly} in part; ${acceptedCharacters} characters`,
+    },
     { label: "Dismissed", description: String(statistics.dismissed) },
     {
       label: "Answered without the model",
       description: `${statistics.typedThrough} typed through, ${statistics.cached} remembered, ${statistics.prefetched} made ahead`,
     },
-    { label: "Tokens", description: `${tokens} written, ${rejectedTokens} rejected as they would not connect` },
+    {
+      label: "Tokens",
+      description: `${tokens} written, ${rejectedTokens} rejected as they would not connect`,
+    },
     ...Object.entries(statistics.latencyMs).map(([kind, latency]) => timeOf(kind, latency)),
     ...reasonsOf(statistics.noSuggestion),
   ];
@@ -48,11 +54,15 @@ export function linesOf(statistics: Statistics): Line[] {
 
 function timeOf(kind: string, { median, p95, count }: Latency): Line {
   const label = kind === "model" ? "Time with the model" : `Time when ${kind}`;
-  const description = count === 0 ? "no answer yet" : `${median} ms at the median, ${p95} ms at p95, of ${count} answers`;
+  const description =
+    count === 0 ? "no answer yet" : `${median} ms at the median, ${p95} ms at p95, of ${count} answers`;
   return { label, description };
 }
 
 function reasonsOf(reasons: Readonly<Record<string, number>>): Line[] {
   const byCount = Object.entries(reasons).sort(([, a], [, b]) => b - a);
-  return byCount.map(([reason, count]) => ({ label: "No suggestion", description: `${count} times: ${reason}` }));
+  return byCount.map(([reason, count]) => ({
+    label: "No suggestion",
+    description: `${count} times: ${reason}`,
+  }));
 }

@@ -108,14 +108,18 @@ scene(code, "a restart brings the server back", async () => {
 
 scene(code, "the doctor speaks in a terminal", async () => {
   await code.chooses("Run the doctor");
-  await code.page.locator(".terminal-wrapper .xterm-rows", { hasText: /next.completion/ }).waitFor({ timeout: 90_000 });
+  await code.page
+    .locator(".terminal-wrapper .xterm-rows", { hasText: /next.completion/ })
+    .waitFor({ timeout: 90_000 });
   await code.screenshot("doctor");
 });
 
 scene(code, "without a server the extension says so and offers to install it", async () => {
   code.configure({}, { "fimlsp.interpreter": "/no/such/python" });
   await code.statusSays("fimlsp", "warning");
-  const message = code.page.locator(".notification-list-item", { hasText: "fimlsp is not installed in /no/such/python" });
+  const message = code.page.locator(".notification-list-item", {
+    hasText: "fimlsp is not installed in /no/such/python",
+  });
   await message.getByRole("button", { name: "Install" }).click();
   await code.row("For this computer's processor").waitFor();
   await code.screenshot("missing");

@@ -41,5 +41,5 @@ ln -sfn code-linux.sh bin/remote-cli/code-server
 ln -sfn browser-linux.sh bin/helpers/browser.sh
 (cd extensions && install --omit=dev --ignore-scripts)
 
-"$folder/node_modules/.bin/code-server" --version
+"$folder/node_modules/.bin/code-server" --config "$folder/config.yaml" --version
 touch "$done_mark"

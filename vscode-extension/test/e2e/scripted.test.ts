@@ -53,7 +53,10 @@ after(async () => {
 /** Waits until the server has heard of *event*. */
 async function hears(event: unknown[]): Promise<void> {
   const heard = () => readFileSync(HEARD, "utf8").split("\n");
-  await until(async () => heard().includes(JSON.stringify(event)), () => heard().join("\n"));
+  await until(
+    async () => heard().includes(JSON.stringify(event)),
+    () => heard().join("\n"),
+  );
 }
 
 /** Asks by hand, so that nothing needs to be typed. */
@@ -65,7 +68,12 @@ scene(code, "next and previous go through all candidates", async () => {
   const { left, right } = await code.open("cycle.py");
   await asks();
   assert.equal(await code.ghostAppears(), "one");
-  for (const [key, expected] of [["]", "two"], ["]", "three"], ["]", "one"], ["[", "three"]] as const) {
+  for (const [key, expected] of [
+    ["]", "two"],
+    ["]", "three"],
+    ["]", "one"],
+    ["[", "three"],
+  ] as const) {
     await code.press(`Alt+${key}`);
     await code.ghostIs(expected);
   }
@@ -117,20 +125,27 @@ scene(code, "characters of any width", async () => {
   assert.equal(await code.saved("unicode.py"), `${left}é = '😋'${right}`);
 });
 
-scene(code, "no suggestion, because: the reason is in the status bar, whole in its tooltip, and gone in another file", async () => {
-  await code.open("reason.py");
-  await asks();
-  await code.statusSays("fimlsp: the script has nothing to say", "circle-slash");
-  assert.match(await code.tooltip(), /^No suggestion: the script has nothing to say\s+Model: scripted/);
-  await code.screenshot("because");
-  await code.open("cycle.py");
-  await code.statusSays("fimlsp", "check");
-});
+scene(
+  code,
+  "no suggestion, because: the reason is in the status bar, whole in its tooltip, and gone in another file",
+  async () => {
+    await code.open("reason.py");
+    await asks();
+    await code.statusSays("fimlsp: the script has nothing to say", "circle-slash");
+    assert.match(await code.tooltip(), /^No suggestion: the script has nothing to say\s+Model: scripted/);
+    await code.screenshot("because");
+    await code.open("cycle.py");
+    await code.statusSays("fimlsp", "check");
+  },
+);
 
 scene(code, "nothing while an entry of the suggest widget is selected", async () => {
   await code.open("popup.py");
   await code.press("Control+Space");
-  await code.page.locator(".suggest-widget.visible .monaco-list-row", { hasText: "onerous" }).first().waitFor();
+  await code.page
+    .locator(".suggest-widget.visible .monaco-list-row", { hasText: "onerous" })
+    .first()
+    .waitFor();
   await code.rests();
   assert.equal(await code.ghost(), "");
   await code.press("Escape");
@@ -149,7 +164,10 @@ scene(code, "what is dismissed is told to the server", async () => {
 });
 
 scene(code, "a cell of a notebook", async () => {
-  await code.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "cells.ipynb" }).first().dblclick();
+  await code.page
+    .locator(".explorer-folders-view .monaco-list-row", { hasText: "cells.ipynb" })
+    .first()
+    .dblclick();
   const cell = code.page.locator(".notebook-editor .cell .view-line", { hasText: "f()" }).first();
   await cell.click();
   await code.press("Control+End");
@@ -180,15 +198,19 @@ scene(code, "the walkthrough", async () => {
   await code.press("Control+w");
 });
 
-scene(code, "the server is installed into an environment of its own, with progress, and started", async () => {
-  const main = `import os, sys\nif "--version" not in sys.argv: os.execv(${JSON.stringify(PYTHON)}, ${JSON.stringify(SERVER)})\n`;
-  const wheel = makeWheel(PYTHON, folder, main);
-  code.configure({}, { "fimlsp.interpreter": "", "fimlsp.installFrom": wheel });
-  await code.statusSays("fimlsp", "warning");
-  await code.chooses("Install the server");
-  await code.row("For an NVIDIA graphics card").click();
-  await code.page.locator(".notification-list-item", { hasText: "making the environment" }).waitFor();
-  await code.screenshot("installing");
-  await code.isReady();
-  await code.open("through.py");
-});
+scene(
+  code,
+  "the server is installed into an environment of its own, with progress, and started",
+  async () => {
+    const main = `import os, sys\nif "--version" not in sys.argv: os.execv(${JSON.stringify(PYTHON)}, ${JSON.stringify(SERVER)})\n`;
+    const wheel = makeWheel(PYTHON, folder, main);
+    code.configure({}, { "fimlsp.interpreter": "", "fimlsp.installFrom": wheel });
+    await code.statusSays("fimlsp", "warning");
+    await code.chooses("Install the server");
+    await code.row("For an NVIDIA graphics card").click();
+    await code.page.locator(".notification-list-item", { hasText: "making the environment" }).waitFor();
+    await code.screenshot("installing");
+    await code.isReady();
+    await code.open("through.py");
+  },
+);

@@ -18,7 +18,8 @@ function cut(line: number, kept: string, rest: string): string {
 
 const FILES = {
   "midline.py": cut(36, "if name n", ":"),
-  "block.py": "class Stack:\n    def __init__(self):\n        self.items = []\n\n    def push(self, item):<|>\n",
+  "block.py":
+    "class Stack:\n    def __init__(self):\n        self.items = []\n\n    def push(self, item):<|>\n",
   "word.py": cut(36, "if name n", ":"),
   "through.py": cut(36, "if name n", ":"),
   "cancel.py": cut(36, "if name n", ":"),

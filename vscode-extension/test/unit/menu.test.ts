@@ -12,21 +12,38 @@ const READY: Situation = {
 };
 
 function labels(situation: Situation): string {
-  return entriesOf(situation).map((entry) => entry.label).join("\n");
+  return entriesOf(situation)
+    .map((entry) => entry.label)
+    .join("\n");
 }
 
 test("every entry runs a command of the manifest", () => {
   for (const state of ["idle", "missing"] as const) {
     const named = entriesOf({ ...READY, state }).map((entry) => entry.command);
-    assert.deepEqual(named.filter((command) => !commands.includes(command)), []);
+    assert.deepEqual(
+      named.filter((command) => !commands.includes(command)),
+      [],
+    );
     assert.equal(new Set(named).size, named.length);
   }
 });
 
 const CASES: [name: string, situation: Situation, there: RegExp][] = [
-  ["on: can be turned off", READY, /Turn off suggestions while typing\n.*Turn off .* python\n.*Turn off .* this file/],
-  ["off: can be turned on", { ...READY, automatic: false, isHereOff: true }, /Turn on suggestions while typing\n.*Turn off .* python\n.*Turn on .* this file/],
-  ["a language that is off", { ...READY, language: { id: "toml", isOn: false } }, /Turn on suggestions for the language toml/],
+  [
+    "on: can be turned off",
+    READY,
+    /Turn off suggestions while typing\n.*Turn off .* python\n.*Turn off .* this file/,
+  ],
+  [
+    "off: can be turned on",
+    { ...READY, automatic: false, isHereOff: true },
+    /Turn on suggestions while typing\n.*Turn off .* python\n.*Turn on .* this file/,
+  ],
+  [
+    "a language that is off",
+    { ...READY, language: { id: "toml", isOn: false } },
+    /Turn on suggestions for the language toml/,
+  ],
   ["not installed: that first", { ...READY, state: "missing" }, /^\S+ Install the server…/],
 ];
 

@@ -27,7 +27,12 @@ const CANDIDATES: [name: string, places: Places, platform: NodeJS.Platform, expe
     "linux",
     ["/s/python -m fimlsp"],
   ],
-  ["the extension's own environment last", { folders: [], own: "/o" }, "linux", ["fimlsp", "/o/bin/python -m fimlsp"]],
+  [
+    "the extension's own environment last",
+    { folders: [], own: "/o" },
+    "linux",
+    ["fimlsp", "/o/bin/python -m fimlsp"],
+  ],
   ["Windows", { folders: ["C:\\a"] }, "win32", ["C:\\a\\.venv\\Scripts\\python.exe -m fimlsp", "fimlsp"]],
 ];
 
@@ -57,7 +62,10 @@ test("a program is installed when it can tell its version", async () => {
 });
 
 const MESSAGES: [places: Places, remedy: RegExp][] = [
-  [{ folders: [], setting: "/s/python" }, /not installed in \/s\/python.*"\/s\/python -m pip install fimlsp"/],
+  [
+    { folders: [], setting: "/s/python" },
+    /not installed in \/s\/python.*"\/s\/python -m pip install fimlsp"/,
+  ],
   [NOWHERE, /let the extension install it.*settings/],
 ];
 
@@ -81,5 +89,8 @@ test("the Python extension's environment is resolved to its executable", async (
 
 test("without the Python extension, or with one that fails, there is no active interpreter", async () => {
   assert.equal(await activeInterpreter({ getExtension: () => undefined }), undefined);
-  assert.equal(await activeInterpreter(pythonExtension(() => Promise.reject(new Error("broken")))), undefined);
+  assert.equal(
+    await activeInterpreter(pythonExtension(() => Promise.reject(new Error("broken")))),
+    undefined,
+  );
 });

@@ -6,18 +6,66 @@ import { lookOf, type State, STATUS, type Status, summaryOf } from "../../src/st
 
 const A = { uri: "file:///a.py" };
 
-const CASES: [name: string, status: Status, active: { uri: string; offBecause?: string }, text: string, summary: string][] = [
+const CASES: [
+  name: string,
+  status: Status,
+  active: { uri: string; offBecause?: string },
+  text: string,
+  summary: string,
+][] = [
   ["ready", { state: "idle", model: "small" }, A, "$(check) fimlsp", "Ready"],
-  ["loading", { state: "loading", reason: "reading", percent: 40 }, A, "$(loading~spin) fimlsp 40%", "Getting ready: reading"],
-  ["an older server has no per cent", { state: "loading", reason: "reading" }, A, "$(loading~spin) fimlsp", "Getting ready: reading"],
+  [
+    "loading",
+    { state: "loading", reason: "reading", percent: 40 },
+    A,
+    "$(loading~spin) fimlsp 40%",
+    "Getting ready: reading",
+  ],
+  [
+    "an older server has no per cent",
+    { state: "loading", reason: "reading" },
+    A,
+    "$(loading~spin) fimlsp",
+    "Getting ready: reading",
+  ],
   ["thinking", { state: "thinking", uri: A.uri }, A, "$(loading~spin) fimlsp", "Making a suggestion"],
-  ["no suggestion, because", { state: "none", reason: "nothing fits", uri: A.uri }, A, "$(circle-slash) fimlsp: nothing fits", "No suggestion: nothing fits"],
-  ["elsewhere there is none", { state: "none", reason: "nothing fits", uri: "file:///b.py" }, A, "$(check) fimlsp", "Ready"],
+  [
+    "no suggestion, because",
+    { state: "none", reason: "nothing fits", uri: A.uri },
+    A,
+    "$(circle-slash) fimlsp: nothing fits",
+    "No suggestion: nothing fits",
+  ],
+  [
+    "elsewhere there is none",
+    { state: "none", reason: "nothing fits", uri: "file:///b.py" },
+    A,
+    "$(check) fimlsp",
+    "Ready",
+  ],
   ["elsewhere there is one", { state: "suggestion", uri: "file:///b.py" }, A, "$(check) fimlsp", "Ready"],
-  ["a model that is missing concerns all", { state: "none", reason: "no model" }, A, "$(circle-slash) fimlsp: no model", "No suggestion: no model"],
+  [
+    "a model that is missing concerns all",
+    { state: "none", reason: "no model" },
+    A,
+    "$(circle-slash) fimlsp: no model",
+    "No suggestion: no model",
+  ],
   ["by hand", { state: "idle", automatic: false }, A, "$(check) fimlsp: by hand", "Ready"],
-  ["a language that is off", { state: "idle" }, { ...A, offBecause: "toml is off" }, "$(circle-slash) fimlsp: toml is off", "No suggestion: toml is off"],
-  ["that it does not run is told anywhere", { state: "stopped", reason: "why" }, { ...A, offBecause: "toml is off" }, "$(error) fimlsp", "The server does not run: why"],
+  [
+    "a language that is off",
+    { state: "idle" },
+    { ...A, offBecause: "toml is off" },
+    "$(circle-slash) fimlsp: toml is off",
+    "No suggestion: toml is off",
+  ],
+  [
+    "that it does not run is told anywhere",
+    { state: "stopped", reason: "why" },
+    { ...A, offBecause: "toml is off" },
+    "$(error) fimlsp",
+    "The server does not run: why",
+  ],
   ["a state of a newer server", { state: "dreaming" as State }, A, "$(info) fimlsp", "dreaming"],
 ];
 
