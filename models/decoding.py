@@ -24,7 +24,8 @@ from fimlsp.models.stopwatch import Stopwatch
 from numpy.random import default_rng
 
 REJECTIONS_PER_STEP_MAX = 50
-STEERING_HORIZON = 32
+STEERING_HORIZON = 16
+STEERED_PER_STEP_MAX = 16
 STEERED_BYTES_PER_TOKEN = 2
 
 
@@ -133,14 +134,14 @@ class Decoding:
         """Write the best candidate that may be written, *left* tokens being left; or the reason to stop."""
         if left <= 0:
             return "budget"
-        before, steered = self.rejected, False
-        for following in self._viable(place):
+        before = self.rejected
+        for n_steered, following in enumerate(islice(self._viable(place), STEERED_PER_STEP_MAX)):
             if following is place.written:
                 return "end"
             admitted = self._admitted(place, following, left - 1)
             if admitted is not None:
-                return self._take(place, following, admitted, self.rejected - before, steered)
-            self.steered = steered = True
+                return self._take(place, following, admitted, self.rejected - before, n_steered > 0)
+            self.steered = True
         return "dead_end"
 
     def _viable(self, place: Place) -> Iterator[Written]:
@@ -207,7 +208,7 @@ class Decoding:
 
     def _is_too_far(self, following: Written, left: int) -> bool:
         """Whether *following* moves the nearest end out of reach of *left* more tokens."""
-        if not self.settings.steer or left >= STEERING_HORIZON:
+        if not self.settings.steer or left >= STEERING_HORIZON or following.complete:
             return False
         need = len(following.state.shortest_completion)
         return need > STEERED_BYTES_PER_TOKEN * left and need > len(self.written.state.shortest_completion)

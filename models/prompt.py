@@ -9,7 +9,7 @@ get what the two sides leave, and a quarter of the budget in any case.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fimlsp.models.errors import ModelError
@@ -19,6 +19,7 @@ from fimlsp.models.vocabulary import Vocabulary
 
 NEIGHBOURS_ONE_IN = 4
 STEPS = 16
+BYTES_PER_TOKEN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,8 @@ def build_prompt(
     are left out for a model that was never shown several files. With *heal* the last token before the cursor
     is owed: what is typed there may be the beginning of a longer one. If *steady*, what does not fit is cut
     in steps of a sixteenth of the budget, so that the prompt begins alike while somebody types. Costs the
-    encoding of at most 16 bytes per token of the context for each side and each neighbour, whatever the size
-    of the files.
+    encoding of 6, at most 16 bytes per token of the context for each side and each neighbour, whatever the
+    size of the files.
 
     Raises:
         ModelError: *reserve* leaves nothing of the context.
@@ -63,8 +64,8 @@ def build_prompt(
             f"{reserve} tokens for the middle do not fit into a context of {context}; ask for fewer."
         )
     step = max(1, budget // STEPS) if steady else 1
-    before = vocabulary.encode(_last(left, budget, step).decode(errors="replace"))
-    after = vocabulary.encode(beginning(right, budget * BYTES_PER_TOKEN_MAX).decode(errors="replace"))
+    before = _encoded(vocabulary, left, budget, lambda size: _last(left, size, step * BYTES_PER_TOKEN_MAX))
+    after = _encoded(vocabulary, right, budget, lambda size: beginning(right, size))
     owed = vocabulary.decode([before.pop()]) if heal and before else b""
     files, here = list[int](), list[int]()
     if neighbours and fim.reads_files:
@@ -78,10 +79,23 @@ def build_prompt(
     return Prompt(tuple(tokens), context - len(tokens), owed)
 
 
-def _last(left: bytes, budget: int, step: int) -> bytes:
-    """The end of *left* that may be read, from a whole multiple of *step* tokens on."""
-    cut = max(0, len(left) - budget * BYTES_PER_TOKEN_MAX)
-    return ending(left, len(left) - min(len(left), _rounded_up(cut, step * BYTES_PER_TOKEN_MAX)))
+def _encoded(vocabulary: Vocabulary, text: bytes, budget: int, part: Callable[[int], bytes]) -> list[int]:
+    """Tokens of the *part* of *text* next to the cursor; more than *budget*, if there are so many.
+
+    Parts are tried by size, since most tokens of code have about four bytes and encoding takes time.
+    """
+    tokens = list[int]()
+    for bytes_per_token in (BYTES_PER_TOKEN, BYTES_PER_TOKEN_MAX):
+        tokens = vocabulary.encode(part(budget * bytes_per_token).decode(errors="replace"))
+        if len(tokens) > budget or len(text) <= budget * bytes_per_token:
+            break
+    return tokens
+
+
+def _last(left: bytes, size: int, step: int) -> bytes:
+    """The last *size* bytes of *left*, or a few less, from a multiple of *step* on."""
+    cut = _rounded_up(max(0, len(left) - size), step)
+    return ending(left, max(0, len(left) - cut))
 
 
 def _rounded_up(number: int, step: int) -> int:
