@@ -54,7 +54,7 @@ class EditedDocument(Document):
         right = self.data[end : end + len(mark)]
         parts = [mark[:size] for size in range(len(mark)) if right.startswith(mark[size:])]
         parts = [part for part in parts if self._begins_at(end + len(mark) - len(part))]
-        found, relaxed_side = (None, None) if parts else self._middle(0, end, demand, relax)
+        found, relaxed_side = self._middle(0, end, demand, relax and not parts)
         state = FileStart(mark[:start], found, tuple(parts))
         return Constraint(state if state.viable else None, relaxed_side)
 

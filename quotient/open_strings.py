@@ -20,6 +20,11 @@ from fimlsp.quotient.language import Language
 _FIELD, _PLAIN, _TAIL = "field:", "plain:", "tail:"  # of a string of any style
 _LONGEST_ESCAPE = len(rb"\U0010ffff")
 _DEEPEST_GUESS = 50
+_BEYOND_ASCII = (
+    rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+)
+"""One character in well-formed UTF-8 (Unicode 15, table 3-7)."""
 _OPENERS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -238,8 +243,9 @@ def _plain_text(shape: str) -> re.Pattern[bytes]:
     """The text of an f-string up to a brace, an escape or a line end, or its closing quotes."""
     quote = shape.partition(":")[2].removeprefix("r").encode()
     if len(quote) == 1:
-        return re.compile(rb"[^{}\\\r\n\0%s]+" % quote)
-    return re.compile(rb"(?:[^{}\\\0%s]|%s(?!%s))+" % (quote[:1], quote[:1], quote[1:]))
+        return re.compile(rb"(?:[^{}\\\r\n\0%s\x80-\xff]+|%s)+" % (quote, _BEYOND_ASCII))
+    ordinary = rb"[^{}\\\0%s\x80-\xff]+|%s" % (quote[:1], _BEYOND_ASCII)
+    return re.compile(rb"(?:%s|%s(?!%s))+" % (ordinary, quote[:1], quote[1:]))
 
 
 @cache
