@@ -20,7 +20,7 @@ from .tally import Tally
 LARGEST = 400_000
 CUTS = 10
 _COMPLETED = (0, 3)  # of these cuts a prefix is completed
-_FILES_IN_A_TASK = 4
+_FILES_IN_A_TASK = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from .laws import Bench, Case, Disagreement, fed, guarded, prefix_dies, verdict_
 from .snippets import Snippet
 from .tally import Tally
 
-_SNIPPETS_IN_A_TASK = 200
+_SNIPPETS_IN_A_TASK = 50
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,22 +70,8 @@ def test_short_texts(name):
     check_alphabet(ALPHABETS[name], contexts=60, seed=1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("name", ALPHABETS)
-def test_many_short_texts(name, seed):
-    check_alphabet(ALPHABETS[name], contexts=2000, seed=100 + seed)
-
-
 def test_alphabets_of_many_kinds():
     mixed = [piece for alphabet in ALPHABETS.values() for piece in alphabet]
     rng = random.Random(3)
     for seed in range(15):
         check_alphabet(rng.sample(mixed, 4), contexts=8, seed=seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(200))
-def test_many_alphabets_of_many_kinds(seed):
-    mixed = sorted({piece for alphabet in ALPHABETS.values() for piece in alphabet})
-    check_alphabet(random.Random(seed).sample(mixed, 5), contexts=100, seed=seed)

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator
 
-import pytest
 from fimlsp.quotient.middle_state import MiddleState
 
 from .corpus import library_files, read
@@ -98,9 +97,3 @@ def check_files(count: int, cuts_each: int, seed: int, longest: int) -> None:
 
 def test_files():
     check_files(count=8, cuts_each=8, seed=1, longest=8_000)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 120))
-def test_many_files(seed):
-    check_files(count=40, cuts_each=20, seed=seed, longest=40_000)
