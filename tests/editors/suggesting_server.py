@@ -8,7 +8,7 @@ command `test.heard` tells what it was asked and told.
 from __future__ import annotations
 
 import json
-import sys
+import os
 from pathlib import Path
 
 from lsprotocol import types
@@ -33,10 +33,10 @@ automatic = True
 
 
 def hear(*event: str) -> None:
-    """Note *event*, also in the file that the command line names."""
+    """Note *event*, also in the file $FIMLSP_HEARD."""
     heard.append(list(event))
-    if sys.argv[1:]:
-        with Path(sys.argv[1]).open("a", encoding="utf-8") as file:
+    if "FIMLSP_HEARD" in os.environ:
+        with Path(os.environ["FIMLSP_HEARD"]).open("a", encoding="utf-8") as file:
             file.write(json.dumps(event, separators=(",", ":")) + "\n")
 
 

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { registerCommands } from "./commands";
+import { onActiveInterpreterChange } from "./python";
 import { Server } from "./server";
 import { SECTION } from "./settings";
 import { StatusBar } from "./statusbar";
@@ -31,6 +32,9 @@ export function activate(context: vscode.ExtensionContext): void {
         void only.restart();
       }
     }),
+  );
+  void onActiveInterpreterChange(vscode.extensions, () => void only.reconsider()).then((listening) =>
+    context.subscriptions.push(listening),
   );
   void only.restart();
 }

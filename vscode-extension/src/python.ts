@@ -65,16 +65,26 @@ export function notFoundMessage(places: Places): string {
 }
 
 /** The interpreter chosen in the Python extension, if that is installed and works. */
-export async function activeInterpreter(
-  extensions: Pick<typeof vscode.extensions, "getExtension">,
-): Promise<string | undefined> {
+export async function activeInterpreter(extensions: Extensions): Promise<string | undefined> {
   try {
-    const extension = extensions.getExtension<PythonExtension>("ms-python.python");
-    const environments = (await extension?.activate())?.environments;
+    const environments = await environmentsOf(extensions);
     const environment = await environments?.resolveEnvironment(environments.getActiveEnvironmentPath());
     return environment?.executable.uri?.fsPath;
   } catch {
     return undefined;
+  }
+}
+
+/** Calls *listener* whenever another interpreter is chosen in the Python extension; dispose of what is given to stop. */
+export async function onActiveInterpreterChange(
+  extensions: Extensions,
+  listener: () => void,
+): Promise<{ dispose(): unknown }> {
+  const nothing = { dispose: () => undefined };
+  try {
+    return (await environmentsOf(extensions))?.onDidChangeActiveEnvironmentPath(listener) ?? nothing;
+  } catch {
+    return nothing;
   }
 }
 
@@ -85,14 +95,20 @@ export function interpreterIn(environment: string, platform: NodeJS.Platform = p
     : path.posix.join(environment, "bin", "python");
 }
 
+type Extensions = Pick<typeof vscode.extensions, "getExtension">;
+
 /** The part of the Python extension's public interface that is used here. */
-interface PythonExtension {
-  readonly environments: {
-    getActiveEnvironmentPath(): unknown;
-    resolveEnvironment(
-      environment: unknown,
-    ): Promise<{ readonly executable: { readonly uri: vscode.Uri | undefined } } | undefined>;
-  };
+interface Environments {
+  getActiveEnvironmentPath(): unknown;
+  resolveEnvironment(
+    environment: unknown,
+  ): Promise<{ readonly executable: { readonly uri: vscode.Uri | undefined } } | undefined>;
+  onDidChangeActiveEnvironmentPath(listener: () => void): { dispose(): unknown };
+}
+
+async function environmentsOf(extensions: Extensions): Promise<Environments | undefined> {
+  const extension = extensions.getExtension<{ readonly environments: Environments }>("ms-python.python");
+  return (await extension?.activate())?.environments;
 }
 
 function moduleOf(interpreter: string): Command {

@@ -49,9 +49,7 @@ export class Server {
     return this.inTurn(async () => {
       this.tell({ state: "loading", reason: "looking for fimlsp" });
       const places = await findPlaces(this.folders.environment);
-      this.command = await firstWorking(candidates(places), (each) =>
-        isInstalled(each, this.folders.extension),
-      );
+      this.command = await this.find(places);
       await this.end();
       if (this.command === undefined) {
         this.miss(notFoundMessage(places));
@@ -59,6 +57,14 @@ export class Server {
         await this.begin(this.command);
       }
     });
+  }
+
+  /** Start the server anew if another program is to be taken by now. */
+  async reconsider(): Promise<void> {
+    const found = await this.find(await findPlaces(this.folders.environment));
+    if (found !== undefined && JSON.stringify(found) !== JSON.stringify(this.command)) {
+      await this.restart();
+    }
   }
 
   /** Stop the server, if it runs. */
@@ -73,6 +79,10 @@ export class Server {
       return undefined;
     }
     return (await this.client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args })) as T;
+  }
+
+  private find(places: Places): Promise<Command | undefined> {
+    return firstWorking(candidates(places), (each) => isInstalled(each, this.folders.extension));
   }
 
   /** A client can only be stopped when it has started: one thing after the other. */

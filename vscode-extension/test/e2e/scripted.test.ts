@@ -33,7 +33,8 @@ const FILES = {
 
 const folder = mkdtempSync(join(tmpdir(), "fimlsp-scripted-"));
 const HEARD = join(folder, "heard");
-const SERVER = [PYTHON, resolve("../tests/editors/suggesting_server.py"), HEARD];
+process.env["FIMLSP_HEARD"] = HEARD; // for the server, which VS Code starts
+const SERVER = [PYTHON, resolve("../tests/editors/suggesting_server.py")];
 const INTERPRETER = join(folder, "python");
 writeFileSync(INTERPRETER, `#!/bin/sh\ncase "$*" in *--version*) exit 0;; esac\nexec ${SERVER.join(" ")}\n`);
 chmodSync(INTERPRETER, 0o755);

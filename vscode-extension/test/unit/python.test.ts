@@ -8,6 +8,7 @@ import {
   firstWorking,
   isInstalled,
   notFoundMessage,
+  onActiveInterpreterChange,
   type Places,
 } from "../../src/python";
 
@@ -93,4 +94,24 @@ test("without the Python extension, or with one that fails, there is no active i
     await activeInterpreter(pythonExtension(() => Promise.reject(new Error("broken")))),
     undefined,
   );
+});
+
+test("another choice in the Python extension is heard of", async () => {
+  let choose = () => {};
+  let heard = 0;
+  const onDidChangeActiveEnvironmentPath = (listener: () => void) => {
+    choose = listener;
+    return { dispose: () => (choose = () => {}) };
+  };
+  const extensions = pythonExtension(async () => ({ environments: { onDidChangeActiveEnvironmentPath } }));
+  const listening = await onActiveInterpreterChange(extensions, () => heard++);
+  choose();
+  listening.dispose();
+  choose();
+  assert.equal(heard, 1);
+});
+
+test("without the Python extension there is nothing to hear of", async () => {
+  const listening = await onActiveInterpreterChange({ getExtension: () => undefined }, assert.fail);
+  listening.dispose();
 });
