@@ -93,20 +93,27 @@ def main(
 
 
 def holds(console: Console, suite: str, settings: Settings) -> bool:
-    """Run *suite* and print what it found; whether there was no unexplained disagreement."""
+    """Run *suite* and print what it found; whether there was no unexplained disagreement.
+
+    Raises:
+        click.Abort: it was interrupted; what was found until then is printed.
+    """
     begun = perf_counter()
     with Progress(*_COLUMNS, console=console) as progress:
-        tally = _run(progress, suite, settings)
+        tally, finished = _run(progress, suite, settings)
     console.print(table(f"{suite}, Python {settings.version}, seed {settings.seed}", tally))
     show_groups(console, tally.found)
     for name, times in tally.reasons.items():
         console.print(f"explained by “{name}”: {times:,}")
     unexplained, seconds = len(tally.found), perf_counter() - begun
     console.print(f"{suite}: {tally.judged:,} judged cases, {unexplained:,} disagreements, {seconds:,.0f} s")
+    if not finished:
+        raise click.Abort
     return not tally.found
 
 
-def _run(progress: Progress, suite: str, settings: Settings) -> Tally:
+def _run(progress: Progress, suite: str, settings: Settings) -> tuple[Tally, bool]:
+    """What was found, and whether nobody interrupted it."""
     tasks, total = _tasks(suite, settings)
     shown = progress.add_task(suite, total=total, wrong=0)
     found = Tally()
@@ -119,8 +126,7 @@ def _run(progress: Progress, suite: str, settings: Settings) -> Tally:
         progress.update(shown, completed=done, wrong=len(found.found))
         return suite != "soundness" or found.judged < total
 
-    run_all(tasks, settings.version, settings.workers, settings.seconds, report)
-    return found
+    return found, run_all(tasks, settings.version, settings.workers, settings.seconds, report)
 
 
 def _tasks(suite: str, settings: Settings) -> tuple[Iterable[Task], int]:

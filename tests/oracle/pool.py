@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
 from multiprocessing import get_context
@@ -32,21 +32,28 @@ def run_all(
     workers: int,
     seconds: float,
     report: Callable[[Tally], bool],
-) -> None:
+) -> bool:
     """Run *tasks* until they end, *seconds* are over, or *report*, called with each result, says False.
 
-    An interrupt ends it too, and what was reported until then stays.
+    Whether it came to that; else it was interrupted, and what was reported until then stays.
     """
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(version,))
     try:
         _run(pool, iter(tasks), workers * _AHEAD, monotonic() + seconds, report)
     except KeyboardInterrupt:
-        pass
+        return False
     finally:
         pool.shutdown(cancel_futures=True)
+    return True
 
 
-def _run(pool, tasks, ahead, deadline, report) -> None:  # type: ignore[no-untyped-def]
+def _run(
+    pool: ProcessPoolExecutor,
+    tasks: Iterator[Task],
+    ahead: int,
+    deadline: float,
+    report: Callable[[Tally], bool],
+) -> None:
     waiting: set[Future[Tally]] = {pool.submit(_run_task, task) for task in islice(tasks, ahead)}
     while waiting:
         done, waiting = wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED)
