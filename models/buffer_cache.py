@@ -90,6 +90,7 @@ class TextCache:
     def __init__(self, vocabulary: Vocabulary, parts: Sequence[bytes]) -> None:
         self._vocabulary = vocabulary
         self._text = bytes(AGREEMENT_MAX) + b"".join(part + CURSOR for part in parts)
+        self._first_tokens = dict[bytes, int | None]()
 
     def votes(self, written: bytes) -> tuple[Counter[int], int]:
         """Shares of the tokens suggested behind *written*, and the longest agreement behind them (bytes)."""
@@ -99,7 +100,9 @@ class TextCache:
             piece = self._text[place : place + PIECE].partition(CURSOR)[0]
             pieces[piece] += VOTE_BASE**length
         for piece, weight in pieces.items():
-            token = self._first_token(piece)
+            if piece not in self._first_tokens:
+                self._first_tokens[piece] = self._first_token(piece)
+            token = self._first_tokens[piece]
             if token is not None:
                 votes[token] += weight
         total = votes.total()

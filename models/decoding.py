@@ -84,11 +84,12 @@ class Decoding:
         """
         at = self.places[place]
         following = self._following(at, token, log_probability)
-        if following is None:
+        writes = following is not at.written
+        if following is None or (writes and place >= self.budget):
             return None
         run = Decoding(self.model, self.prompt, self.settings, self.start, at.written, self.ends_at)
         run.places, run.taken = self.places[: place + 1], self.taken[:place]
-        if following is at.written:
+        if not writes:
             run.ended = "end"
             return run
         admitted = run._admitted(at, following, run.budget - place - 1)

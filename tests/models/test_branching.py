@@ -130,16 +130,27 @@ TEXTS = st.text("ab([)]\n", max_size=5).map(str.encode)
     start=st.sampled_from([b"", b"(", b"(["]),
     n=st.integers(1, 5),
     lines=st.sampled_from([None, 0, 1]),
+    tokens=st.sampled_from([1, 3, 12]),
 )
-def test_candidates_differ_and_connect(texts, start, n, lines):
-    _, found = several(texts, n, start, lines=lines, tokens=12)
-    settings = DecodeSettings(lines=lines, tokens=12)
+def test_candidates_differ_and_connect(texts, start, n, lines, tokens):
+    _, found = several(texts, n, start, lines=lines, tokens=tokens)
+    settings = DecodeSettings(lines=lines, tokens=tokens)
     greedy = decode_middle(Tree(texts), PROMPT, Brackets(start), settings, lambda: False)
     assert greedy.text in {middle.text for middle in found}
     assert len({middle.text.strip() for middle in found}) == len(found) <= n
     assert all(Brackets(start).feed(middle.text).complete for middle in found)
+    assert all(middle.tokens <= tokens for middle in found)
     scores = [middle.log_probability for middle in found]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_candidates_fit_into_the_context_of_the_bundled_model():
+    left, right = b"value = [1, 2]\n" * 600 + b"value = ", b"\n" + b"print(value)\n" * 600
+    model = load_model()
+    start = Engine().document(left + right).middle(len(left), len(left)).start
+    settings = DecodeSettings(candidates=5, tokens=3, lines=None)
+    found = complete_many(model, left, right, start, settings, lambda: False)
+    assert max(middle.tokens for middle in found) <= 3
 
 
 @pytest.mark.parametrize("n", [1, 4])
