@@ -30,6 +30,10 @@ class LoadingProgress:
         """Show *report* when its turn comes."""
         self._told.put_nowait(report)
 
+    def close(self) -> None:
+        """The client is gone."""
+        self._shower.cancel()
+
     async def _show_all(self) -> None:
         try:
             while True:

@@ -62,6 +62,12 @@ class FimServer(LanguageServer):
             self._progress = LoadingProgress(self.work_done_progress, self.log)
         self.session.start()
 
+    async def end(self) -> None:
+        """The client is gone, or will be: answer it, and leave the worker."""
+        if self._progress is not None:
+            self._progress.close()
+        await self.session.close()
+
     def enable_completion(self) -> None:
         """Answer requests for the menu of completions from now on."""
         self.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions())(completion)
@@ -125,7 +131,7 @@ def folders_changed(ls: FimServer, params: types.DidChangeWorkspaceFoldersParams
 
 async def shutdown(ls: FimServer, _: None) -> None:
     """`shutdown`: nothing is under way any more when this is answered."""
-    await ls.session.close()
+    await ls.end()
 
 
 async def inline_completion(ls: FimServer, asked: Asked) -> types.InlineCompletionList:

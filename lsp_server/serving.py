@@ -67,5 +67,5 @@ async def _serve_client(pool: WorkerPool, reader: asyncio.StreamReader, writer: 
         log.info("a client is gone (%s)", error)
     finally:
         server.protocol.writer = None
-        await server.session.close()
+        await server.end()
         writer.close()
