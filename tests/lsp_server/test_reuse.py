@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fimlsp.lsp_server.messages import Complete
+from fimlsp.lsp_server.messages import Complete, Limits
+from fimlsp.lsp_server.suggestions import Suggestion
+from hypothesis import given
+from hypothesis import strategies as st
 
-from .local_editor import LocalEditor, LocalPool
+from .local_editor import URI, LocalEditor, LocalPool
 
 SAY = "# say 'return value', 'raise value'"
 
@@ -68,6 +71,23 @@ async def test_what_is_typed_through_needs_no_model(editor, edits, cursor, rest)
     offer = await editor.completer.answer(asked)
     assert (offer.texts[0] if asked.typed else None) == rest
     assert asked.is_here is (rest is not None)
+
+
+@given(st.text("ab\n", max_size=5), st.text("abé", max_size=6), st.text("ab\n", max_size=5), st.data())
+def test_what_was_typed_and_the_rest_are_the_whole_suggestion(left, text, right, data):
+    suggestion = Suggestion(
+        "1", URI, len(left.encode()), len(right.encode()), (text.encode(),), (0, 0, (3, 11), Limits())
+    )
+    before, behind = data.draw(st.text("abé", max_size=3)), data.draw(st.text("abé", max_size=3))
+    there = f"{left}{before}{behind}{right}".encode()
+    rests = suggestion.rests(there, len((left + before).encode()))
+    for rest in rests:
+        assert before + rest.decode() + behind == text
+        assert rest
+    assert bool(rests) is (
+        len(before + behind) < len(text)
+        and text == before + text[len(before) : len(text) - len(behind)] + behind
+    )
 
 
 async def test_edits_elsewhere_end_a_suggestion(editor):

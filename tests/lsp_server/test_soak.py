@@ -111,7 +111,7 @@ class Writer:
         kinds = [self.edit, self.ask, self.cancel, self.command, self.garbage]
         (do,) = self.rng.choices(kinds, [50, 25, 10, 5, 5])
         request = do()
-        if request is not None and self.rng.random() < 0.5:
+        if request is not None and self.rng.random() < 0.3:
             await self.wire.answer(request, 60)
 
 
