@@ -35,7 +35,7 @@ def by_agreement(steps: dict[int, float]) -> list[float]:
     return [max(weight for least, weight in steps.items() if least <= n) for n in range(AGREEMENT_MAX + 1)]
 
 
-# By longest agreement in bytes, from the first to the next: the weight that predicted held-out files best.
+# By longest agreement in bytes, from the first to the next; the card of the bundled model tells how chosen.
 BUFFER_WEIGHTS = by_agreement(
     {0: 0.0, 1: 0.05, 2: 0.07, 3: 0.14, 4: 0.26, 6: 0.35, 8: 0.44, 17: 0.51, 25: 0.63, 32: 0.86}
 )

@@ -87,7 +87,7 @@ def _making(making: Making) -> list[str]:
         f"minutes ({making.hardware}), eight examples in ten cut for filling in the middle.",
         "- Prompt: `<|right|>`, the text right of the cursor, `<|left|>`, the text left of it; "
         "`<|endoftext|>` ends the middle.",
-        "- While it writes, its predictions are mixed with what the buffer suggests "
+        "- While it writes, its predictions are mixed with what the buffer and other open files suggest "
         "(`fimlsp.models.buffer_cache`).",
         *(f"- {note}" for note in making.notes),
         "",
