@@ -136,6 +136,7 @@ export class VSCode {
     const line = left.split("\n").length;
     const character = left.length - left.lastIndexOf("\n");
     await this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name }).first().dblclick();
+    await this.page.mouse.move(700, 350, { steps: 5 }); // away, so that no hover covers the next file
     await this.page.locator(".tab.active", { hasText: name }).waitFor({ timeout: PATIENCE_MS });
     await this.press("Control+g");
     await this.page.keyboard.type(`${line}:${character}`);
