@@ -22,8 +22,8 @@ from fimlsp.quotient.escape import Brackets, Insides
 from fimlsp.quotient.grammar import Grammar
 from fimlsp.quotient.spine import Endings, Spine, endings, spine
 
-_MOST_REMEMBERED = 20_000
-_MOST_SPINES = 1_000
+_MOST_REMEMBERED = 3_000
+_MOST_SPINES = 256
 _INDENT_COST = 4
 
 
