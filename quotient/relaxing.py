@@ -64,6 +64,6 @@ def _lefts(document: Document, start: int, found: Left | None) -> Iterator[tuple
             if language.brackets.unmatched(symbols[:skipped])[1]:
                 break  # the reading stands inside a bracket that would be skipped
             left = fresh.after_symbols(tuple(symbols[skipped:]))
-            if left is not None:
-                yield (left, step.reading), False
+            if left is not None:  # the line counts as one of the block, whatever its column
+                yield (left, replace(step.reading, indents=fresh.indents)), False
     yield (fresh, replace(fresh.reading(), margin=None)), False

@@ -24,6 +24,9 @@ BROKEN = {
     "x = )\ny = <|>\nz = )\n": ("both", "1"),
     "?\nx = <|>\n?\n": ("both", "1"),
     "class\nx = f(<|>)\nclass\n": ("both", "a"),
+    " ()<|>\n else: k": ("left", " + 1"),
+    " (a<|> if n:\n  (b, c)": ("left", ")"),
+    " f._<|>b\n (1*s)": ("left", "(a"),
 }
 WHOLE = (
     *(
