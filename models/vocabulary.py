@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tokenizers import Tokenizer
 
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 SENTINEL = "\n"
+_LONG = 500
+_MOST_RECENT = 4
 SAMPLE = "\n\tdéf  f(x ):\r\n    return {'中': X[0]}  #\u00a0ﬁ ½ 12\n\n\n"
 
 
@@ -27,9 +29,23 @@ class Vocabulary:
     tokenizer: Tokenizer
     token_bytes: Sequence[bytes | None]
     adds_space: bool
+    _recent: dict[str, list[int]] = field(default_factory=dict, repr=False, compare=False)
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of *text* as it stands in the middle of a file: no markers, no space put in front."""
+        """Token ids of *text* as it stands in the middle of a file: no markers, no space put in front.
+
+        The last few long texts are remembered: what stands right of the cursor stays while somebody types.
+        """
+        if len(text) < _LONG:
+            return self._encoded(text)
+        known = self._recent.get(text)
+        if known is None:
+            if len(self._recent) >= _MOST_RECENT:
+                del self._recent[next(iter(self._recent))]
+            known = self._recent[text] = self._encoded(text)
+        return known.copy()
+
+    def _encoded(self, text: str) -> list[int]:
         if not self.adds_space:
             return self._ids(text)
         return self._ids(SENTINEL + text)[len(self._ids(SENTINEL)) :]
