@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from fimlsp.lexing.indentation import MARGIN
 from fimlsp.quotient.cheapest import Choices, Costs, cheapest, expand
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.seam import way_into
@@ -147,8 +148,11 @@ def _leads(join: Join, writer: Writer) -> Iterator[bytes]:
     """White space before the right context."""
     if writer.margin is not None:
         lead = join.lead or b"" if join.seam.kind is None and not join.seam.offset else b""
-        for column in columns_before(writer.columns[-1], lead):
-            yield indentation(writer.margin, column)
+        column = writer.columns[-1]
+        for before in columns_before(column, lead):
+            yield indentation(writer.margin, before)
+        if lead and column != MARGIN:
+            yield indentation(writer.margin, column) + b"\\\n"
     yield from (b"", b" ")
 
 

@@ -79,9 +79,11 @@ class Writer:
         least = (
             0 if block is None else max(block.least, block.above.tabs8 if block.above else 0) - outer.tabs8
         )
-        for width in (_STEP, *range(1, max(widest, least + 1) + 1)):
+        widths = (_STEP, *range(1, max(widest, least + 1) + 1))
+        # a backslash can bring even the line after the cursor to a column left of its white space
+        for width in (*(width for width in widths if width >= least), *range(1, least)):
             column = Column(outer.tabs8 + width, outer.tabs1 + width)
-            if width >= least and (block is None or block.fits(column)):
+            if block is None or block.fits(column):
                 return column
         return None
 
