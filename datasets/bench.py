@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import process_time
 
 from fimlsp.datasets.attempt import Attempt, Result
@@ -216,5 +217,5 @@ def describe(error: BaseException) -> str:
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
-    where = f" ({os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno})" if frame else ""  # noqa: PTH119
+    where = f" ({Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno})" if frame else ""
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}{where}"

@@ -74,7 +74,7 @@ def _check_reachable(address: str) -> None:
         raise PoolError(f"There is no Ray cluster at {address} ({error}).") from error
 
 
-def _hire(ray: Any, make: MakeRunner, workers: int) -> list[Any]:  # noqa: ANN401
+def _hire(ray: Any, make: MakeRunner, workers: int) -> list[Any]:  # noqa: ANN401 - the module
     """Actors that are ready to work. A dead one is started again by Ray."""
     actor = ray.remote(num_cpus=1, max_restarts=-1)(_Actor)
     crew = [actor.remote(make) for _ in range(workers)]
@@ -85,7 +85,7 @@ def _hire(ray: Any, make: MakeRunner, workers: int) -> list[Any]:  # noqa: ANN40
     return crew
 
 
-def _results(ray: Any, crew: list[Any], tasks: Iterator[Task], seconds_max: float) -> Iterator[Result]:  # noqa: ANN401
+def _results(ray: Any, crew: list[Any], tasks: Iterator[Task], seconds_max: float) -> Iterator[Result]:  # noqa: ANN401 - as above
     """Each file goes to the actor that owes the least; its cases run there one after the other."""
     owed: list[deque[tuple[Any, CutRecord]]] = [deque() for _ in crew]
     while True:
@@ -105,7 +105,7 @@ def _results(ray: Any, crew: list[Any], tasks: Iterator[Task], seconds_max: floa
                 yield _result(ray, reference, record)
 
 
-def _result(ray: Any, reference: Any, record: CutRecord) -> Result:  # noqa: ANN401
+def _result(ray: Any, reference: Any, record: CutRecord) -> Result:  # noqa: ANN401 - as above
     try:
         result: Result = ray.get(reference)
     except ray.exceptions.RayError as error:

@@ -129,7 +129,7 @@ def _quantisation(placement: Placement) -> Mapping[str, Any]:
     """What makes transformers quantise while it loads."""
     if placement.bits is None:
         return {}
-    config = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
+    config = BitsAndBytesConfig(  # type: ignore[no-untyped-call]  # transformers gives it no types
         load_in_4bit=placement.bits == 4,
         load_in_8bit=placement.bits == 8,
         bnb_4bit_compute_dtype=placement.dtype,

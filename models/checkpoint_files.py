@@ -106,7 +106,7 @@ def _listed_weights(folder: Path, name: str) -> list[Path]:
 def _n_parameters(path: Path, name: str) -> int:
     try:
         with safe_open(path, "np") as tensors:
-            return sum(prod(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118
+            return sum(prod(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118 - no mapping
     except (SafetensorError, OSError) as error:
         raise ModelError(
             f"{path.name} of {name} is damaged or cut short ({error}); fetch it again."

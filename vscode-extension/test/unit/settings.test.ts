@@ -47,10 +47,10 @@ test("toggling twice changes nothing", () => {
 });
 
 const PATTERNS: [path: string, folder: string | undefined, pattern: string][] = [
-  ["/work/pkg/a.py", "/work", "**/pkg/a.py"],
-  ["/work/pkg/a.py", "/work/", "**/pkg/a.py"],
-  ["/elsewhere/a.py", "/work", "/elsewhere/a.py"],
-  ["/workshop/a.py", "/work", "/workshop/a.py"],
+  ["/project/pkg/a.py", "/project", "**/pkg/a.py"],
+  ["/project/pkg/a.py", "/project/", "**/pkg/a.py"],
+  ["/elsewhere/a.py", "/project", "/elsewhere/a.py"],
+  ["/projects/a.py", "/project", "/projects/a.py"],
   ["/a.py", undefined, "/a.py"],
   ["c:\\work\\pkg\\a.py", "c:\\work", "**/pkg/a.py"],
 ];
