@@ -38,6 +38,11 @@ HELD_OUT = ("anyio", "click", "httpx2", "jinja2", "json", "rich")
 @click.option(
     "--skip", multiple=True, default=COPYLEFT, show_default=True, help="Package left out (licence)."
 )
+@click.option(
+    "--start-from",
+    metavar="MODEL",
+    help="Go on from a model made here, or from `bundled`; its sizes and tokenizer stay.",
+)
 @click.option("--device", help="cpu, cuda or cuda:N; a GPU if there is one.")
 @click.option(
     "--precision",
@@ -57,6 +62,7 @@ def train(
     vocabulary: int,
     hold_out: tuple[str, ...],
     skip: tuple[str, ...],
+    start_from: str | None,
     device: str | None,
     precision: Precision,
     resume: bool,
@@ -65,6 +71,7 @@ def train(
 
     Without ROOTS: the standard library and the installed packages. The folder made can be given to --model.
     """
+    from fimlsp.models.training.beginning import Sizes
     from fimlsp.models.training.run import Options, Reports, run
 
     console = Console(stderr=True)
@@ -74,9 +81,8 @@ def train(
         minutes=minutes,
         held_out=hold_out,
         skipped=skip,
-        vocabulary=vocabulary,
-        width=width,
-        layers=layers,
+        sizes=Sizes(vocabulary, width, layers),
+        start=start_from,
         threads=threads,
         device=device,
         precision=precision,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Literal
@@ -43,6 +43,16 @@ class Plan:
     decay_share: float = 0.6
     contexts: tuple[tuple[float, int], ...] = ((0.0, 256), (0.6, 512), (0.92, 1024))
     precision: Precision = "bfloat16"
+
+    def further(self) -> Plan:
+        """The same for weights that were trained before: half the learning rates, long contexts sooner."""
+        longest = self.contexts[-1][1]
+        return replace(
+            self,
+            matrix_rate=self.matrix_rate / 2,
+            other_rate=self.other_rate / 2,
+            contexts=((0.0, 512), (0.7, longest)),
+        )
 
     def rate(self, step: int, progress: float) -> float:
         """Factor on the peak learning rates: warm-up by steps, level, then linear to zero at the end."""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
 import torch
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.shape import Shape
 from fimlsp.models.training.baselines import TokenCounts, copy_nearest
+from fimlsp.models.training.beginning import Sizes, new, trained_before
 from fimlsp.models.training.card import Making, Quality, card
 from fimlsp.models.training.corpus import SourceFile, Split, read_corpus
 from fimlsp.models.training.examples import Examples
 from fimlsp.models.training.export import save
-from fimlsp.models.training.loop import Plan, Precision, Progress, Training, initialise
+from fimlsp.models.training.loop import Plan, Precision, Progress, Training
 from fimlsp.models.training.measure import (
     RULES,
     bits_per_byte,
@@ -27,13 +27,9 @@ from fimlsp.models.training.measure import (
 )
 from fimlsp.models.training.network import Transformer
 from fimlsp.models.training.plot import loss_plot
-from fimlsp.models.training.tokenizer import train_tokenizer
 from tokenizers import Tokenizer
 
-HEAD = 64
-CONTEXT = 1024
 SAVE_EVERY_SECONDS = 300
-TOKENIZER_PASSAGES, TOKENIZER_PASSAGE = 4000, 6000
 COUNTED_FILES = 400
 CUTS = 200
 STATE = "training.state"
@@ -41,16 +37,18 @@ STATE = "training.state"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to train, on what, for how long; see `fimlsp train --help`."""
+    """What to train, on what, for how long; see `fimlsp train --help`.
+
+    With *start*, the name of a model trained before, *sizes* do not count.
+    """
 
     roots: Sequence[Path]
     output: Path
     minutes: float
     held_out: Sequence[str] = ()
     skipped: Sequence[str] = ()
-    vocabulary: int = 4096
-    width: int = 192
-    layers: int = 6
+    sizes: Sizes = field(default_factory=Sizes)
+    start: str | None = None
     threads: int = 1
     device: str | None = None
     precision: Precision = "bfloat16"
@@ -79,13 +77,9 @@ def run(options: Options, reports: Reports) -> Path:
     learnt = _part(files, "train")
     if not learnt:
         raise ModelError("The given folders hold no usable Python file; give folders with source code.")
-    reports.stage(
-        f"{len(files):,} files, {sum(len(file.text) for file in files) / 1e6:.0f} MB; training the tokenizer"
-    )
-    tokenizer = make_tokenizer(learnt, options.vocabulary)
+    reports.stage(f"{len(files):,} files, {sum(len(file.text) for file in files) / 1e6:.0f} MB")
+    model, tokenizer = trained_before(options.start) if options.start else new(options.sizes, learnt)
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
-    model = Transformer(shape_of(options, tokenizer))
-    initialise(model)
     _move(model, device)
     reports.stage(
         f"training {n_parameters(model) / 1e6:.1f} M parameters for {options.minutes:g} minutes ({device})"
@@ -96,7 +90,13 @@ def run(options: Options, reports: Reports) -> Path:
     on_cpu = f"CPU, {options.threads} thread{'s' * (options.threads > 1)}"
     hardware = on_cpu if device == "cpu" else "one GPU"
     making = Making(
-        model.shape, n_parameters(model), progress.tokens, progress.steps, progress.seconds / 60, hardware
+        model.shape,
+        n_parameters(model),
+        progress.tokens,
+        progress.steps,
+        progress.seconds / 60,
+        hardware,
+        (f"It went on from the weights of {Path(options.start).name}.",) if options.start else (),
     )
     save(model, tokenizer, options.output)
     quality = measure(model, load_model(str(options.output)), files, CUTS)
@@ -104,27 +104,6 @@ def run(options: Options, reports: Reports) -> Path:
     (options.output / "loss.svg").write_text(loss_plot(progress.history))
     (options.output / STATE).unlink(missing_ok=True)
     return options.output
-
-
-def make_tokenizer(files: Sequence[SourceFile], size: int) -> Tokenizer:
-    """A tokenizer of *size* tokens learnt from 24 MB drawn as training examples are."""
-    drawn = Examples(files, train_tokenizer([], 260), Random(0))
-    passages = (drawn.passage(TOKENIZER_PASSAGE) for _ in range(TOKENIZER_PASSAGES))
-    return train_tokenizer(passages, size)
-
-
-def shape_of(options: Options, tokenizer: Tokenizer) -> Shape:
-    """Sizes of the network: heads of 64, one of keys and values, a feed-forward layer 8/3 as wide."""
-    return Shape(
-        vocab_size=tokenizer.get_vocab_size(),
-        hidden_size=options.width,
-        intermediate_size=-(-options.width * 8 // 3 // HEAD) * HEAD,
-        num_hidden_layers=options.layers,
-        num_attention_heads=options.width // HEAD,
-        num_key_value_heads=1,
-        head_dim=HEAD,
-        max_position_embeddings=CONTEXT,
-    )
 
 
 def n_parameters(model: torch.nn.Module) -> int:
@@ -168,12 +147,13 @@ def _train(
     model: Transformer, files: Sequence[SourceFile], tokenizer: Tokenizer, options: Options, reports: Reports
 ) -> Progress:
     """Train until the minutes are over, saving checkpoint and state every five, and when interrupted."""
-    training = Training(model, Plan(options.minutes, precision=options.precision))
+    plan = Plan(options.minutes, precision=options.precision)
+    training = Training(model, plan.further() if options.start else plan)
     state = options.output / STATE
     if options.resume and state.exists():
         training.load(state)
         reports.stage(f"going on after {training.progress.steps:,} steps")
-    examples = Examples(files, tokenizer, Random(1 + training.progress.steps))
+    examples = Examples(files, tokenizer, Random(f"{options.start} {training.progress.steps}"))
     saved = time.monotonic()
     try:
         for progress in training.steps(examples):

@@ -114,6 +114,10 @@ class Editor:
 
         await self.until(is_there)
 
+    async def until_logged(self, words):
+        """Wait for a log message with these words; it may come after the status that tells the same."""
+        await self.until(lambda: any(words in log.message for log in self.client.log_messages))
+
     def last_status(self):
         return SimpleNamespace(**self.statuses[-1]._asdict())
 

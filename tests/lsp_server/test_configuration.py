@@ -29,13 +29,13 @@ async def test_the_configuration_wins_and_may_change(start_editor):
     pushed = {"fimlsp": {"model": "pushed", "maxTokens": -1}}
     editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings=pushed))
     await editor.until_status("idle", "pushed")
-    assert any("maxTokens must be 1 to 1024, not -1" in log.message for log in editor.client.log_messages)
+    await editor.until_logged("maxTokens must be 1 to 1024, not -1")
 
 
 async def test_a_client_without_configuration(start_editor):
     editor = await start_editor()
     await editor.initialize({"automatic": False, "tokens": 3}, configuration=False)
-    assert any("There is no option 'tokens'" in log.message for log in editor.client.log_messages)
+    await editor.until_logged("There is no option 'tokens'")
     await editor.until_status("idle", "scripted")
     editor.open("")
     assert await editor.suggestion() is None
@@ -47,7 +47,7 @@ async def test_a_model_that_cannot_be_loaded(start_editor):
     editor = await start_editor()
     await editor.initialize({"model": "missing"})
     await editor.until_status("none", "OSError: there is no model missing")
-    assert any("there is no model missing" in log.message for log in editor.client.log_messages)
+    await editor.until_logged("there is no model missing")
 
 
 async def test_a_request_waits_for_the_model_and_a_newer_one_answers_it(start_editor):

@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
@@ -9,7 +10,7 @@ from fimlsp.models.completion import complete
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 from fimlsp.models.middle import DecodeSettings
-from fimlsp.models.training import run
+from fimlsp.models.training import beginning, run
 from fimlsp.models.training.baselines import TokenCounts, copy_nearest
 from fimlsp.models.training.command import train
 from fimlsp.models.training.corpus import SourceFile, read_corpus
@@ -23,6 +24,8 @@ from fimlsp.models.unconstrained import Unconstrained
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from . import checkpoints as c
 
 SOURCE = '''"""A module."""
 
@@ -145,7 +148,7 @@ def test_cuts_join_to_their_file():
 
 
 def make_small(monkeypatch):
-    monkeypatch.setattr(run, "TOKENIZER_PASSAGES", 20)
+    monkeypatch.setattr(beginning, "TOKENIZER_PASSAGES", 20)
     monkeypatch.setattr(run, "CUTS", 3)
 
 
@@ -225,9 +228,46 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
     assert "<polyline" in (tmp_path / "model" / "loss.svg").read_text()
 
 
+def test_a_model_is_trained_further(tmp_path, monkeypatch):
+    make_small(monkeypatch)
+    first = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.01"))
+    assert first.exit_code == 0, first.output
+    before = load_model(str(tmp_path / "model"))
+    more = ["-o", str(tmp_path / "more"), "--hold-out", "kept", "--minutes", "0.01"]
+    further = [str(tmp_path / "source"), *more, "--start-from", str(tmp_path / "model")]
+    second = CliRunner().invoke(train, further)
+    assert second.exit_code == 0, second.output
+    after = load_model(str(tmp_path / "more"))
+    assert after.vocabulary.tokenizer.to_str() == before.vocabulary.tokenizer.to_str()
+    assert after.network.logits([5]).shape == before.network.logits([5]).shape == (300,)
+    assert not np.array_equal(after.network.logits([5]), before.network.logits([5]))
+    assert "went on from the weights of model" in (tmp_path / "more" / "README.md").read_text()
+
+
+def test_what_is_trained_further_was_made_here(tmp_path, monkeypatch):
+    make_small(monkeypatch)
+    assert_refused(tmp_path, "nowhere", "has no config.json")
+    folder = tmp_path / "other"
+    c.make(folder, c.santacoder, c.SANTACODER)
+    assert_refused(tmp_path, str(folder), "start from `bundled` or from a folder that `fimlsp train` wrote")
+
+
+def assert_refused(tmp_path, start, words):
+    result = CliRunner().invoke(train, options_of(tmp_path, "--start-from", start))
+    assert (result.exit_code, words in " ".join(result.output.split())) == (1, True), result.output
+
+
+def test_further_training_starts_where_it_was():
+    model, tokenizer = beginning.trained_before("bundled")
+    bundled = load_model()
+    tokens = tokenizer.encode("import sys\n").ids
+    mine = model(torch.tensor([tokens]))[0, -1].detach().numpy()
+    assert np.allclose(mine, bundled.network.logits(tokens), atol=1e-3)
+
+
 def test_what_was_saved_is_what_is_loaded(tmp_path):
     examples = Examples(files_of(TEXTS), TOKENIZER, random.Random(0))
-    shape = run.shape_of(run.Options([], tmp_path, 1, width=64, layers=1), TOKENIZER)
+    shape = beginning.shape_of(beginning.Sizes(width=64, layers=1), TOKENIZER)
     training = Training(Transformer(shape), Plan(minutes=1, precision="float32"))
     next(iter(training.steps(examples)))
     training.save(tmp_path / "state")
