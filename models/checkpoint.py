@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from fimlsp.models.checkpoint_files import CheckpointFiles
 from fimlsp.models.errors import ModelError
+from fimlsp.models.int8 import quantise
 from fimlsp.models.kept_keys import KeptKeys
 from fimlsp.models.placement import Placement
 from fimlsp.models.prefix_reuse import n_known
@@ -53,7 +54,7 @@ class CheckpointNetwork:
         read: Any = AutoModelForCausalLM.from_pretrained
         network, loaded = read(
             files.folder,
-            dtype=placement.dtype,
+            dtype="auto" if placement.is_int8 else placement.dtype,
             use_safetensors=True,
             local_files_only=True,
             trust_remote_code=False,
@@ -64,7 +65,9 @@ class CheckpointNetwork:
             raise ModelError(
                 f"{files.name} lacks {len(missing)} of its weights, {missing[0]} first; fetch it again."
             )
-        if placement.bits is None:
+        if placement.is_int8:
+            quantise(network)
+        elif placement.bits is None:
             torch.nn.Module.to(network, placement.device)
         network.train(False)
         return cls(network, placement.context, token_bytes, stops)
@@ -127,7 +130,7 @@ def _check_architecture(files: CheckpointFiles) -> None:
 
 def _quantisation(placement: Placement) -> Mapping[str, Any]:
     """What makes transformers quantise while it loads."""
-    if placement.bits is None:
+    if placement.bits is None or placement.is_int8:
         return {}
     config = BitsAndBytesConfig(  # type: ignore[no-untyped-call]  # transformers gives it no types
         load_in_4bit=placement.bits == 4,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,17 @@ def cache_bytes(config: Mapping[str, Any], context: int, bytes_per_number: int) 
     groups = 1 if config.get("multi_query") else config.get("num_key_value_heads") or heads
     head = config.get("head_dim") or width // heads
     return int(2 * layers * groups * head * context * bytes_per_number)
+
+
+def embedding_bytes(config: Mapping[str, Any]) -> int:
+    """The vocabulary's vectors in full precision; 0 where *config* does not tell their sizes."""
+    width = config.get("hidden_size") or config.get("n_embd") or 0
+    return 4 * int(config.get("vocab_size") or 0) * int(width)
+
+
+def stored_bytes(weights: Sequence[Path]) -> int:
+    """Size of the files of weights."""
+    return sum(path.stat().st_size for path in weights)
 
 
 def free_main_memory() -> int | None:

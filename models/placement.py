@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -10,13 +10,21 @@ from typing import Any, Literal
 import torch
 from fimlsp.models.checkpoint_files import CheckpointFiles
 from fimlsp.models.errors import ModelError
-from fimlsp.models.memory import cache_bytes, check_memory, free_main_memory, needed_bytes
+from fimlsp.models.memory import (
+    cache_bytes,
+    check_memory,
+    embedding_bytes,
+    free_main_memory,
+    needed_bytes,
+    stored_bytes,
+)
 
 DType = Literal["float32", "bfloat16", "float16"]
 Bits = Literal[4, 8]
 
 CONTEXT_MAX = {"cpu": 2048, "mps": 4096, "cuda": 8192}
 FULL_PRECISION_BYTES_MAX = 4 << 30
+EXACT_ON_CPU_MAX = 100_000_000
 QUANTISED_BYTES = {4: 0.6, 8: 1.1}  # per parameter: the embedding and the norms stay in half precision
 QUANTISERS = ("accelerate", "bitsandbytes")
 
@@ -30,6 +38,11 @@ class Placement:
     bits: Bits | None
     context: int
 
+    @property
+    def is_int8(self) -> bool:
+        """Whether `fimlsp.models.int8` quantises; else bitsandbytes does, if anything."""
+        return self.bits == 8 and self.device == "cpu"
+
 
 def place(files: CheckpointFiles, device: str | None, dtype: DType | None, bits: Bits | None) -> Placement:
     """Decide where and how the checkpoint of *files* runs, as far as *device*, *dtype*, *bits* leave it open.
@@ -39,16 +52,39 @@ def place(files: CheckpointFiles, device: str | None, dtype: DType | None, bits:
     """
     device = device or default_device()
     kind = _kind(device)
-    if bits is not None and not all(map(find_spec, QUANTISERS)):
+    if bits is None and dtype is None and kind == "cpu" and files.n_parameters > EXACT_ON_CPU_MAX:
+        bits = 8 if int8_is_possible() else None
+    _check_quantiser(kind, bits)
+    chosen = getattr(torch, dtype) if dtype else _default_dtype(files, kind)
+    context = min(_context(files.config), CONTEXT_MAX[kind])
+    placement = Placement(device, torch.float32 if kind == "cpu" and bits == 8 else chosen, bits, context)
+    check_memory(files.name, device, _needed_memory(files, placement), _free_memory(device))
+    return placement
+
+
+def int8_is_possible() -> bool:
+    """Whether this build of torch multiplies weights of 8 bits on the CPU."""
+    is_there: Callable[[], bool] = torch.backends.mkldnn.is_available
+    return is_there() and hasattr(torch.ops.onednn, "qlinear_pointwise")
+
+
+def _check_quantiser(kind: str, bits: Bits | None) -> None:
+    """Raise unless what quantises to *bits* on this *kind* of device is here."""
+    is_here = int8_is_possible() if bits == 8 and kind == "cpu" else all(map(find_spec, QUANTISERS))
+    if bits is not None and not is_here:
         raise ModelError(
             f"Loading in {bits} bits needs two more packages: `pip install 'fimlsp[quantized]'`."
         )
-    chosen = getattr(torch, dtype) if dtype else _default_dtype(files, kind)
-    context = min(_context(files.config), CONTEXT_MAX[kind])
-    size = QUANTISED_BYTES[bits] if bits else chosen.itemsize
-    cache = cache_bytes(files.config, context, chosen.itemsize)
-    check_memory(files.name, device, needed_bytes(files.n_parameters, size, cache), _free_memory(device))
-    return Placement(device, chosen, bits, context)
+
+
+def _needed_memory(files: CheckpointFiles, placement: Placement) -> int:
+    """Bytes of weights, keys and values; with `is_int8`, at the worst moment."""
+    cache = cache_bytes(files.config, placement.context, placement.dtype.itemsize)
+    size = QUANTISED_BYTES[placement.bits] if placement.bits else placement.dtype.itemsize
+    needed = needed_bytes(files.n_parameters, size, cache)
+    if not placement.is_int8:
+        return needed
+    return max(needed + embedding_bytes(files.config), needed_bytes(stored_bytes(files.weights), 1, 0))
 
 
 def default_device() -> str:
