@@ -6,15 +6,15 @@ symbol, and what a state predicts is a state of its own because its origin diffe
 copy (`extended`): the states of the original are then shared, which is what makes a middle grammar cheap.
 
 No rule is empty. A dotted rule is an integer: the position of its dot in the concatenation of all right-hand
-sides, each
-followed by an end mark.
+sides, each followed by an end mark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 END = -1
+Rhs = tuple[int, ...]
 
 
 class Rules:
@@ -22,16 +22,21 @@ class Rules:
 
     `next_symbol[item]` is the symbol after the dot (`END` at the end of a rule), `lhs[item]` the left-hand
     side, `rule[item]` the number of the rule, and `item + 1` the item with its dot one symbol further.
+    `rhs[number]` is the right-hand side of a rule, `nonterminals` are all left-hand sides, also those that
+    are only declared so far.
     """
 
-    __slots__ = ("first", "lhs", "next_symbol", "rule", "starts")
+    __slots__ = ("_makers", "_starts", "first", "lhs", "next_symbol", "nonterminals", "rhs", "rule")
 
     def __init__(self) -> None:
         self.next_symbol: list[int] = []
         self.lhs: list[int] = []
         self.rule: list[int] = []
         self.first: list[int] = []
-        self.starts: dict[int, list[int]] = {}
+        self.rhs: list[Rhs] = []
+        self.nonterminals: set[int] = set()
+        self._starts: dict[int, list[int]] = {}
+        self._makers: dict[int, Callable[[], Iterable[Rhs]]] = {}
 
     def copy(self) -> Rules:
         """A copy to which rules for *new* left-hand sides can be added. O(size)."""
@@ -40,38 +45,41 @@ class Rules:
         other.lhs = self.lhs.copy()
         other.rule = self.rule.copy()
         other.first = self.first.copy()
-        other.starts = self.starts.copy()
+        other.rhs = self.rhs.copy()
+        other.nonterminals = self.nonterminals.copy()
+        other._starts = self._starts.copy()
         return other
 
-    def add(self, lhs: int, rhs: Sequence[int]) -> None:
+    def add(self, lhs: int, rhs: Rhs) -> None:
         """Append the rule `lhs -> rhs`."""
         start = len(self.next_symbol)
-        number = len(self.first)
+        self.rule.extend([len(self.first)] * (len(rhs) + 1))
         self.first.append(start)
+        self.rhs.append(rhs)
         self.next_symbol.extend(rhs)
         self.next_symbol.append(END)
         self.lhs.extend([lhs] * (len(rhs) + 1))
-        self.rule.extend([number] * (len(rhs) + 1))
-        self.starts.setdefault(lhs, []).append(start)
+        self.nonterminals.add(lhs)
+        self._starts.setdefault(lhs, []).append(start)
 
-    def add_all(self, lhs: int, alternatives: Sequence[tuple[int, ...]]) -> None:
-        """Append all rules of the new symbol *lhs* at once."""
-        symbols, number, items = self.next_symbol, len(self.first), []
-        start = len(symbols)
-        for rhs in alternatives:
-            items.append(len(symbols))
-            self.rule.extend((number,) * (len(rhs) + 1))
-            symbols.extend(rhs)
-            symbols.append(END)
-            number += 1
-        self.first.extend(items)
-        self.lhs.extend((lhs,) * (len(symbols) - start))
-        self.starts[lhs] = items
+    def declare(self, lhs: int, make: Callable[[], Iterable[Rhs]]) -> None:
+        """Let the new symbol *lhs* have the right-hand sides of *make*, called when they are first needed."""
+        self.nonterminals.add(lhs)
+        self._makers[lhs] = make
 
-    def rhs(self, number: int) -> tuple[int, ...]:
-        """The right-hand side of rule *number*."""
-        start = self.first[number]
-        return tuple(self.next_symbol[start : self.next_symbol.index(END, start)])
+    def starts(self, lhs: int) -> list[int]:
+        """The items of the rules of *lhs* with their dots at 0."""
+        make = self._makers.pop(lhs, None)
+        if make is not None:
+            for rhs in dict.fromkeys(make()):
+                self.add(lhs, rhs)
+        return self._starts[lhs]
+
+    def alternatives(self) -> dict[int, list[Rhs]]:
+        """The right-hand sides of all nonterminals, those included that were only declared so far."""
+        while self._makers:
+            self.starts(next(iter(self._makers)))
+        return {lhs: [self.rhs[self.rule[item]] for item in items] for lhs, items in self._starts.items()}
 
     def dot(self, item: int) -> int:
         """How many symbols stand before the dot of *item*."""
@@ -96,7 +104,7 @@ class State:
         self.items = items
         self.by_symbol = by_symbol
         self.completed = tuple(completed)
-        self.expected = tuple(symbol for symbol in by_symbol if symbol in rules.starts)
+        self.expected = tuple([symbol for symbol in by_symbol if symbol in rules.nonterminals])
         self._automaton = automaton
         self._gotos: dict[int, State | None] = {}
         self._chains: dict[int, tuple[tuple[State, ...], frozenset[int]]] = {}
@@ -153,7 +161,7 @@ class Automaton:
 
     def extended(self, rules: Rules) -> Automaton:
         """An automaton for *rules*, a copy of this one's with more, sharing every state of this one."""
-        return Automaton(rules, self, frozenset(self.rules.starts))
+        return Automaton(rules, self, frozenset(self.rules.nonterminals))
 
     def kernel(self, items: Iterable[int]) -> State:
         """The state of *items*."""
@@ -193,10 +201,10 @@ class Automaton:
             if self._base is not None and nonterminal in self._base_symbols:
                 items |= self._base._closure(nonterminal)
                 continue
-            for item in rules.starts[nonterminal]:
+            for item in rules.starts(nonterminal):
                 items.add(item)
                 following = rules.next_symbol[item]
-                if following in rules.starts and following not in seen:
+                if following in rules.nonterminals and following not in seen:
                     seen.add(following)
                     waiting.append(following)
         return frozenset(items)

@@ -6,29 +6,28 @@ fixed point over the rules, which takes few rounds when symbols are visited afte
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from fimlsp.quotient.automaton import Rules
+from fimlsp.quotient.automaton import Rhs
 
 Costs = dict[int, int]
 """For each symbol the cost of its cheapest sentence, in bytes."""
-Choices = dict[int, tuple[int, ...]]
+Choices = dict[int, Rhs]
 """For each nonterminal the right-hand side with which its cheapest sentence begins."""
 
 
-def cheapest(rules: Rules, known: Mapping[int, int]) -> tuple[Costs, Choices]:
-    """The cost of each nonterminal not *known*, and the right-hand side that its derivation begins with."""
+def cheapest(alternatives: Mapping[int, Sequence[Rhs]], known: Mapping[int, int]) -> tuple[Costs, Choices]:
+    """The cost of each nonterminal not *known*, and the right-hand side that its derivation begins with.
+
+    *alternatives* are the right-hand sides of all nonterminals.
+    """
     costs = dict(known)
     choices: Choices = {}
-    alternatives = {
-        lhs: [rules.rhs(rules.rule[item]) for item in items]
-        for lhs, items in rules.starts.items()
-        if lhs not in known
-    }
+    unknown = sorted(alternatives.keys() - known.keys(), reverse=True)
     changed = True
     while changed:
         changed = False
-        for lhs in sorted(alternatives, reverse=True):
+        for lhs in unknown:
             for rhs in alternatives[lhs]:
                 cost = cost_of(costs, rhs)
                 if cost is not None and (lhs not in costs or cost < costs[lhs]):

@@ -18,6 +18,7 @@ from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.escape import Inside
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.right_context import Ending, Joint, RightContext
+from fimlsp.quotient.spine import Spine
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,31 +38,60 @@ class LineEnd:
     inside: Inside
 
 
-@dataclass(frozen=True, slots=True)
-class Remainder:
-    """How a block's groups end on the right of the cursor.
+@dataclass(frozen=True, slots=True, eq=False)
+class Tail:
+    """The end of a group of which the beginning is left of the right context.
 
-    `group` is the backward set of the group that the cursor stands in; None when it stands between groups.
-    Towards the cursor comes either the `marker` of the cursor's line, or one of the open blocks `suites`.
-    `bodies` is what the groups may be, `has_groups` tells whether whole groups follow, `on_line` whether the
-    first of them stands on the cursor's own line. `inside` is what is open beside that within `group`: the
+    `group` is the backward set where the right context begins in the group: at the `marker` of the cursor's
+    line, or at one of the open blocks `suites`. `inside` is what is open beside that within `group`: the
     block that the cursor's line opens, and what is open within `suites`.
     """
 
-    bodies: frozenset[int]
-    group: EarleySet | None
-    marker: int | None = None
+    group: EarleySet
+    marker: int | None
     suites: tuple[ClosedBlock, ...] = ()
+    inside: Inside = Inside.NOTHING
+
+    def open_suites(self, language: Language) -> tuple[int, ...] | None:
+        """The symbols that one of `suites` may be; None if the group ends at the cursor's line."""
+        if self.marker is not None:
+            return None
+        bodies = set[int]().union(*(block.bodies for block in self.suites))
+        return language.suites_of(bodies)
+
+    def spine(self, language: Language) -> Spine:
+        """What is open in the group. All of it can be begun in a middle."""
+        return language.backward.spine(self.group, self.open_suites(language))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Remainder:
+    """How a block's groups end on the right of the cursor.
+
+    The cursor stands in a group with `tail`, or between groups at the `marker` of its line. `bodies` is what
+    the groups may be, `has_groups` tells whether whole groups follow, `on_line` whether the first of them
+    stands on the cursor's own line.
+    """
+
+    bodies: frozenset[int]
+    tail: Tail | None = None
+    marker: int | None = None
     has_groups: bool = False
     on_line: bool = False
-    inside: Inside = Inside.NOTHING
+
+    def may_end(self, language: Language, body: int) -> bool:
+        """Whether it ends groups of kind *body*."""
+        if self.tail is None or body not in self.bodies:
+            return body in self.bodies
+        return (body, language.backward.start(language.bodies)) in self.tail.spine(language)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedBlock:
     """The blocks closed at one place: those of column `exactly`, or strictly between `above` and `below`.
 
-    `least` bounds the column as well, for a block whose first line begins on the cursor's line.
+    `least` bounds the column as well, for a block whose first line begins on the cursor's line. `bodies` is
+    what the groups of such a block may be if it begins in the middle.
     """
 
     exactly: Column | None = None
@@ -69,6 +99,7 @@ class ClosedBlock:
     below: Column | None = None
     least: int = 0
     remainders: list[Remainder] = field(default_factory=list)
+    bodies: set[int] = field(default_factory=set)
     _remainders_in: dict[Column, tuple[Remainder, ...]] = field(default_factory=dict, repr=False)
 
     def fits(self, column: Column) -> bool:
@@ -97,15 +128,25 @@ class ClosedBlock:
         return found
 
     def _find_remainders_in(self, column: Column) -> Iterator[Remainder]:
-        deeper: dict[tuple[ClosedBlock, ...], tuple[ClosedBlock, ...]] = {(): ()}
         for remainder in self.remainders:
-            suites = remainder.suites
-            if suites not in deeper:
-                deeper[suites] = tuple(suite for suite in suites if suite.shallowest(column) is not None)
-            if deeper[suites] == suites:
+            tail = remainder.tail
+            suites = tail.suites if tail else ()
+            deeper = tuple(suite for suite in suites if suite.shallowest(column) is not None)
+            if deeper == suites:
                 yield remainder
-            elif deeper[suites]:
-                yield replace(remainder, suites=deeper[suites])
+            elif tail is not None and deeper:
+                yield replace(remainder, tail=replace(tail, suites=deeper))
+
+    def find_bodies(self, language: Language) -> None:
+        """Find `bodies`, given those of all blocks that may be open in this one: itself is among them."""
+        column = self.shallowest(MARGIN)
+        size = -1
+        while column is not None and len(self.bodies) > size:
+            size = len(self.bodies)
+            for remainder in self.remainders_in(column):
+                self.bodies.update(
+                    body for body in language.bodies - self.bodies if remainder.may_end(language, body)
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +176,8 @@ def closed_blocks(language: Language, logical: RightContext, line_ends: Sequence
     for level in levels:
         suites = (level.between, *level.bounded)
         _add_suites(language, level, (*inner, *suites), inside)
+        for block in (*level.bounded, level.between, level.same):
+            block.find_bodies(language)
         inner = (level.same,)
         inside |= Inside.BLOCK  # from here on the blocks have whole lines of the text after the cursor
     return levels[-1].same
@@ -163,13 +206,13 @@ def _add_line(
     places = [(level.same, ending.rest)]
     if ending.joint in (Joint.END, Joint.SUITE_END):
         places.append((level.between, every))
-    inside = Inside.BLOCK if indented else Inside.NOTHING
+    tail = Tail(group, line_end.marker, (), Inside.BLOCK if indented else Inside.NOTHING)
     for block, rest in places:
         if group is start:
             follows = block is level.same and not level.context.is_end
-            block.remainders.append(Remainder(rest, None, line_end.marker, has_groups=follows))
+            block.remainders.append(Remainder(rest, marker=line_end.marker, has_groups=follows))
             continue
-        block.remainders.append(Remainder(rest, group, line_end.marker, inside=inside))
+        block.remainders.append(Remainder(rest, tail))
         completed = group.completed_from(start) & rest
         if completed and not line_end.blank:
             _add_own_line(block, level, completed, line_end)
@@ -177,7 +220,7 @@ def _add_line(
 
 def _add_own_line(block: ClosedBlock, level: _Level, completed: frozenset[int], line_end: LineEnd) -> None:
     """The rest of the cursor's line is a whole group, if the line is blank before the cursor."""
-    remainder = Remainder(completed, None, line_end.marker, has_groups=True, on_line=True)
+    remainder = Remainder(completed, marker=line_end.marker, has_groups=True, on_line=True)
     if block.exactly is not None:
         if block.exactly.tabs8 >= line_end.spaces:
             block.remainders.append(remainder)
@@ -188,8 +231,8 @@ def _add_own_line(block: ClosedBlock, level: _Level, completed: frozenset[int], 
 def _add_suites(language: Language, level: _Level, inner: tuple[ClosedBlock, ...], inside: Inside) -> None:
     """Add that the last group of a block ends with one of the *inner* blocks."""
     every = language.bodies
-    start = language.backward.start(every)
-    level.between.remainders.append(Remainder(every, start, suites=inner, inside=inside))
-    level.same.remainders.append(Remainder(level.context.bodies, start, suites=inner, inside=inside))
+    tail = Tail(language.backward.start(every), None, inner, inside)
+    level.between.remainders.append(Remainder(every, tail))
+    level.same.remainders.append(Remainder(level.context.bodies, tail))
     for head in level.context.heads:
-        level.same.remainders.append(Remainder(head.rest, head.group, suites=inner, inside=inside))
+        level.same.remainders.append(Remainder(head.rest, Tail(head.group, None, inner, inside)))

@@ -73,7 +73,7 @@ def _completion(state: MiddleState, skipping: int) -> bytes | None:
 
 def _completions_after_a_step(state: MiddleState) -> Iterator[bytes]:
     """Completions by dearer sentences, where the cheapest does not fit the columns of the right context."""
-    blocks = dict(state.middle.grammar.indents)
+    blocks = state.middle.grammar.indents
     for source in _sources(state):
         for symbols in _steps(state.middle, source.chart):
             writer = Writer(state.middle.language, state.reading)
@@ -87,12 +87,7 @@ def _completions_after_a_step(state: MiddleState) -> Iterator[bytes]:
 def _steps(middle: Middle, chart: EarleySet, most: int = 3) -> Iterator[tuple[int, ...]]:
     """The next lexeme with the layout before it."""
     language = middle.language
-    layout = {
-        language.newline,
-        language.indent,
-        language.dedent,
-        *(symbol for symbol, _ in middle.grammar.indents),
-    }
+    layout = {language.newline, language.indent, language.dedent, *middle.grammar.indents}
     for symbol in sorted(chart.expected(), key=lambda symbol: symbol in layout):
         if symbol not in layout:
             if language.grammar.is_terminal(symbol):
@@ -120,14 +115,13 @@ def _candidates(state: MiddleState, skipping: int) -> Iterator[bytes]:
     """Texts that bring *state* to the end of a sentence of its grammar, cheapest first."""
     grammar = state.middle.grammar
     costs, choices = _costs(state.middle, skipping)
-    blocks = dict(grammar.indents)
     rules = grammar.earley.automaton.rules
-    for source, missing in completions(rules, costs, _sources(state), grammar.start, grammar.roots):
+    for source, missing in completions(rules, costs, _sources(state), grammar.start, grammar.root):
         *symbols, marker = expand(choices, missing)
         joins = (join for join in state.middle.joins if marker in (join.marker, join.blank_marker))
         for opened in dict.fromkeys(join.opened for join in joins):
             writer = Writer(state.middle.language, state.reading)
-            if writer.put(source.prefix) and writer.write(symbols, blocks, opened):
+            if writer.put(source.prefix) and writer.write(symbols, grammar.indents, opened):
                 for way in _ways_on(state, marker, writer):
                     yield writer.text + way
 
@@ -211,7 +205,8 @@ def _costs(middle: Middle, skipping: int) -> tuple[Costs, Choices]:
     grammar = middle.grammar
     if skipping not in grammar.costs:
         costs, choices = grammar.language.cheapest
-        known = costs | dict.fromkeys((symbol for symbol, _ in grammar.indents), _COST_OF_CLOSED_INDENT)
+        alternatives = grammar.earley.automaton.rules.alternatives()  # hence all there is in `indents`
+        known = costs | dict.fromkeys(grammar.indents, _COST_OF_CLOSED_INDENT)
         for join in middle.joins:
             cost = 0
             if join.seam.offset:
@@ -219,6 +214,6 @@ def _costs(middle: Middle, skipping: int) -> tuple[Costs, Choices]:
             for marker in (join.marker, join.blank_marker):
                 if marker is not None:
                     known[marker] = min(cost, known.get(marker, cost))
-        found, more = cheapest(grammar.earley.automaton.rules, known)
+        found, more = cheapest(alternatives, known)
         grammar.costs[skipping] = found, choices | more
     return grammar.costs[skipping]

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
-from fimlsp.quotient.spine import Hole, Open, Progress, Spine
+from fimlsp.quotient.spine import Child, Hole, Open, Progress, Spine
 
 if TYPE_CHECKING:
     from fimlsp.quotient.automaton import Rules
@@ -57,7 +57,7 @@ class Brackets:
         return insides
 
     def _inside(self, rules: Rules, progress: Progress, insides: Insides) -> Inside:
-        read = rules.rhs(progress.rule)[: progress.read]
+        read = rules.rhs[progress.rule][: progress.read]
         inside = Inside.BRACKET if any(self.unmatched(read)) else Inside.NOTHING
         return inside | of_child(progress.child, insides)
 
@@ -73,7 +73,7 @@ def _in_suite(progress: Progress) -> bool:
     return isinstance(progress.child, Hole)
 
 
-def of_child(child: Open | Hole | None, insides: Insides) -> Inside:
+def of_child(child: Child, insides: Insides) -> Inside:
     """What is open within a child of an open rule."""
     if isinstance(child, Hole):
         return Inside.BLOCK

@@ -20,7 +20,7 @@ from fimlsp.quotient.cheapest import Choices, Costs, cheapest
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.escape import Brackets, Insides
 from fimlsp.quotient.grammar import Grammar
-from fimlsp.quotient.spine import Endings, Spine, endings, spine
+from fimlsp.quotient.spine import Spine, spine
 
 _MOST_REMEMBERED = 3_000
 _MOST_SPINES = 256
@@ -30,14 +30,13 @@ _INDENT_COST = 4
 class Direction:
     """A recogniser that reads groups from one side, remembering what it read."""
 
-    __slots__ = ("_brackets", "_endings", "_insides", "_memo", "_spines", "_starts", "earley", "rules")
+    __slots__ = ("_brackets", "_insides", "_memo", "_spines", "_starts", "earley", "rules")
 
     def __init__(self, rules: Rules, brackets: Brackets) -> None:
         self.rules = rules
         self._brackets = brackets
         self.earley = Earley(Automaton(rules))
         self._spines: dict[tuple[EarleySet, tuple[int, ...] | None], Spine] = {}
-        self._endings: dict[tuple[EarleySet, tuple[int, ...] | None], Endings] = {}
         self._insides: dict[tuple[EarleySet, tuple[int, ...] | None], Insides] = {}
         self._starts: dict[frozenset[int], EarleySet] = {}
         self._memo: dict[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = {}
@@ -68,16 +67,6 @@ class Direction:
             if len(self._spines) >= _MOST_SPINES:
                 self._spines.clear()
             found = self._spines[key] = spine(self.rules, last, suites)
-        return found
-
-    def endings(self, last: EarleySet, suites: tuple[int, ...] | None) -> Endings:
-        """As `spine.endings` of the spine at *last*, remembered."""
-        key = last, suites
-        found = self._endings.get(key)
-        if found is None:
-            if len(self._endings) >= _MOST_SPINES:
-                self._endings.clear()
-            found = self._endings[key] = endings(self.rules, self.spine(last, suites))
         return found
 
     def insides(self, last: EarleySet, suites: tuple[int, ...] | None) -> Insides:
@@ -148,7 +137,7 @@ class Language:
                 text for kind in kinds for s in starts if (text := self.witnesses.suffix(s, kind)) is not None
             ]
             costs[terminal] = min(len(text) + text.decode().isidentifier() for text in texts)
-        return cheapest(self.forward.rules, costs)
+        return cheapest(self.forward.rules.alternatives(), costs)
 
     def _find_suites(self) -> None:
         for production in self.grammar.productions:

@@ -16,18 +16,25 @@ class LeftBlock:
     """One open block, with the spine of its last group.
 
     `empty` tells that it has no group yet, `ended` what its groups may be if the last one ends at the cursor.
+    `suites` are the symbols that the open block in its last group, *inner*, may be.
     """
 
-    def __init__(self, language: Language, frame: Frame, group: EarleySet, inner: Frame | None) -> None:
+    def __init__(
+        self, language: Language, frame: Frame, group: EarleySet, inner: LeftBlock | None = None
+    ) -> None:
         self.language = language
         self.frame = frame
         self.start = language.forward.start(frame.bodies)
-        self.suites = None if inner is None else language.suites_of(inner.bodies)
+        self.suites = None if inner is None else language.suites_of(filter(inner.may_be, inner.frame.bodies))
         self.group = group
         self.spine: Spine = {} if group is self.start else language.forward.spine(group, self.suites)
         self.empty = group is self.start
         done = group.completed_from(self.start) & frame.bodies if inner is None else frozenset[int]()
         self.ended = frame.bodies if self.empty else done
+
+    def may_be(self, body: int) -> bool:
+        """Whether its groups so far may be of kind *body*."""
+        return body in self.ended or (body, self.start) in self.spine
 
     @property
     def inside(self) -> Inside:
@@ -39,12 +46,9 @@ class LeftBlock:
 
 def left_blocks(left: LeftContext) -> list[LeftBlock]:
     """The open blocks of *left*, the file's own first."""
-    blocks: list[LeftBlock] = []
-    frame, group = left.frame, left.group
-    inner: Frame | None = None
-    while True:
-        blocks.append(LeftBlock(left.language, frame, group, inner))
-        parent, holder = frame.parent, frame.holder
-        if parent is None or holder is None:
-            return blocks[::-1]
-        frame, group, inner = parent, holder, frame
+    blocks = [LeftBlock(left.language, left.frame, left.group)]
+    frame = left.frame
+    while frame.parent is not None and frame.holder is not None:
+        blocks.append(LeftBlock(left.language, frame.parent, frame.holder, blocks[-1]))
+        frame = frame.parent
+    return blocks[::-1]

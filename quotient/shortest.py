@@ -32,22 +32,22 @@ class Source:
 
 
 def completions(
-    rules: Rules, costs: Costs, sources: list[Source], start: EarleySet, roots: frozenset[int]
+    rules: Rules, costs: Costs, sources: list[Source], start: EarleySet, root: int
 ) -> Iterator[tuple[Source, Symbols]]:
-    """Ways to complete one of *roots*, cheapest first: where from, and the missing symbols.
+    """Ways to complete *root*, cheapest first: where from, and the missing symbols.
 
-    The roots are nonterminals that must span everything since *start*. Each source is followed on its
+    The root is a nonterminal that must span everything since *start*. Each source is followed on its
     own, as not every sequence of symbols can be written after it.
     """
     serial = count()
     queue: _Queue = []
     for source in sources:
-        for symbol, origin, rest in _beginnings(rules, source.chart, start, roots):
+        for symbol, origin, rest in _beginnings(rules, source.chart, start, root):
             _push(queue, serial, costs, source.cost, source, symbol, origin, rest, None)
     done: set[tuple[Source, int, EarleySet]] = set()
     while queue:
         cost, _, source, symbol, origin, path = heappop(queue)
-        if origin is start and symbol in roots:
+        if origin is start and symbol == root:
             yield source, _symbols(path)
             continue
         if (source, symbol, origin) in done:
@@ -75,14 +75,13 @@ def _push(
 
 
 def _beginnings(
-    rules: Rules, chart: EarleySet, start: EarleySet, roots: frozenset[int]
+    rules: Rules, chart: EarleySet, start: EarleySet, root: int
 ) -> Iterator[tuple[int, EarleySet, Symbols]]:
     for state, origin in chart.entries:
         for item in state.items:
             yield rules.lhs[item], origin, _rest(rules, item)
     if chart is start:
-        for root in roots:
-            yield root, start, (root,)
+        yield root, start, (root,)
 
 
 def _waiting(rules: Rules, symbol: int, origin: EarleySet) -> Iterator[tuple[int, EarleySet, Symbols]]:

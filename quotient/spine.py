@@ -26,16 +26,20 @@ class Hole:
     suite: int
 
 
+Child = Open | Hole | None
+"""The open child of an open rule; None if the rule goes on with a whole one."""
+
+
 class Progress(NamedTuple):
     """How far an open rule has come: `read` symbols, and `child`, the next one, is open itself."""
 
     rule: int
     read: int
-    child: Open | Hole | None
+    child: Child
 
 
 Spine = dict[Open, dict[Progress, None]]
-_Add = Callable[[int, EarleySet, Open | Hole | None], None]
+_Add = Callable[[int, EarleySet, Child], None]
 
 
 def spine(rules: Rules, last: EarleySet, suites: Iterable[int] | None = None) -> Spine:
@@ -47,7 +51,7 @@ def spine(rules: Rules, last: EarleySet, suites: Iterable[int] | None = None) ->
     found: Spine = {}
     waiting: list[Open] = []
 
-    def add(item: int, origin: EarleySet, child: Open | Hole | None) -> None:
+    def add(item: int, origin: EarleySet, child: Child) -> None:
         key = rules.lhs[item], origin
         if key not in found:
             found[key] = {}
@@ -73,35 +77,3 @@ def _add_waiting(add: _Add, at: EarleySet, symbol: int, child: Open | Hole) -> N
             add(item - 1, origin, child)
     for item in at.predicted.by_symbol.get(symbol, ()):
         add(item - 1, at, child)
-
-
-CURSOR = -1
-"""In a rule of `Endings`, stands for what comes before the cursor's side of an open rule."""
-
-
-@dataclass(frozen=True, slots=True)
-class Endings:
-    """A backward spine as rules: how each open nonterminal begins, up to the cursor's side.
-
-    `numbers` numbers the open nonterminals; a rule is the number of its left side, the symbols that come
-    first, and what follows them: the number of an open nonterminal, `CURSOR`, or an open suite.
-    """
-
-    numbers: dict[Open, int]
-    rules: tuple[tuple[int, tuple[int, ...], int | Hole], ...]
-
-
-def endings(backward: Rules, found: Spine) -> Endings:
-    """The rules of a backward spine. O(open rules)."""
-    numbers = {opened: number for number, opened in enumerate(found)}
-    rules: dict[tuple[int, tuple[int, ...], int | Hole], None] = {}
-    for opened, progresses in found.items():
-        for progress in progresses:
-            rest = backward.rhs(progress.rule)[progress.read :]
-            child = progress.child
-            if child is None:
-                rules[numbers[opened], rest[::-1], CURSOR] = None
-            else:
-                last = child if isinstance(child, Hole) else numbers[child]
-                rules[numbers[opened], rest[:0:-1], last] = None
-    return Endings(numbers, tuple(rules))

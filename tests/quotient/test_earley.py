@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from functools import cache
+from functools import cache, partial
 
 import pytest
 from fimlsp.quotient.automaton import Automaton, Rules
@@ -96,7 +96,7 @@ def extended(sides: Sides, base: set[int]) -> Earley:
     automaton = Automaton(rules)
     more = rules.copy()
     for lhs in sides.keys() - base:
-        more.add_all(lhs, sides[lhs])
+        more.declare(lhs, partial(sides.__getitem__, lhs))
     return Earley(automaton.extended(more))
 
 
@@ -147,7 +147,7 @@ def test_nonterminals_can_be_scanned(seed):
 def test_cheapest_sentences(seed):
     """With a cost of one for each terminal, the cheapest sentence is one of the shortest."""
     sides = random_sides(random.Random(seed))
-    costs, choices = cheapest(made(sides), dict.fromkeys(TERMINALS, 1))
+    costs, choices = cheapest(made(sides).alternatives(), dict.fromkeys(TERMINALS, 1))
     for lhs, members in languages(sides).items():
         if members:
             shortest = min(map(len, members))

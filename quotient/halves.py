@@ -1,0 +1,128 @@
+"""The rules of what only one side of a cursor opens.
+
+`A!` was begun on the left and ends in the middle, `A?` begins in the middle and ends on the right. There are
+hundreds of them at any cursor, and a middle needs few. So each has a number as soon as a rule mentions it,
+and rules once the parser predicts it. Nobody has to look for those that derive nothing: a spine is found from
+the cursor outwards, so whatever is open has a rule of which the open child was found before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
+
+from fimlsp.lexing.indentation import MARGIN
+from fimlsp.quotient.automaton import Rhs, Rules
+from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
+from fimlsp.quotient.language import Language
+from fimlsp.quotient.left_blocks import LeftBlock
+from fimlsp.quotient.spine import Child, Hole, Open
+
+
+class Halves:
+    """Symbols for what is open in *blocks* or in what the right context closes; their rules go to `rules`.
+
+    `indents` has the terminals of blocks that the right context closes, as far as they were needed.
+    """
+
+    def __init__(self, language: Language, blocks: list[LeftBlock], markers: int) -> None:
+        self.language = language
+        self.blocks = blocks
+        self.rules: Rules = language.forward.rules.copy()
+        self.indents: dict[int, ClosedBlock] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._next_symbol = language.first_free_symbol + markers
+        self._start = language.backward.start(language.bodies)
+
+    def fresh(self) -> int:
+        """A new symbol."""
+        self._next_symbol += 1
+        return self._next_symbol - 1
+
+    def _symbol(self, key: Hashable, make: Callable[[], Iterable[Rhs]]) -> int:
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = self.fresh()
+            self.rules.declare(number, make)
+        return number
+
+    # Begun on the left, ended in the middle
+
+    def begun(self, child: Open | Hole, depth: int) -> int:
+        """The symbol of what is open in the last group of the block at *depth*."""
+        if isinstance(child, Hole):
+            body = self.language.suites[child.suite]
+            return self._symbol(("suite!", body, depth), partial(self._begun_suite, body, depth + 1))
+        return self._symbol((child, depth), partial(self._begun_rules, child, depth))
+
+    def _begun_rules(self, opened: Open, depth: int) -> Iterator[Rhs]:
+        right_sides = self.language.forward.rules.rhs
+        for progress in self.blocks[depth].spine[opened]:
+            rest = right_sides[progress.rule][progress.read :]
+            yield rest if progress.child is None else (self.begun(progress.child, depth), *rest[1:])
+
+    def _begun_suite(self, body: int, depth: int) -> Iterator[Rhs]:
+        dedent, groups = self.language.dedent, self.language.lists[body]
+        for begun in self.last_groups(body, depth):
+            if begun or not self.blocks[depth].empty:
+                yield (*begun, dedent)
+            yield (*begun, groups, dedent)
+
+    def last_groups(self, body: int, depth: int) -> Iterator[Rhs]:
+        """What is left of the last group of the block at *depth*: nothing, or the rest of it."""
+        block = self.blocks[depth]
+        if body in block.ended:
+            yield ()
+        if (body, block.start) in block.spine:
+            yield (self.begun((body, block.start), depth),)
+
+    # Begun in the middle, ended on the right
+
+    def ended(self, child: Child, tail: Tail) -> int:
+        """The symbol of what *tail* leaves open; of the cursor's line itself if there is no child."""
+        if child is None:
+            assert tail.marker is not None
+            return tail.marker
+        if isinstance(child, Hole):
+            body = self.language.suites[child.suite]
+            return self._symbol(("suites?", tail.suites, body), partial(self._ended_suites, tail, body))
+        return self._symbol((child, tail), partial(self._ended_rules, child, tail))
+
+    def _ended_rules(self, opened: Open, tail: Tail) -> Iterator[Rhs]:
+        right_sides = self.language.backward.rules.rhs
+        for progress in tail.spine(self.language)[opened]:
+            unread = right_sides[progress.rule][progress.read + (progress.child is not None) :]
+            yield (*unread[::-1], self.ended(progress.child, tail))
+
+    def _ended_suites(self, tail: Tail, body: int) -> list[Rhs]:
+        return [
+            (self._symbol(("suite?", block, body), partial(self._ended_suite, block, body)),)
+            for block in tail.suites
+            if body in block.bodies
+        ]
+
+    def _ended_suite(self, block: ClosedBlock, body: int) -> Iterator[Rhs]:
+        column = block.shallowest(MARGIN)
+        assert column is not None
+        indent = self._indent(block)
+        groups = self.language.lists[body]
+        for remainder in block.remainders_in(column):
+            if remainder.may_end(self.language, body):
+                ended = self.first_group(body, remainder)
+                yield (indent, groups, ended)
+                if remainder.tail is not None or remainder.on_line:
+                    yield (indent, ended)
+
+    def _indent(self, block: ClosedBlock) -> int:
+        number = self._numbers.get(block)
+        if number is None:
+            number = self._numbers[block] = self.fresh()
+            self.indents[number] = block
+        return number
+
+    def first_group(self, body: int, remainder: Remainder) -> int:
+        """What a block's groups end with: the right context itself, or the beginning of a group."""
+        if remainder.tail is not None:
+            return self.ended((body, self._start), remainder.tail)
+        assert remainder.marker is not None
+        return remainder.marker
