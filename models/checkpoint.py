@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -34,6 +36,7 @@ class CheckpointNetwork:
         self._network = network
         self._kept = KeptKeys(network.config, context)
         self._read = list[int]()
+        self._is_elsewhere = network.device.type != "cpu"
 
     @classmethod
     def load(
@@ -83,9 +86,31 @@ class CheckpointNetwork:
         """Read one more token."""
         return self._candidates([token])
 
+    def launch(self, token: int) -> Callable[[], Candidates]:
+        """Begin to read one more token; on the CPU, when it is waited for."""
+        if self._is_elsewhere:
+            return partial(self._ranked, self._read_on([token]))
+        return partial(self.advance, token)
+
     def _candidates(self, tokens: Sequence[int]) -> Candidates:
+        return self._ranked(self._read_on(tokens))
+
+    def _read_on(self, tokens: Sequence[int]) -> torch.Tensor:
+        """Scores [vocabulary] of what follows *tokens*; on a GPU they need not be there yet."""
+        with self._forgetting_if_it_fails():
+            scores = self._logits(tokens)
+        self._read.extend(tokens)
+        return scores
+
+    def _ranked(self, scores: torch.Tensor) -> Candidates:
+        with self._forgetting_if_it_fails():
+            return best_candidates(scores.float().cpu().numpy(), self.stops)
+
+    @contextmanager
+    def _forgetting_if_it_fails(self) -> Iterator[None]:
+        """Around what may leave some layers having read what others have not; begin anew then."""
         try:
-            logits = self._logits(tokens)
+            yield
         except torch.OutOfMemoryError as error:
             self._forget()
             raise ModelError(
@@ -95,8 +120,6 @@ class CheckpointNetwork:
         except BaseException:
             self._forget()
             raise
-        self._read.extend(tokens)
-        return best_candidates(logits.float().cpu().numpy(), self.stops)
 
     @torch.inference_mode()
     def _logits(self, tokens: Sequence[int]) -> torch.Tensor:
@@ -109,7 +132,6 @@ class CheckpointNetwork:
         return scores
 
     def _forget(self) -> None:
-        """Begin anew: some layers may have read what others have not."""
         self._kept.clear()
         self._read.clear()
         if self._network.device.type == "cuda":

@@ -18,7 +18,7 @@ from time import monotonic
 from fimlsp.models.choosing import at_random, best_first
 from fimlsp.models.middle import DecodedToken, DecodeSettings, Middle, Place, StopReason, Taken, Written
 from fimlsp.models.prompt import Prompt
-from fimlsp.models.protocols import MiddleState, NextToken
+from fimlsp.models.protocols import Candidates, Launching, MiddleState, NextToken
 from fimlsp.models.stopping import LineRule, n_repeated
 from fimlsp.models.stopwatch import Stopwatch
 from numpy.random import default_rng
@@ -50,7 +50,8 @@ class Decoding:
     """One run of the loop.
 
     `places` are the places it came by, one for each step of the network, and `taken` how each token was
-    taken; so `places[n + 1]` is where token n was written.
+    taken; so `places[n + 1]` is where token n was written. A network that can be launched is, as soon as it
+    is known what it has to read: what does not decide that is done meanwhile, and `pending` waits for it.
     """
 
     model: NextToken
@@ -62,6 +63,8 @@ class Decoding:
     places: list[Place] = field(default_factory=list)
     taken: list[Taken] = field(default_factory=list)
     is_reading: bool = False
+    launch: Callable[[int], Callable[[], Candidates]] | None = None
+    pending: Callable[[], Candidates] | None = None
     ended: StopReason | None = None
     tried: int = 0
     rejected: int = 0
@@ -119,15 +122,17 @@ class Decoding:
 
     def _place(self) -> Place:
         """Ask the network what may follow."""
+        complete = self.written.complete
         self.watch.engine_done()
         if self.is_reading:
-            candidates = self.model.advance(self.written.tokens[-1])
+            candidates = self.pending() if self.pending else self.model.advance(self.written.tokens[-1])
             self.watch.model_done()
         else:
             candidates = self.model.begin(self.prompt.tokens, self.written.tokens)
             self.is_reading = True
+            self.launch = self.model.launch if isinstance(self.model, Launching) else None
             self.watch.prefill_done()
-        place = Place(self.written, self.written.complete, candidates)
+        place = Place(self.written, complete, candidates)
         self.places.append(place)
         return place
 
@@ -198,6 +203,8 @@ class Decoding:
         self, place: Place, following: Written, admitted: Written, rejected: int = 0, steered: bool = False
     ) -> StopReason | None:
         """Write what is *admitted* of *following*; the reason to stop there, if there is one."""
+        if self.launch and admitted is following:
+            self.pending = self.launch(following.tokens[-1])
         text = self.model.token_bytes[following.tokens[-1]] or b""
         text = text[len(place.written.owed) :]
         self.taken.append(Taken(text, following.total - place.written.total, rejected, steered))

@@ -5,9 +5,9 @@ Neither side knows the other, and neither protocol names torch: a scripted model
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class MiddleState(Protocol):
@@ -57,3 +57,14 @@ class NextToken(Protocol):
 
     def advance(self, token: int) -> Candidates:
         """Read one more token; what may follow it."""
+
+
+@runtime_checkable
+class Launching(NextToken, Protocol):
+    """A network on a device of its own, which goes on while the caller does other things."""
+
+    def launch(self, token: int) -> Callable[[], Candidates]:
+        """Begin to read one more token; what may follow it, once that is called, which waits.
+
+        What is launched need not be waited for; `begin` may come instead.
+        """
