@@ -27,8 +27,25 @@ if TYPE_CHECKING:
     from fimlsp.models.middle import DecodeSettings, Middle
     from fimlsp.models.neighbours import Neighbour
 
+GRAMMAR_PERCENT = 40
+"""How far loading is when the model's turn comes."""
+
 DEADLINE_SHARE_KEPT = 0.25
 """Of its time limit, what a request has for decoding in any case, however long it had to wait."""
+
+
+def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:
+    """What *report*s how far loading is, given which share of the weights is there, once each per cent."""
+    last = GRAMMAR_PERCENT
+
+    def tell(share: float) -> None:
+        nonlocal last
+        percent = int(GRAMMAR_PERCENT + (100 - GRAMMAR_PERCENT) * share)
+        if percent > last:
+            last = percent
+            report(percent)
+
+    return tell
 
 
 class Backend:
@@ -55,10 +72,12 @@ class Backend:
         try:
             report("reading the grammar of Python", 0)
             self.documents.engine(DEFAULT_VERSION)
-            report(f"loading {load.model or 'the bundled model'}", 40)
+            step = f"loading {load.model or 'the bundled model'}"
+            report(step, GRAMMAR_PERCENT)
             from fimlsp.models.loading import load_model
 
-            self._model = load_model(load.model, device=load.device, revision=load.revision)
+            telling = distinct_percents(lambda percent: report(step, percent))
+            self._model = load_model(load.model, device=load.device, revision=load.revision, tell=telling)
         except Exception as error:
             self._why_no_model = f"no model is loaded: {summary(error)}"
             raise

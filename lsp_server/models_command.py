@@ -14,23 +14,30 @@ def models() -> None:
 
 @models.command(name="list")
 def list_models() -> None:
-    """List the models that are known to work, and those of the hub that are on this machine."""
+    """List the models that are known to work, whether they fit, and those of the hub that are here."""
     from fimlsp.models.catalogue import KNOWN_MODELS
     from fimlsp.models.hub import cached_models
+    from fimlsp.models.memory import GIB
+    from fimlsp.models.placement import default_room
     from rich.console import Console
     from rich.table import Table
 
     here = {model.name: model.size for model in cached_models()}
     table = Table(box=None)
-    for column in ("model", "parameters", "half precision", "context", "on this machine"):
+    room = default_room()
+    for column in ("model", "parameters", "half precision", "context", "fits", "on this machine"):
         table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
-    table.add_row("bundled", *_bundled(), "comes with fimlsp")
+    table.add_row("bundled", *_bundled(), "yes", "comes with fimlsp")
     for model in KNOWN_MODELS:
         sizes = f"{model.billions:g} B", _gigabytes(model.bytes), f"{model.context:,}"
-        table.add_row(model.name, *sizes, _gigabytes(here[model.name]) if model.name in here else "")
+        fits = room.fits(model.billions * 1e9)
+        table.add_row(model.name, *sizes, fits, _gigabytes(here[model.name]) if model.name in here else "")
     for name in sorted(here.keys() - {model.name for model in KNOWN_MODELS}):
-        table.add_row(name, "", "", "", f"{_gigabytes(here[name])}, not tried")
-    Console(width=None if sys.stdout.isatty() else 120).print(table)
+        table.add_row(name, "", "", "", "", f"{_gigabytes(here[name])}, not tried")
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    console.print(table)
+    if room.free is not None:
+        console.print(f"What fits is told for {room.device}, where {room.free / GIB:.1f} GiB are free now.")
 
 
 @models.command()

@@ -12,6 +12,7 @@ from fimlsp.models.checkpoint_files import CheckpointFiles
 from fimlsp.models.errors import ModelError
 from fimlsp.models.int8 import quantise
 from fimlsp.models.kept_keys import KeptKeys
+from fimlsp.models.loading_share import Tell, telling
 from fimlsp.models.placement import Placement
 from fimlsp.models.prefix_reuse import n_known
 from fimlsp.models.protocols import Candidates
@@ -45,8 +46,11 @@ class CheckpointNetwork:
         placement: Placement,
         token_bytes: Sequence[bytes | None],
         stops: frozenset[int],
+        tell: Tell = lambda _: None,
     ) -> CheckpointNetwork:
         """Read the safetensors weights; runs no code of the checkpoint and fetches nothing.
+
+        *tell* is called with the share of the weights that is there.
 
         Raises:
             ModelError: the architecture is not one of transformers' own, or weights are missing.
@@ -55,15 +59,16 @@ class CheckpointNetwork:
         _be_quiet()
         network: PreTrainedModel
         read: Any = AutoModelForCausalLM.from_pretrained
-        network, loaded = read(
-            files.folder,
-            dtype="auto" if placement.is_int8 else placement.dtype,
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-            **_quantisation(placement),
-        )
+        with telling(tell):
+            network, loaded = read(
+                files.folder,
+                dtype="auto" if placement.is_int8 else placement.dtype,
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+                **_quantisation(placement),
+            )
         if missing := sorted(loaded["missing_keys"]):
             raise ModelError(
                 f"{files.name} lacks {len(missing)} of its weights, {missing[0]} first; fetch it again."

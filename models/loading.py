@@ -6,6 +6,7 @@ has (no code from the checkpoint), and no network.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +60,7 @@ def load_model(
     order: Order | None = None,
     dtype: DType | None = None,
     bits: Bits | None = None,
+    tell: Callable[[float], None] = lambda _: None,
 ) -> FimModel:
     """Load a fill-in-the-middle model.
 
@@ -76,6 +78,7 @@ def load_model(
         bits: 4 or 8: weights are quantised while loading (but for 8 on a CPU, this needs the extra
             `quantized`); None: 8 on a CPU for more than 100 million parameters unless *dtype* is given, where
             it takes a third of the time; else they are not.
+        tell: is called with the share of the weights that is there, from 0 to 1, where that is known.
 
     Raises:
         ModelError: with one sentence on what to do about it.
@@ -94,7 +97,7 @@ def load_model(
     is_plain = device in (None, "cpu") and dtype is None and bits is None
     if name_or_path is None or (is_plain and small.fits(files.config, files.weights)):
         return _load_small(files, vocabulary, fim)
-    return _load_with_transformers(files, vocabulary, fim, device, dtype, bits)
+    return _load_with_transformers(files, vocabulary, fim, device, dtype, bits, tell)
 
 
 def _load_small(files: CheckpointFiles, vocabulary: Vocabulary, fim: FimFormat) -> FimModel:
@@ -113,13 +116,14 @@ def _load_with_transformers(
     device: str | None,
     dtype: DType | None,
     bits: Bits | None,
+    tell: Callable[[float], None],
 ) -> FimModel:
     from fimlsp.models.checkpoint import CheckpointNetwork
     from fimlsp.models.placement import place
 
     placement = place(files, device, dtype, bits)
     try:
-        network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops)
+        network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, tell)
     except UNUSABLE as error:
         raise _cannot_load(files.name, placement.device, error) from error
     return FimModel(

@@ -87,6 +87,30 @@ def _needed_memory(files: CheckpointFiles, placement: Placement) -> int:
     return max(needed + embedding_bytes(files.config), needed_bytes(stored_bytes(files.weights), 1, 0))
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A device, and how much memory is free there (bytes); None: not known."""
+
+    device: str
+    free: int | None
+
+    def fits(self, n_parameters: float) -> str:
+        """How a model of so many parameters would run there, from files in half precision; empty: not."""
+        if self.free is None:
+            return ""
+        ways = {float(torch.float16.itemsize): "yes"}
+        if self.device != "cpu":
+            ways |= {QUANTISED_BYTES[bits]: f"in {bits} bits" for bits in (8, 4)}
+        needed = (needed_bytes(int(n_parameters), size, 0) for size in ways)
+        return next((way for size, way in zip(needed, ways.values(), strict=True) if size <= self.free), "")
+
+
+def default_room() -> Room:
+    """Where models run unless another device is asked for."""
+    device = default_device()
+    return Room(device, _free_memory(device))
+
+
 def default_device() -> str:
     """`cuda` or `mps` where torch finds one, else `cpu`."""
     if torch.cuda.is_available():

@@ -9,6 +9,7 @@ from fimlsp.models.completion import complete
 from fimlsp.models.fim_format import LEFT, RIGHT
 from fimlsp.models.loading import load_model
 from fimlsp.models.middle import DecodeSettings
+from fimlsp.models.placement import Room
 from fimlsp.models.prompt import build_prompt
 from fimlsp.models.small import SmallNetwork
 from transformers import AutoModelForCausalLM
@@ -178,3 +179,28 @@ def test_tokenizer_and_network_of_different_size(tmp_path):
     model = load_model(str(folder))
     assert completion(model).complete
     assert json.loads((folder / "config.json").read_text())["vocab_size"] > len(c.DEEPSEEK) + 256
+
+
+@pytest.mark.parametrize("options", [{}, {"bits": 8, "device": "cpu"}])
+def test_the_share_of_the_weights_that_is_there_is_told(options, tmp_path, capfd):
+    shares = []
+    load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER)), tell=shares.append, **options)
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1], len(set(shares)) > 5) == (0, 1, True)
+    assert capfd.readouterr().out == ""
+
+
+ROOMS = [
+    (Room("cpu", 3 << 30), 1.1e9, "yes"),
+    (Room("cpu", 2 << 30), 1.1e9, ""),
+    (Room("cuda", 3 << 30), 1.1e9, "yes"),
+    (Room("cuda:1", 2 << 30), 1.1e9, "in 8 bits"),
+    (Room("cuda", 1 << 30), 1.1e9, "in 4 bits"),
+    (Room("cuda", 1 << 29), 1.1e9, ""),
+    (Room("mps", None), 1.1e9, ""),
+]
+
+
+@pytest.mark.parametrize(("room", "n_parameters", "expected"), ROOMS)
+def test_what_fits(room, n_parameters, expected):
+    assert room.fits(n_parameters) == expected

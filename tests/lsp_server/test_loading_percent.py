@@ -1,0 +1,11 @@
+"""What is told while a model is loaded."""
+
+from fimlsp.lsp_server.backend import GRAMMAR_PERCENT, distinct_percents
+
+
+def test_each_percent_is_told_once_and_in_order():
+    told = []
+    tell = distinct_percents(told.append)
+    for number in range(1001):
+        tell(number / 1000)
+    assert told == list(range(GRAMMAR_PERCENT + 1, 101))
