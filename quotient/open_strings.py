@@ -63,7 +63,7 @@ class OpenStrings:
 
     def _is_dead_text(self, place: Nesting) -> bool:
         """Whether *place* goes on with plain text that leads nowhere, whatever begins before it."""
-        if place.mode != place.shape:
+        if place.mode != place.shape or self._begins_with_quote(place.shape):
             return False
         plain = _plain_text(place.shape).match(self.data, self.cursor)
         if plain is None or plain.end() - self.cursor < _LONGEST_ESCAPE:
@@ -220,14 +220,19 @@ class OpenStrings:
         """Whether the marks that close *shape* are there after *position*."""
         part, _, style = shape.partition(":")
         if part == "text":
+            if position == self.cursor and self._begins_with_quote(shape):
+                return True
             quote = style.removeprefix("r").encode()
-            if position == self.cursor and self.data.startswith(quote[:1], position):
-                return True  # closing quotes may straddle the cursor
             after_escape = (0, 1, 2) if position == self.cursor else (0,)
             return any(_goes_on(quote)(self.data, position + taken) for taken in after_escape)
         brace = self.data.find(b"}", position)
         quotes = {each.removeprefix("r") for each in ((style,) if style else self.styles)}
         return brace >= 0 and any(self.data.find(quote.encode(), brace) >= 0 for quote in quotes)
+
+    def _begins_with_quote(self, shape: str) -> bool:
+        """Whether a quote of *shape* stands right of the cursor: closing quotes may straddle it."""
+        quote = shape.partition(":")[2].removeprefix("r").encode()
+        return self.data.startswith(quote[:1], self.cursor)
 
     def _is_unsealed(self, style: str, end: int) -> bool:
         """Whether a field of a string of *style* may contain the text from the cursor to *end*."""
