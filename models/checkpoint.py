@@ -17,6 +17,7 @@ from fimlsp.models.placement import Placement
 from fimlsp.models.prefix_reuse import n_known
 from fimlsp.models.protocols import Candidates
 from fimlsp.models.ranking import best_candidates
+from fimlsp.models.rows import PADDING, CheckpointRows
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.utils import logging
@@ -96,6 +97,22 @@ class CheckpointNetwork:
         if self._is_elsewhere:
             return partial(self._ranked, self._read_on([token]))
         return partial(self.advance, token)
+
+    def side_by_side(self, tokens: Sequence[int], room: int) -> CheckpointRows | None:
+        """See `SideBySide`."""
+        if not self._kept.is_roomy:
+            return None
+        known = self._kept.keep(n_known(self._read, [*tokens, PADDING]))
+        del self._read[known:]
+        if rest := tokens[known:]:
+            self._read_on(rest)
+        return CheckpointRows(self._network, self._kept.cache, room, self._rows_ranked)
+
+    def _rows_ranked(self, read: Callable[[], torch.Tensor]) -> list[Candidates]:
+        """Candidates for each row of the scores that *read* gives."""
+        with self._forgetting_if_it_fails():
+            scores = read()[:, : len(self.token_bytes)].float().cpu().numpy()
+        return [best_candidates(row, self.stops) for row in scores]
 
     def _candidates(self, tokens: Sequence[int]) -> Candidates:
         return self._ranked(self._read_on(tokens))

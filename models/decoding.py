@@ -79,6 +79,12 @@ class Decoding:
         ends_at = float("inf") if settings.seconds is None else monotonic() + settings.seconds
         return cls(model, prompt, settings, start, Written(b"", start, owed=prompt.owed), ends_at)
 
+    def again(self, seed: int) -> Decoding:
+        """A run like this from its start, with another *seed* and the time limit of this one."""
+        settings = replace(self.settings, seed=seed)
+        written = Written(b"", self.start, owed=self.prompt.owed)
+        return Decoding(self.model, self.prompt, settings, self.start, written, self.ends_at)
+
     def branch(self, place: int, token: int, log_probability: float) -> Decoding | None:
         """A run that came by the first places of this one, up to *place*, and took *token* there.
 
@@ -108,12 +114,24 @@ class Decoding:
 
     def run(self, should_stop: Callable[[], bool]) -> Middle:
         """Take steps until there is a reason to stop."""
-        while (reason := self._interruption(should_stop)) is None:
-            place = self._place()
-            self.ended = self._step(place, self.budget - len(self.written.tokens))
+        while (reason := self.interruption(should_stop)) is None:
+            self._go_on(self._place())
         return self._finish(reason)
 
-    def _interruption(self, should_stop: Callable[[], bool]) -> StopReason | None:
+    def see(self, candidates: Candidates) -> None:
+        """Take the step for which somebody else asked the network, `run_ahead`.
+
+        Waiting for runs beside this one counts as time of the network.
+        """
+        self.watch.model_done()
+        self._go_on(self._arrive(self.written.complete, candidates))
+        self.watch.engine_done()
+
+    def _go_on(self, place: Place) -> None:
+        self.ended = self._step(place, self.budget - len(self.written.tokens))
+
+    def interruption(self, should_stop: Callable[[], bool]) -> StopReason | None:
+        """Why not to go on."""
         if self.ended is not None:
             return self.ended
         if should_stop():
@@ -132,6 +150,9 @@ class Decoding:
             self.is_reading = True
             self.launch = self.model.launch if isinstance(self.model, Launching) else None
             self.watch.prefill_done()
+        return self._arrive(complete, candidates)
+
+    def _arrive(self, complete: bool, candidates: Candidates) -> Place:
         place = Place(self.written, complete, candidates)
         self.places.append(place)
         return place

@@ -19,6 +19,16 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers
         self._context = context
         self._length = 0
 
+    def copied(self, n_rows: int, room: int) -> RoomyLayer:
+        """The same positions for each of *n_rows* texts, [rows, heads, positions, width]."""
+        layer = RoomyLayer(room)
+        layer.update(self._in_use(self.keys, n_rows), self._in_use(self.values, n_rows))
+        return layer
+
+    def _in_use(self, states: torch.Tensor | None, n_rows: int) -> torch.Tensor:
+        assert states is not None
+        return states[:, :, : self._length].expand(n_rows, -1, -1, -1)
+
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
         """Allocate the room."""
         self.dtype, self.device = key_states.dtype, key_states.device
@@ -65,6 +75,12 @@ def _written(room: torch.Tensor | None, begin: int, states: torch.Tensor) -> tor
     return room[:, :, :end]
 
 
+def copied_cache(cache: Cache, n_rows: int, room: int) -> Cache:
+    """What `KeptKeys` has, for each of *n_rows* texts, with room for *room* positions."""
+    roomy = (layer for layer in cache.layers if isinstance(layer, RoomyLayer))
+    return Cache(layers=[layer.copied(n_rows, room) for layer in roomy])
+
+
 class KeptKeys:
     """The cache of one network for texts of up to *context* tokens."""
 
@@ -80,6 +96,11 @@ class KeptKeys:
         if self._can_shrink:
             n_layers = self._config.num_hidden_layers
             self.cache = Cache(layers=[RoomyLayer(self._context) for _ in range(n_layers)])
+
+    @property
+    def is_roomy(self) -> bool:
+        """Whether positions can be forgotten, and copied."""
+        return self._can_shrink
 
     def keep(self, n: int) -> int:
         """Forget all but the first *n* tokens, or all where a layer cannot do that; how many are kept."""

@@ -68,3 +68,24 @@ class Launching(NextToken, Protocol):
 
         What is launched need not be waited for; `begin` may come instead.
         """
+
+
+class Rows(Protocol):
+    """Several texts with a common beginning, which a network reads side by side."""
+
+    def begin(self, texts: Sequence[Sequence[int]]) -> Sequence[Candidates]:
+        """Read *texts*, none of them empty, behind what they share; what may follow each."""
+
+    def advance(self, kept: Sequence[int], tokens: Sequence[int]) -> Sequence[Candidates]:
+        """Drop all texts but those with the numbers *kept*, and read one of *tokens* behind each of these."""
+
+
+@runtime_checkable
+class SideBySide(NextToken, Protocol):
+    """A network that reads several texts in about the time of one."""
+
+    def side_by_side(self, tokens: Sequence[int], room: int) -> Rows | None:
+        """For texts that begin with *tokens*, of which there is at least one, and go on with at most *room*.
+
+        None: this network cannot do that. What was read before is dropped, but for what these texts share.
+        """
