@@ -52,13 +52,32 @@ def has_too_many_digits(number: bytes, more: int = 0) -> bool:
 def byte_that_leaves(
     lexicon: Lexicon, state: int, forbidden: frozenset[int] = _NO_BYTES
 ) -> Callable[[bytes, int], int]:
-    """Finds the first byte that leads away from *state* or is *forbidden*, or the end."""
-    loops = bytes(b for b in range(256) if lexicon.dfa.rows[state][b] == state and b not in forbidden)
-    pattern = re.compile(rb"[^" + re.escape(loops) + rb"]|\Z", re.DOTALL)
+    """Finds the first byte that leads away from *state*, and not back with the next one; or the end.
+
+    It stops before bytes that are *forbidden*. A lexeme has not ended at any byte that it steps over, unless
+    it ends in *state* as well.
+    """
+    rows, accepts = lexicon.dfa.rows, lexicon.dfa.accepts
+    allowed = [byte for byte in range(256) if byte not in forbidden]
+    excursions: dict[bytes, list[int]] = {}
+    for byte in allowed:
+        away = rows[state][byte]
+        if away and away != state and accepts[away] < 0 and away not in lexicon.naming:
+            back = bytes(b for b in allowed if rows[away][b] == state)
+            if back:
+                excursions.setdefault(back, []).append(byte)
+    loops = _any_of(bytes(byte for byte in allowed if rows[state][byte] == state))
+    detours = b"|".join(_any_of(bytes(first)) + _any_of(back) for back, first in excursions.items())
+    pattern = re.compile(rb"%s*(?:(?:%s)%s*)*" % (loops, detours or _any_of(b""), loops))
 
     def find(data: bytes, start: int) -> int:
-        found = pattern.search(data, start)
+        found = pattern.match(data, start)
         assert found is not None
-        return found.start()
+        return found.end()
 
     return find
+
+
+def _any_of(some: bytes) -> bytes:
+    """A pattern for one byte of *some*."""
+    return b"[" + re.escape(some) + b"]" if some else b"(?!)"

@@ -81,9 +81,13 @@ class Rules:
             self.starts(next(iter(self._makers)))
         return {lhs: [self.rhs[self.rule[item]] for item in items] for lhs, items in self._starts.items()}
 
-    def dot(self, item: int) -> int:
-        """How many symbols stand before the dot of *item*."""
-        return item - self.first[self.rule[item]]
+    def read(self, item: int) -> Rhs:
+        """The symbols before the dot of *item*."""
+        return self.rhs[self.rule[item]][: item - self.first[self.rule[item]]]
+
+    def unread(self, item: int) -> Rhs:
+        """The symbols after the dot of *item*."""
+        return self.rhs[self.rule[item]][item - self.first[self.rule[item]] :]
 
 
 class State:

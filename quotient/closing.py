@@ -8,7 +8,7 @@ at the fall across it, or is deeper than b1 and is closed by the first line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -56,8 +56,7 @@ class Tail:
         """The symbols that one of `suites` may be; None if the group ends at the cursor's line."""
         if self.marker is not None:
             return None
-        bodies = set[int]().union(*(block.bodies for block in self.suites))
-        return language.suites_of(bodies)
+        return language.suites_of(set[int]().union(*[block.bodies for block in self.suites]))
 
     def spine(self, language: Language) -> Spine:
         """What is open in the group. All of it can be begun in a middle."""
@@ -79,11 +78,12 @@ class Remainder:
     has_groups: bool = False
     on_line: bool = False
 
-    def may_end(self, language: Language, body: int) -> bool:
-        """Whether it ends groups of kind *body*."""
-        if self.tail is None or body not in self.bodies:
-            return body in self.bodies
-        return (body, language.backward.start(language.bodies)) in self.tail.spine(language)
+    def ends(self, language: Language) -> Collection[int]:
+        """What the groups may be that it ends."""
+        if self.tail is None:
+            return self.bodies
+        spine, start = self.tail.spine(language), language.backward.start(language.bodies)
+        return [body for body in self.bodies if (body, start) in spine]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,9 +144,7 @@ class ClosedBlock:
         while column is not None and len(self.bodies) > size:
             size = len(self.bodies)
             for remainder in self.remainders_in(column):
-                self.bodies.update(
-                    body for body in language.bodies - self.bodies if remainder.may_end(language, body)
-                )
+                self.bodies.update(remainder.ends(language))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
-from fimlsp.quotient.spine import Child, Hole, Open, Progress, Spine
+from fimlsp.quotient.spine import Child, Hole, Open, Spine
 
 if TYPE_CHECKING:
     from fimlsp.quotient.automaton import Rules
@@ -52,14 +52,10 @@ class Brackets:
         insides: Insides = {}
         for opened, progresses in found.items():
             # all rules of one node have the same text before them, so any of them tells
-            progress = next(p for p in progresses if p.child is None or p.child in insides or _in_suite(p))
-            insides[opened] = self._inside(rules, progress, insides)
+            item, child = next((i, c) for i, c in progresses if _is_known(c, insides))
+            inside = Inside.BRACKET if any(self.unmatched(rules.read(item))) else Inside.NOTHING
+            insides[opened] = inside | of_child(child, insides)
         return insides
-
-    def _inside(self, rules: Rules, progress: Progress, insides: Insides) -> Inside:
-        read = rules.rhs[progress.rule][: progress.read]
-        inside = Inside.BRACKET if any(self.unmatched(read)) else Inside.NOTHING
-        return inside | of_child(progress.child, insides)
 
     def escapes(self, left: Inside, between: Iterable[int], right: Inside) -> bool:
         """Whether a middle escapes that ends an open child, goes on with *between*, and begins another."""
@@ -69,8 +65,8 @@ class Brackets:
         return bool(left & right)
 
 
-def _in_suite(progress: Progress) -> bool:
-    return isinstance(progress.child, Hole)
+def _is_known(child: Child, insides: Insides) -> bool:
+    return child is None or isinstance(child, Hole) or child in insides
 
 
 def of_child(child: Child, insides: Insides) -> Inside:

@@ -16,7 +16,7 @@ from fimlsp.quotient.automaton import Rhs, Rules
 from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_blocks import LeftBlock
-from fimlsp.quotient.spine import Child, Hole, Open
+from fimlsp.quotient.spine import Child, Hole, Open, Spine
 
 
 class Halves:
@@ -31,6 +31,7 @@ class Halves:
         self.rules: Rules = language.forward.rules.copy()
         self.indents: dict[int, ClosedBlock] = {}
         self._numbers: dict[Hashable, int] = {}
+        self._spines: dict[Tail, Spine] = {}
         self._next_symbol = language.first_free_symbol + markers
         self._start = language.backward.start(language.bodies)
 
@@ -56,10 +57,9 @@ class Halves:
         return self._symbol((child, depth), partial(self._begun_rules, child, depth))
 
     def _begun_rules(self, opened: Open, depth: int) -> Iterator[Rhs]:
-        right_sides = self.language.forward.rules.rhs
-        for progress in self.blocks[depth].spine[opened]:
-            rest = right_sides[progress.rule][progress.read :]
-            yield rest if progress.child is None else (self.begun(progress.child, depth), *rest[1:])
+        unread = self.language.forward.rules.unread
+        for item, child in self.blocks[depth].spine[opened]:
+            yield unread(item) if child is None else (self.begun(child, depth), *unread(item + 1))
 
     def _begun_suite(self, body: int, depth: int) -> Iterator[Rhs]:
         dedent, groups = self.language.dedent, self.language.lists[body]
@@ -78,6 +78,13 @@ class Halves:
 
     # Begun in the middle, ended on the right
 
+    def spine(self, tail: Tail) -> Spine:
+        """What is open in *tail*."""
+        found = self._spines.get(tail)
+        if found is None:
+            found = self._spines[tail] = tail.spine(self.language)
+        return found
+
     def ended(self, child: Child, tail: Tail) -> int:
         """The symbol of what *tail* leaves open; of the cursor's line itself if there is no child."""
         if child is None:
@@ -89,10 +96,9 @@ class Halves:
         return self._symbol((child, tail), partial(self._ended_rules, child, tail))
 
     def _ended_rules(self, opened: Open, tail: Tail) -> Iterator[Rhs]:
-        right_sides = self.language.backward.rules.rhs
-        for progress in tail.spine(self.language)[opened]:
-            unread = right_sides[progress.rule][progress.read + (progress.child is not None) :]
-            yield (*unread[::-1], self.ended(progress.child, tail))
+        unread = self.language.backward.rules.unread
+        for item, child in self.spine(tail)[opened]:
+            yield (*unread(item + (child is not None))[::-1], self.ended(child, tail))
 
     def _ended_suites(self, tail: Tail, body: int) -> list[Rhs]:
         return [
@@ -107,7 +113,7 @@ class Halves:
         indent = self._indent(block)
         groups = self.language.lists[body]
         for remainder in block.remainders_in(column):
-            if remainder.may_end(self.language, body):
+            if body in remainder.ends(self.language):
                 ended = self.first_group(body, remainder)
                 yield (indent, groups, ended)
                 if remainder.tail is not None or remainder.on_line:

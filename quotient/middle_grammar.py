@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fimlsp.lexing.indentation import Column
-from fimlsp.quotient.automaton import Rhs
+from fimlsp.quotient.automaton import Rhs, Rules
 from fimlsp.quotient.cheapest import Choices, Costs
 from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
 from fimlsp.quotient.earley import Earley, EarleySet
@@ -95,7 +95,7 @@ class _Pairs:
     def _in_block(self, depth: int, closed: ClosedBlock, body: int) -> Iterator[Rhs]:
         """The middles in a block of groups of kind *body* that is the one at *depth*, and *closed*."""
         for remainder in closed.remainders_in(self.blocks[depth].frame.column):
-            if remainder.may_end(self.language, body):
+            if body in remainder.ends(self.language):
                 yield from self._between_groups(depth, remainder, body)
                 if remainder.tail is not None:
                     yield from self._in_group(depth, remainder.tail, body)
@@ -118,7 +118,7 @@ class _Pairs:
 
     def _in_group(self, depth: int, tail: Tail, body: int) -> Iterator[Rhs]:
         """The middles in a group that is the last one of the block at *depth*, and ends with *tail*."""
-        lefts, rights = self.blocks[depth].spine, tail.spine(self.language)
+        lefts, rights = self.blocks[depth].spine, self.halves.spine(tail)
         begun, ended = self._tops(depth, body)
         both = {(begun, ended)} if begun in lefts else set()
         waiting = list(both)
@@ -164,23 +164,27 @@ class _Pairs:
         """
         element = self.language.grammar.repetitions.get(symbol)
         if element is None:
-            return _joined_rules(self.language.forward.rules.rhs, lefts, rights)
+            forward, backward = self.language.forward.rules, self.language.backward.rules
+            return _joined_rules(forward, backward, lefts, rights)
         return _joined_elements(symbol, _elements(lefts, element), _elements(rights, element))
 
 
 def _joined_rules(
-    right_sides: Sequence[Rhs], lefts: Iterable[Progress], rights: Iterable[Progress]
+    rules: Rules, backward: Rules, lefts: Iterable[Progress], rights: Iterable[Progress]
 ) -> Iterator[tuple[Child, Rhs | None, Child]]:
-    for left in lefts:
-        rhs = right_sides[left.rule]
-        first = left.read + (left.child is not None)
-        for right in rights:
-            if right.rule == left.rule:
-                last = len(rhs) - right.read - (right.child is not None)
-                if first <= last:
-                    yield left.child, rhs[first:last], right.child
-                elif left.child is not None and right.child is not None and left.read == last:
-                    yield left.child, None, right.child
+    by_rule: dict[int, list[tuple[int, Child]]] = {}
+    for item, child in rights:
+        unread = backward.unread(item)
+        by_rule.setdefault(backward.rule[item], []).append((len(unread), child))
+    for item, left in lefts:
+        rule = rules.rule[item]
+        for end, right in by_rule.get(rule, ()):
+            begin, last = item - rules.first[rule], end - (right is not None)
+            first = begin + (left is not None)
+            if first <= last:
+                yield left, rules.rhs[rule][first:last], right
+            elif left is not None and right is not None and begin == last:
+                yield left, None, right
 
 
 def _joined_elements(
@@ -197,5 +201,5 @@ def _joined_elements(
 
 def _elements(progresses: Iterable[Progress], element: int) -> list[Child]:
     """How the elements of a repetition stand at the cursor: between two (None), or in an open one."""
-    children = dict.fromkeys(progress.child for progress in progresses)
+    children = dict.fromkeys(child for _, child in progresses)
     return [c for c in children if c is None or (not isinstance(c, Hole) and c[0] == element)]

@@ -43,18 +43,17 @@ def seams(lexicon: Lexicon, data: bytes, cursor: int, places: Iterable[Nesting])
     O(lexemes that straddle the cursor).
     """
     runs = Runs(lexicon, data, cursor, lexicon.unknown)
-    by_start: dict[int, dict[tuple[int, int], list[int]]] = {}
+    by_start: dict[int, dict[tuple[int, int], tuple[int, ...]]] = {}
     for place in (lexicon.unknown, *places):
         start = lexicon.dfa.starts[place.mode]
         if start not in by_start:
             by_start[start] = _straddling(runs, start)
         yield Seam(None, 0, place, frozenset((start,)))
-        for (kind, offset), states in by_start[start].items():
+        for (kind, offset), following in by_start[start].items():
+            naming, outside = _states_before(lexicon, start, data[cursor], following)
             if kind in lexicon.skipped and kind not in lexicon.nesting:
-                yield Seam(None, offset, place, frozenset(states))
+                yield Seam(None, offset, place, naming | outside)
                 continue
-            naming = lexicon.naming.intersection(states)
-            outside = frozenset(states) - naming
             if outside:
                 yield Seam(kind, offset, place, outside)
             if naming:
@@ -82,16 +81,16 @@ _ON_ONE_LINE = {
 }
 
 
-def _straddling(runs: Runs, start: int) -> dict[tuple[int, int], list[int]]:
-    """The lexemes begun in state *start* that end in the right context, with the states that read them."""
-    found: dict[tuple[int, int], list[int]] = {}
+def _straddling(runs: Runs, start: int) -> dict[tuple[int, int], tuple[int, ...]]:
+    """The lexemes begun in state *start* that end in the right context, with the states after its first byte."""
+    found: dict[tuple[int, int], tuple[int, ...]] = {}
     lexicon, data, cursor = runs.lexicon, runs.data, runs.cursor
     if cursor < len(data):
-        for following, sources in _moves(lexicon, start, data[cursor]).items():
-            end = runs.end(following) if following else None
+        for state in _moves(lexicon, start, data[cursor]):
+            end = runs.end(state)
             if end is not None and end[0] not in (lexicon.bad, lexicon.space):
-                found.setdefault(end, []).extend(s for s in sources if s != start)
-    return {end: states for end, states in found.items() if states}
+                found[end] = (*found.get(end, ()), state)
+    return found
 
 
 class Runs:
@@ -103,6 +102,7 @@ class Runs:
         self.cursor = cursor
         self.forbidden = before.forbidden
         self.known: dict[tuple[int, int], End] = {}
+        self.last: dict[bytes, int] = {}  # where the quotes that end a string stand for the last time
 
     def end_of(self, state: int) -> End:
         """The end of the lexeme that is being read in *state* when the right context begins."""
@@ -117,8 +117,7 @@ class Runs:
         """
         data, rows = self.data, self.lexicon.dfa.rows
         position = self.cursor
-        closing = _closing(self.lexicon, state)
-        if closing is not None and data.find(closing, position + 1) < 0:
+        if self._is_unclosed(state, position + 1):
             return self.lexicon.bad, len(data) - position
         path: list[tuple[int, int, int]] = []
         found: End = None
@@ -134,12 +133,24 @@ class Runs:
             name = self._name_at(state, name, position)
             position += 1
             if position < len(data) and rows[state][data[position]] == state:
+                if self._is_unclosed(state, position):
+                    found = self.lexicon.bad, len(data) - self.cursor
+                    break
                 position = byte_that_leaves(self.lexicon, state, self.forbidden)(data, position)
             path.append((*here, position))
             if position == len(data) or not rows[state][data[position]]:
                 break
             state = rows[state][data[position]]
         return self._remember(path, found)
+
+    def _is_unclosed(self, state: int, position: int) -> bool:
+        """Whether *state* is in a string that nothing from *position* on can end."""
+        closing = _closing(self.lexicon, state)
+        if closing is None:
+            return False
+        if closing not in self.last:
+            self.last[closing] = self.data.rfind(closing)
+        return self.last[closing] < position
 
     def _name_at(self, state: int, name: int, position: int) -> int:
         if state not in self.lexicon.naming:
@@ -176,11 +187,23 @@ def _closing(lexicon: Lexicon, state: int) -> bytes | None:
 
 @lru_cache(maxsize=4096)
 def _moves(lexicon: Lexicon, start: int, byte: int) -> dict[int, list[int]]:
-    """The states reachable from *start*, by the state that *byte* leads them to."""
+    """The states inside a lexeme begun in *start*, by the state that *byte* leads them to."""
     moves: dict[int, list[int]] = {}
     for state in reachable(lexicon, start):
-        moves.setdefault(lexicon.dfa.rows[state][byte], []).append(state)
+        following = lexicon.dfa.rows[state][byte]
+        if following and state != start:
+            moves.setdefault(following, []).append(state)
     return moves
+
+
+@lru_cache(maxsize=4096)
+def _states_before(
+    lexicon: Lexicon, start: int, byte: int, following: tuple[int, ...]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """The states inside a lexeme that *byte* leads to one of *following*: those in a name, and the others."""
+    moves = _moves(lexicon, start, byte)
+    states = frozenset(state for after in following for state in moves[after])
+    return states & lexicon.naming, states - lexicon.naming
 
 
 @lru_cache(maxsize=64)

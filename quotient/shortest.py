@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
 
-from fimlsp.quotient.automaton import END, Rules
+from fimlsp.quotient.automaton import Rules
 from fimlsp.quotient.cheapest import Costs, cost_of
 from fimlsp.quotient.earley import EarleySet
 
@@ -79,7 +79,7 @@ def _beginnings(
 ) -> Iterator[tuple[int, EarleySet, Symbols]]:
     for state, origin in chart.entries:
         for item in state.items:
-            yield rules.lhs[item], origin, _rest(rules, item)
+            yield rules.lhs[item], origin, rules.unread(item)
     if chart is start:
         yield root, start, (root,)
 
@@ -87,14 +87,9 @@ def _beginnings(
 def _waiting(rules: Rules, symbol: int, origin: EarleySet) -> Iterator[tuple[int, EarleySet, Symbols]]:
     for state, earlier in origin.waiting:
         for item in state.by_symbol.get(symbol, ()):
-            yield rules.lhs[item], earlier, _rest(rules, item)
+            yield rules.lhs[item], earlier, rules.unread(item)
     for item in origin.predicted.by_symbol.get(symbol, ()):
-        yield rules.lhs[item], origin, _rest(rules, item)
-
-
-def _rest(rules: Rules, item: int) -> Symbols:
-    symbols = rules.next_symbol
-    return tuple(symbols[item : symbols.index(END, item)])
+        yield rules.lhs[item], origin, rules.unread(item)
 
 
 def _symbols(path: _Path) -> Symbols:

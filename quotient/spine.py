@@ -8,9 +8,8 @@ that the two sides can be joined rule by rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from fimlsp.quotient.automaton import Rules
 from fimlsp.quotient.earley import EarleySet
@@ -30,16 +29,10 @@ Child = Open | Hole | None
 """The open child of an open rule; None if the rule goes on with a whole one."""
 
 
-class Progress(NamedTuple):
-    """How far an open rule has come: `read` symbols, and `child`, the next one, is open itself."""
-
-    rule: int
-    read: int
-    child: Child
-
+Progress = tuple[int, Child]
+"""How far an open rule has come: an item with its dot at the cursor or before the open child; that child."""
 
 Spine = dict[Open, dict[Progress, None]]
-_Add = Callable[[int, EarleySet, Child], None]
 
 
 def spine(rules: Rules, last: EarleySet, suites: Iterable[int] | None = None) -> Spine:
@@ -50,13 +43,22 @@ def spine(rules: Rules, last: EarleySet, suites: Iterable[int] | None = None) ->
     """
     found: Spine = {}
     waiting: list[Open] = []
+    lhs = rules.lhs
 
     def add(item: int, origin: EarleySet, child: Child) -> None:
-        key = rules.lhs[item], origin
-        if key not in found:
-            found[key] = {}
+        key = lhs[item], origin
+        progresses = found.get(key)
+        if progresses is None:
+            progresses = found[key] = {}
             waiting.append(key)
-        found[key][Progress(rules.rule[item], rules.dot(item), child)] = None
+        progresses[item, child] = None
+
+    def add_waiting(at: EarleySet, symbol: int, child: Open | Hole) -> None:
+        for state, origin in at.waiting:
+            for item in state.by_symbol.get(symbol, ()):
+                add(item - 1, origin, child)
+        for item in at.predicted.by_symbol.get(symbol, ()):
+            add(item - 1, at, child)
 
     if suites is None:
         for state, origin in last.entries:
@@ -65,15 +67,7 @@ def spine(rules: Rules, last: EarleySet, suites: Iterable[int] | None = None) ->
                     add(item - 1, origin, None)
     else:
         for suite in suites:
-            _add_waiting(add, last, suite, Hole(suite))
-    for symbol, origin in waiting:
-        _add_waiting(add, origin, symbol, (symbol, origin))
+            add_waiting(last, suite, Hole(suite))
+    for opened in waiting:
+        add_waiting(opened[1], opened[0], opened)
     return found
-
-
-def _add_waiting(add: _Add, at: EarleySet, symbol: int, child: Open | Hole) -> None:
-    for state, origin in at.entries:
-        for item in state.by_symbol.get(symbol, ()):
-            add(item - 1, origin, child)
-    for item in at.predicted.by_symbol.get(symbol, ()):
-        add(item - 1, at, child)
