@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fimlsp.lexing.indentation import MARGIN, Column
+from fimlsp.lexing.munching import closing_quotes
 from fimlsp.lexing.nesting import MAX_BRACKETS, FieldRules
 from fimlsp.lexing.reading import Lexicon, Reading, Symbol, start_of_line
 
@@ -68,7 +69,7 @@ class LineReader:
 
     def _read(self, data: bytes, start: int, end: int, reading: Reading) -> Line:
         lexicon = self._lexicon
-        first_end, position = end, start
+        first_end, position, closing = end, start, start
         symbols: list[Symbol] = []
         while True:
             step = reading.feed(data[position:end])
@@ -79,6 +80,10 @@ class LineReader:
             ended = reading.accepted == lexicon.line_end
             if reading.nesting.in_code and ended:
                 return _line(lexicon, end - start, symbols)
+            if closing < end and (quotes := closing_quotes(lexicon, reading.state)) is not None:
+                closing = data.find(quotes, end)
+                if closing < 0:
+                    return Line(first_end - start, broken=True)
             if end == len(data):
                 last = reading.close()
                 if (

@@ -81,3 +81,14 @@ def byte_that_leaves(
 def _any_of(some: bytes) -> bytes:
     """A pattern for one byte of *some*."""
     return b"[" + re.escape(some) + b"]" if some else b"(?!)"
+
+
+@lru_cache(maxsize=4096)
+def closing_quotes(lexicon: Lexicon, state: int) -> bytes | None:
+    """The three quotes that alone end the lexeme being read in *state*, if it is such a string."""
+    endings = {
+        suffix
+        for kind in lexicon.kinds_in(lexicon.dfa.live[state])
+        if kind != lexicon.bad and (suffix := lexicon.witnesses.suffix(state, kind)) is not None
+    }
+    return endings.pop() if endings in ({b"'''"}, {b'"""'}) else None

@@ -23,10 +23,10 @@ class Rules:
     `next_symbol[item]` is the symbol after the dot (`END` at the end of a rule), `lhs[item]` the left-hand
     side, `rule[item]` the number of the rule, and `item + 1` the item with its dot one symbol further.
     `rhs[number]` is the right-hand side of a rule, `nonterminals` are all left-hand sides, also those that
-    are only declared so far.
+    are only declared so far (see `LazyRules`).
     """
 
-    __slots__ = ("_makers", "_starts", "first", "lhs", "next_symbol", "nonterminals", "rhs", "rule")
+    __slots__ = ("_starts", "first", "lhs", "next_symbol", "nonterminals", "rhs", "rule")
 
     def __init__(self) -> None:
         self.next_symbol: list[int] = []
@@ -36,19 +36,6 @@ class Rules:
         self.rhs: list[Rhs] = []
         self.nonterminals: set[int] = set()
         self._starts: dict[int, list[int]] = {}
-        self._makers: dict[int, Callable[[], Iterable[Rhs]]] = {}
-
-    def copy(self) -> Rules:
-        """A copy to which rules for *new* left-hand sides can be added. O(size)."""
-        other = Rules()
-        other.next_symbol = self.next_symbol.copy()
-        other.lhs = self.lhs.copy()
-        other.rule = self.rule.copy()
-        other.first = self.first.copy()
-        other.rhs = self.rhs.copy()
-        other.nonterminals = self.nonterminals.copy()
-        other._starts = self._starts.copy()
-        return other
 
     def add(self, lhs: int, rhs: Rhs) -> None:
         """Append the rule `lhs -> rhs`."""
@@ -62,23 +49,12 @@ class Rules:
         self.nonterminals.add(lhs)
         self._starts.setdefault(lhs, []).append(start)
 
-    def declare(self, lhs: int, make: Callable[[], Iterable[Rhs]]) -> None:
-        """Let the new symbol *lhs* have the right-hand sides of *make*, called when they are first needed."""
-        self.nonterminals.add(lhs)
-        self._makers[lhs] = make
-
     def starts(self, lhs: int) -> list[int]:
         """The items of the rules of *lhs* with their dots at 0."""
-        make = self._makers.pop(lhs, None)
-        if make is not None:
-            for rhs in dict.fromkeys(make()):
-                self.add(lhs, rhs)
         return self._starts[lhs]
 
     def alternatives(self) -> dict[int, list[Rhs]]:
-        """The right-hand sides of all nonterminals, those included that were only declared so far."""
-        while self._makers:
-            self.starts(next(iter(self._makers)))
+        """The right-hand sides of all nonterminals."""
         return {lhs: [self.rhs[self.rule[item]] for item in items] for lhs, items in self._starts.items()}
 
     def read(self, item: int) -> Rhs:
@@ -90,13 +66,51 @@ class Rules:
         return self.rhs[self.rule[item]][item - self.first[self.rule[item]] :]
 
 
+class LazyRules(Rules):
+    """The rules of a grammar, with more for new nonterminals, which are made when they are first needed."""
+
+    __slots__ = ("_makers",)
+
+    def __init__(self, base: Rules) -> None:
+        """A copy of *base*. O(size)."""
+        self.next_symbol = base.next_symbol.copy()
+        self.lhs = base.lhs.copy()
+        self.rule = base.rule.copy()
+        self.first = base.first.copy()
+        self.rhs = base.rhs.copy()
+        self.nonterminals = base.nonterminals.copy()
+        self._starts = base._starts.copy()
+        self._makers: dict[int, tuple[Callable[..., Iterable[Rhs]], tuple[object, ...]]] = {}
+
+    def declare(self, lhs: int, make: Callable[..., Iterable[Rhs]], *arguments: object) -> None:
+        """Let the new symbol *lhs* have the right-hand sides of *make*, when they are needed.
+
+        It is called with these rules and *arguments*, so that it need not keep them alive in a cycle.
+        """
+        self.nonterminals.add(lhs)
+        self._makers[lhs] = make, arguments
+
+    def starts(self, lhs: int) -> list[int]:
+        """As `Rules.starts`."""
+        if lhs in self._makers:
+            make, arguments = self._makers.pop(lhs)
+            for rhs in dict.fromkeys(make(self, *arguments)):
+                self.add(lhs, rhs)
+        return self._starts[lhs]
+
+    def alternatives(self) -> dict[int, list[Rhs]]:
+        """As `Rules.alternatives`; makes all rules."""
+        while self._makers:
+            self.starts(next(iter(self._makers)))
+        return super().alternatives()
+
+
 class State:
     """A set of dotted rules with a common origin; equal sets are the same object."""
 
-    __slots__ = ("_automaton", "_chains", "_gotos", "by_symbol", "completed", "expected", "items")
+    __slots__ = ("by_symbol", "chains", "completed", "expected", "gotos", "items")
 
-    def __init__(self, automaton: Automaton, items: tuple[int, ...]) -> None:
-        rules = automaton.rules
+    def __init__(self, rules: Rules, items: tuple[int, ...]) -> None:
         by_symbol: dict[int, list[int]] = {}
         completed: dict[int, None] = {}
         for item in items:
@@ -109,42 +123,8 @@ class State:
         self.by_symbol = by_symbol
         self.completed = tuple(completed)
         self.expected = tuple([symbol for symbol in by_symbol if symbol in rules.nonterminals])
-        self._automaton = automaton
-        self._gotos: dict[int, State | None] = {}
-        self._chains: dict[int, tuple[tuple[State, ...], frozenset[int]]] = {}
-
-    def goto(self, symbol: int) -> State | None:
-        """The state after *symbol*, or None when no rule expects it."""
-        try:
-            return self._gotos[symbol]
-        except KeyError:
-            advanced = self.by_symbol.get(symbol)
-            state = self._automaton.kernel(advanced) if advanced else None
-            self._gotos[symbol] = state
-            return state
-
-    def chain(self, symbol: int) -> tuple[tuple[State, ...], frozenset[int]]:
-        """For a predicted state: what completing *symbol* at its own origin completes there in turn.
-
-        Returns the states reached, and all nonterminals so completed, *symbol* included. Precomputing this
-        closure over unit rules saves a step per precedence level for every operand.
-        """
-        found = self._chains.get(symbol)
-        if found is None:
-            found = self._chains[symbol] = self._close_chain(symbol)
-        return found
-
-    def _close_chain(self, symbol: int) -> tuple[tuple[State, ...], frozenset[int]]:
-        states: dict[State, None] = {}
-        symbols = {symbol: None}
-        for completed in (waiting := [symbol]):
-            state = self.goto(completed)
-            if state is not None and state not in states:
-                states[state] = None
-                fresh = [s for s in state.completed if s not in symbols]
-                symbols.update(dict.fromkeys(fresh))
-                waiting.extend(fresh)
-        return tuple(states), frozenset(symbols)
+        self.gotos: dict[int, State | None] = {}  # this and the next are filled by the automaton
+        self.chains: dict[int, tuple[tuple[State, ...], frozenset[int]]] = {}
 
 
 class Automaton:
@@ -167,6 +147,38 @@ class Automaton:
         """An automaton for *rules*, a copy of this one's with more, sharing every state of this one."""
         return Automaton(rules, self, frozenset(self.rules.nonterminals))
 
+    def goto(self, state: State, symbol: int) -> State | None:
+        """The state after *state* and *symbol*, or None when no rule expects it."""
+        try:
+            return state.gotos[symbol]
+        except KeyError:
+            advanced = state.by_symbol.get(symbol)
+            following = state.gotos[symbol] = self.kernel(advanced) if advanced else None
+            return following
+
+    def chain(self, predicted: State, symbol: int) -> tuple[tuple[State, ...], frozenset[int]]:
+        """What completing *symbol* at the origin of a predicted state completes there in turn.
+
+        Returns the states reached, and all nonterminals so completed, *symbol* included. Precomputing this
+        closure over unit rules saves a step per precedence level for every operand.
+        """
+        found = predicted.chains.get(symbol)
+        if found is None:
+            found = predicted.chains[symbol] = self._close_chain(predicted, symbol)
+        return found
+
+    def _close_chain(self, predicted: State, symbol: int) -> tuple[tuple[State, ...], frozenset[int]]:
+        states: dict[State, None] = {}
+        symbols = {symbol: None}
+        for completed in (waiting := [symbol]):
+            state = self.goto(predicted, completed)
+            if state is not None and state not in states:
+                states[state] = None
+                fresh = [s for s in state.completed if s not in symbols]
+                symbols.update(dict.fromkeys(fresh))
+                waiting.extend(fresh)
+        return tuple(states), frozenset(symbols)
+
     def kernel(self, items: Iterable[int]) -> State:
         """The state of *items*."""
         key = tuple(sorted(items))
@@ -174,7 +186,7 @@ class Automaton:
             return self._base.kernel(key)
         state = self._kernels.get(key)
         if state is None:
-            state = self._kernels[key] = State(self, key)
+            state = self._kernels[key] = State(self.rules, key)
         return state
 
     def predicted(self, symbols: frozenset[int]) -> State:
@@ -186,7 +198,7 @@ class Automaton:
             items: set[int] = set()
             for symbol in symbols:
                 items |= self._closure(symbol)
-            state = self._predicted[symbols] = State(self, tuple(sorted(items)))
+            state = self._predicted[symbols] = State(self.rules, tuple(sorted(items)))
         return state
 
     def _closure(self, symbol: int) -> frozenset[int]:

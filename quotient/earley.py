@@ -64,12 +64,13 @@ class Earley:
         A nonterminal may be scanned as well, for a part that was recognised elsewhere.
         """
         entries: dict[Entry, None] = {}
+        goto = self.automaton.goto
         for symbol in symbols:
             for state, origin in before.entries:
-                following = state.goto(symbol)
+                following = goto(state, symbol)
                 if following is not None:
                     entries[following, origin] = None
-            following = before.predicted.goto(symbol)
+            following = goto(before.predicted, symbol)
             if following is not None:
                 entries[following, before] = None
         if not entries:
@@ -87,6 +88,7 @@ class Earley:
 
     def _complete(self, entries: dict[Entry, None]) -> EarleySet:
         done: set[tuple[int, EarleySet]] = set()
+        goto = self.automaton.goto
         todo = [(symbol, origin) for state, origin in entries for symbol in state.completed]
         while todo:
             completion = todo.pop()
@@ -94,13 +96,13 @@ class Earley:
                 continue
             done.add(completion)
             symbol, origin = completion
-            states, symbols = origin.predicted.chain(symbol)
+            states, symbols = self.automaton.chain(origin.predicted, symbol)
             for state in states:
                 entries[state, origin] = None
             for state, earlier in origin.waiting:
                 for expected in state.expected:
                     if expected in symbols:
-                        following = state.goto(expected)
+                        following = goto(state, expected)
                         assert following is not None
                         if (following, earlier) not in entries:
                             entries[following, earlier] = None

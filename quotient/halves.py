@@ -9,26 +9,25 @@ the cursor outwards, so whatever is open has a rule of which the open child was 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import partial
 
 from fimlsp.lexing.indentation import MARGIN
-from fimlsp.quotient.automaton import Rhs, Rules
+from fimlsp.quotient.automaton import LazyRules, Rhs
 from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_blocks import LeftBlock
 from fimlsp.quotient.spine import Child, Hole, Open, Spine
 
 
-class Halves:
-    """Symbols for what is open in *blocks* or in what the right context closes; their rules go to `rules`.
+class Halves(LazyRules):
+    """The rules of a language, with those for what is open in *blocks* or in what the right context closes.
 
     `indents` has the terminals of blocks that the right context closes, as far as they were needed.
     """
 
     def __init__(self, language: Language, blocks: list[LeftBlock], markers: int) -> None:
+        super().__init__(language.forward.rules)
         self.language = language
         self.blocks = blocks
-        self.rules: Rules = language.forward.rules.copy()
         self.indents: dict[int, ClosedBlock] = {}
         self._numbers: dict[Hashable, int] = {}
         self._spines: dict[Tail, Spine] = {}
@@ -40,11 +39,11 @@ class Halves:
         self._next_symbol += 1
         return self._next_symbol - 1
 
-    def _symbol(self, key: Hashable, make: Callable[[], Iterable[Rhs]]) -> int:
+    def _symbol(self, key: Hashable, make: Callable[..., Iterable[Rhs]], *arguments: object) -> int:
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = self.fresh()
-            self.rules.declare(number, make)
+            self.declare(number, make, *arguments)
         return number
 
     # Begun on the left, ended in the middle
@@ -53,8 +52,8 @@ class Halves:
         """The symbol of what is open in the last group of the block at *depth*."""
         if isinstance(child, Hole):
             body = self.language.suites[child.suite]
-            return self._symbol(("suite!", body, depth), partial(self._begun_suite, body, depth + 1))
-        return self._symbol((child, depth), partial(self._begun_rules, child, depth))
+            return self._symbol(("suite!", body, depth), Halves._begun_suite, body, depth + 1)
+        return self._symbol((child, depth), Halves._begun_rules, child, depth)
 
     def _begun_rules(self, opened: Open, depth: int) -> Iterator[Rhs]:
         unread = self.language.forward.rules.unread
@@ -92,8 +91,8 @@ class Halves:
             return tail.marker
         if isinstance(child, Hole):
             body = self.language.suites[child.suite]
-            return self._symbol(("suites?", tail.suites, body), partial(self._ended_suites, tail, body))
-        return self._symbol((child, tail), partial(self._ended_rules, child, tail))
+            return self._symbol(("suites?", tail.suites, body), Halves._ended_suites, tail, body)
+        return self._symbol((child, tail), Halves._ended_rules, child, tail)
 
     def _ended_rules(self, opened: Open, tail: Tail) -> Iterator[Rhs]:
         unread = self.language.backward.rules.unread
@@ -102,7 +101,7 @@ class Halves:
 
     def _ended_suites(self, tail: Tail, body: int) -> list[Rhs]:
         return [
-            (self._symbol(("suite?", block, body), partial(self._ended_suite, block, body)),)
+            (self._symbol(("suite?", block, body), Halves._ended_suite, block, body),)
             for block in tail.suites
             if body in block.bodies
         ]

@@ -65,8 +65,9 @@ def middle_grammar(
     middles = dict.fromkeys(_Pairs(halves, kept).middles(rights))
     if not middles:
         return None
-    halves.rules.declare(root, lambda: middles)
-    earley = Earley(language.forward.earley.automaton.extended(halves.rules))
+    for middle in middles:
+        halves.add(root, middle)
+    earley = Earley(language.forward.earley.automaton.extended(halves))
     return MiddleGrammar(language, earley, earley.start((root,)), root, halves.indents)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fimlsp.lexing.munching import byte_that_leaves
+from fimlsp.lexing.munching import byte_that_leaves, closing_quotes
 from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.reading import Lexicon, Reading
 
@@ -82,7 +82,7 @@ _ON_ONE_LINE = {
 
 
 def _straddling(runs: Runs, start: int) -> dict[tuple[int, int], tuple[int, ...]]:
-    """The lexemes begun in state *start* that end in the right context, with the states after its first byte."""
+    """The lexemes begun in *start* that end in the right context, and the states after its first byte."""
     found: dict[tuple[int, int], tuple[int, ...]] = {}
     lexicon, data, cursor = runs.lexicon, runs.data, runs.cursor
     if cursor < len(data):
@@ -145,7 +145,7 @@ class Runs:
 
     def _is_unclosed(self, state: int, position: int) -> bool:
         """Whether *state* is in a string that nothing from *position* on can end."""
-        closing = _closing(self.lexicon, state)
+        closing = closing_quotes(self.lexicon, state)
         if closing is None:
             return False
         if closing not in self.last:
@@ -172,17 +172,6 @@ class Runs:
             if state not in self.lexicon.naming:  # what a name is depends on where it began
                 self.known[state, position] = found
         return found
-
-
-@lru_cache(maxsize=4096)
-def _closing(lexicon: Lexicon, state: int) -> bytes | None:
-    """The three quotes that alone end the lexeme being read in *state*, if it is such a string."""
-    endings = {
-        suffix
-        for kind in lexicon.kinds_in(lexicon.dfa.live[state])
-        if kind != lexicon.bad and (suffix := lexicon.witnesses.suffix(state, kind)) is not None
-    }
-    return endings.pop() if endings in ({b"'''"}, {b'"""'}) else None
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,8 @@ FIRST = [
     ("code", "1else", "REAL", 1),
     ("code", "'a' b", "STRING", 3),
     ("code", "'''" + "a\n" * 500 + "'''x", "STRING", 1006),
+    ("code", "'''" + r"a'b\'''c''d" * 50 + "'''" + "x", "STRING", 556),
+    ("code", "'" + r"a\'" * 50 + "' '", "STRING", 152),
     ("code", r"'\N{BULLET}'x", "STRING", 12),
     ("code", r"'\N{BULLETS}'", None, None),
     ("code", "0" * 5000, "REAL", 5000),

@@ -2,10 +2,10 @@
 
 import itertools
 import random
-from functools import cache, partial
+from functools import cache
 
 import pytest
-from fimlsp.quotient.automaton import Automaton, Rules
+from fimlsp.quotient.automaton import Automaton, LazyRules, Rules
 from fimlsp.quotient.cheapest import cheapest, cost_of, expand
 from fimlsp.quotient.earley import Earley, EarleySet
 
@@ -94,9 +94,9 @@ def extended(sides: Sides, base: set[int]) -> Earley:
     """A recogniser of *sides* made from one of the *base* alone, which may be used before and after."""
     rules = made({lhs: sides[lhs] for lhs in base})
     automaton = Automaton(rules)
-    more = rules.copy()
+    more = LazyRules(rules)
     for lhs in sides.keys() - base:
-        more.declare(lhs, partial(sides.__getitem__, lhs))
+        more.declare(lhs, lambda _, lhs: sides[lhs], lhs)
     return Earley(automaton.extended(more))
 
 
