@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 SENTINEL = "\n"
+VISIBLE_SPACE = "▁"
 _LONG = 500
 _MOST_RECENT = 4
 SAMPLE = "\n\tdéf  f(x ):\r\n    return {'中': X[0]}  #\u00a0ﬁ ½ 12\n\n\n"
@@ -29,6 +30,7 @@ class Vocabulary:
     tokenizer: Tokenizer
     token_bytes: Sequence[bytes | None]
     adds_space: bool
+    visible_space: Sequence[int] = ()
     _recent: dict[str, list[int]] = field(default_factory=dict, repr=False, compare=False)
 
     def encode(self, text: str) -> list[int]:
@@ -46,6 +48,13 @@ class Vocabulary:
         return known.copy()
 
     def _encoded(self, text: str) -> list[int]:
+        """A vocabulary that writes spaces as `▁` writes that character itself as its bytes."""
+        if not self.visible_space or VISIBLE_SPACE not in text:
+            return self._ids_inside(text)
+        first, *others = map(self._ids_inside, text.split(VISIBLE_SPACE))
+        return [*first, *(token for part in others for token in (*self.visible_space, *part))]
+
+    def _ids_inside(self, text: str) -> list[int]:
         if not self.adds_space:
             return self._ids(text)
         return self._ids(SENTINEL + text)[len(self._ids(SENTINEL)) :]
@@ -84,7 +93,15 @@ def read_vocabulary(tokenizer: Tokenizer, silent: Collection[int]) -> Vocabulary
     for token in silent:
         table[token] = None
     first = tokenizer.encode("a", add_special_tokens=False).ids[0]
-    return Vocabulary(tokenizer, table, adds_space=(table[first] or b"").startswith(b" "))
+    adds_space = (table[first] or b"").startswith(b" ")
+    return Vocabulary(tokenizer, table, adds_space, _visible_space(tokenizer))
+
+
+def _visible_space(tokenizer: Tokenizer) -> list[int]:
+    """The byte tokens of `▁` in a vocabulary of SentencePiece that has them."""
+    pieces = [] if is_byte_level(tokenizer) else [f"<0x{byte:02X}>" for byte in VISIBLE_SPACE.encode()]
+    ids = map(tokenizer.token_to_id, pieces)
+    return [token for token in ids if token is not None]
 
 
 def is_byte_level(tokenizer: Tokenizer) -> bool:
@@ -101,7 +118,7 @@ def sentence_piece_bytes(piece: str) -> bytes:
     """Bytes of a token of a SentencePiece vocabulary."""
     if single := BYTE_PIECE.fullmatch(piece):
         return bytes([int(single[1], 16)])
-    return piece.replace("▁", " ").encode()
+    return piece.replace(VISIBLE_SPACE, " ").encode()
 
 
 def _printable_alphabet() -> dict[str, int]:

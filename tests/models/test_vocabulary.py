@@ -24,6 +24,7 @@ def vocabulary_of(kind):
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
 @example(text="<|endoftext|><fim-prefix>")
 @example(text="a = '<s>'")
+@example(text="a▁ ▁▁b")
 def test_tokens_of_a_text_hold_exactly_its_bytes(kind, text):
     vocabulary = vocabulary_of(kind)
     assert vocabulary.decode(vocabulary.encode(text)) == text.encode()
