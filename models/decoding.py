@@ -124,7 +124,7 @@ class Decoding:
         Waiting for runs beside this one counts as time of the network.
         """
         self.watch.model_done()
-        self._go_on(self._arrive(self.written.complete, candidates))
+        self._go_on(self._arrive(candidates))
         self.watch.engine_done()
 
     def _go_on(self, place: Place) -> None:
@@ -140,7 +140,6 @@ class Decoding:
 
     def _place(self) -> Place:
         """Ask the network what may follow."""
-        complete = self.written.complete
         self.watch.engine_done()
         if self.is_reading:
             candidates = self.pending() if self.pending else self.model.advance(self.written.tokens[-1])
@@ -150,10 +149,10 @@ class Decoding:
             self.is_reading = True
             self.launch = self.model.launch if isinstance(self.model, Launching) else None
             self.watch.prefill_done()
-        return self._arrive(complete, candidates)
+        return self._arrive(candidates)
 
-    def _arrive(self, complete: bool, candidates: Candidates) -> Place:
-        place = Place(self.written, complete, candidates)
+    def _arrive(self, candidates: Candidates) -> Place:
+        place = Place(self.written, candidates)
         self.places.append(place)
         return place
 

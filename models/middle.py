@@ -148,8 +148,12 @@ class Place:
     """A place between two tokens: the middle so far, and what the network says may follow."""
 
     written: Written
-    complete: bool
     candidates: Candidates
+
+    @property
+    def complete(self) -> bool:
+        """Whether the middle may stop here; the constraint is asked only where that decides something."""
+        return self.written.complete
 
     @property
     def score(self) -> float:

@@ -120,7 +120,7 @@ class SmallNetwork:
                 + self._attend(self._normal(x) @ layer.queries_keys_values, number, past, turn) @ layer.output
             )
             gate, up = np.split(self._normal(x) @ layer.gate_up, 2, axis=-1)
-            x = x + (gate * up / (1 + np.exp(-gate))) @ layer.down
+            x = x + _gated(gate, up) @ layer.down
         scores: Array = (self._normal(x[-1:]) @ self._head)[0]
         return scores
 
@@ -141,9 +141,20 @@ class SmallNetwork:
         scores = queries @ keys.transpose(0, 2, 1)
         if n > 1:
             scores.reshape(heads, n, past + n)[:, :, past:] += FUTURE[:n, :n]
-        weight = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        scores -= scores.max(axis=-1, keepdims=True)
+        weight = np.exp(scores, out=scores)
         mixed: Array = (weight @ values) / weight.sum(axis=-1, keepdims=True)
         return mixed.reshape(heads, n, shape.head_dim).transpose(1, 0, 2).reshape(n, -1)
+
+
+def _gated(gate: Array, up: Array) -> Array:
+    """SwiGLU (Shazeer 2020): *up* times the sigmoid-weighted *gate*; one array, as new memory is slow."""
+    swish = np.negative(gate)
+    np.exp(swish, out=swish)
+    swish += 1
+    np.divide(gate, swish, out=swish)
+    swish *= up
+    return swish
 
 
 def _layer(weights: Mapping[str, NDArray[Any]], prefix: str, shape: Shape) -> Layer:

@@ -19,9 +19,13 @@ BLANK = b" \t\r\f"
 
 def n_repeated(tokens: Sequence[int]) -> int:
     """How many of the last *tokens* only repeat the run before them (thrice, 12 tokens in all); else 0."""
-    for size in range(1, PERIOD_MAX + 1):
+    for size in range(1, min(PERIOD_MAX, len(tokens) // REPETITIONS) + 1):
         repeated = max(REPETITIONS * size, REPEATED_TOKENS_MIN)
-        if repeated <= len(tokens) and tokens[-repeated:-size] == tokens[size - repeated :]:
+        if (
+            repeated <= len(tokens)
+            and tokens[-1] == tokens[-1 - size]
+            and tokens[-repeated:-size] == tokens[size - repeated :]
+        ):
             return repeated - size
     return 0
 

@@ -79,7 +79,7 @@ def test_the_order_of_things():
         launched = turn.index("launch")
         assert "feed" in turn[:launched], "what decides comes before"
         assert "refuse" not in turn[launched:]
-        assert turn[launched:].split()[2:] == ["poll", "complete"], "what does not comes after"
+        assert turn[launched:].split()[2:] == ["poll"], "what does not comes after"
 
 
 def test_refused_candidates_launch_nothing():
@@ -126,3 +126,8 @@ def test_on_the_cpu_a_launch_that_nobody_waits_for_costs_nothing(tmp_path, monke
     network.begin([5, 6, 7])
     monkeypatch.setattr(network, "_logits", lambda _: pytest.fail("was read"))
     network.launch(8)
+
+
+def test_whether_the_middle_may_end_is_asked_only_where_that_decides():
+    _, events = events_of(*SCRIPT, steer=False)
+    assert events.index("complete") > events.index("launch b")
