@@ -150,15 +150,15 @@ class Bench:
 
 
 def load(settings: BenchSettings) -> FimModel:
-    """The model, reading the text left of the cut first, as in the protocol, if it knows that order.
+    """The model with exact weights, reading the text left of the cut first, as in the protocol, if it can.
 
     Raises:
         ModelError: it cannot be loaded.
     """
     if settings.model is not None:
         with suppress(ModelError):  # what else is wrong with it is said below
-            return load_model(settings.model, device=settings.device, order="psm")
-    return load_model(settings.model, device=settings.device)
+            return load_model(settings.model, device=settings.device, bits=None, order="psm")
+    return load_model(settings.model, device=settings.device, bits=None)
 
 
 def unconstrained(case: _Case, free: Middle) -> dict[str, Attempt]:

@@ -21,6 +21,7 @@ from fimlsp.models.memory import (
 
 DType = Literal["float32", "bfloat16", "float16"]
 Bits = Literal[4, 8]
+WantedBits = Bits | Literal["auto"] | None
 
 CONTEXT_MAX = {"cpu": 2048, "mps": 4096, "cuda": 8192}
 FULL_PRECISION_BYTES_MAX = 4 << 30
@@ -44,16 +45,17 @@ class Placement:
         return self.bits == 8 and self.device == "cpu"
 
 
-def place(files: CheckpointFiles, device: str | None, dtype: DType | None, bits: Bits | None) -> Placement:
-    """Decide where and how the checkpoint of *files* runs, as far as *device*, *dtype*, *bits* leave it open.
+def place(
+    files: CheckpointFiles, device: str | None, dtype: DType | None, wanted_bits: WantedBits
+) -> Placement:
+    """Decide where and how the checkpoint of *files* runs, as far as the other arguments leave it open.
 
     Raises:
         ModelError: there is no such device, it has too little memory free, or quantising cannot be done here.
     """
     device = device or default_device()
     kind = _kind(device)
-    if bits is None and dtype is None and kind == "cpu" and files.n_parameters > EXACT_ON_CPU_MAX:
-        bits = 8 if int8_is_possible() else None
+    bits = _default_bits(files, kind, dtype) if wanted_bits == "auto" else wanted_bits
     _check_quantiser(kind, bits)
     chosen = getattr(torch, dtype) if dtype else _default_dtype(files, kind)
     context = min(_context(files.config), CONTEXT_MAX[kind])
@@ -134,6 +136,12 @@ def _kind(device: str) -> str:
 
 def _names(there: Mapping[str, int]) -> list[str]:
     return [kind if n == 0 else f"{kind}:{n}" for kind, count in there.items() for n in range(count)]
+
+
+def _default_bits(files: CheckpointFiles, kind: str, dtype: DType | None) -> Bits | None:
+    """8 where that is much faster than exact numbers, and nobody asked for those."""
+    is_large = kind == "cpu" and files.n_parameters > EXACT_ON_CPU_MAX
+    return 8 if is_large and dtype is None and int8_is_possible() else None
 
 
 def _default_dtype(files: CheckpointFiles, kind: str) -> torch.dtype:

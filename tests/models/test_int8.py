@@ -92,6 +92,7 @@ def test_half_precision_files(tmp_path):
 CHOICES = [
     ({}, True),
     ({"dtype": "float32"}, False),
+    ({"bits": None}, False),
     ({"bits": 8}, True),
 ]
 
