@@ -37,17 +37,25 @@ class FileStart:
     @property
     def complete(self) -> bool:
         """Whether the middle may end here."""
-        without_mark = self.state is not None and not self.read and self.state.complete
-        return without_mark or self.read in self.parts
+        unmarked = self._unmarked
+        return (unmarked is not None and unmarked.complete) or self.read in self.parts
 
     @property
     def shortest_completion(self) -> bytes:
         """A text, near the shortest, that completes this middle; empty if it is complete."""
+        if self.complete:
+            return b""
         if self._next_part is not None:
             return self._next_part[len(self.read) :]
+        if self._unmarked is not None:
+            return self._unmarked.shortest_completion
         assert self.state is not None
-        rest = BYTE_ORDER_MARK[len(self.read) :] if self.read else b""
-        return rest + self.state.shortest_completion
+        return BYTE_ORDER_MARK[len(self.read) :] + self.state.shortest_completion
+
+    @property
+    def _unmarked(self) -> State | None:
+        """The state if what was read begins a name, as letters of U+F000 and above do."""
+        return self.state and (self.state.feed(self.read) if self.read else self.state)
 
     @property
     def _next_part(self) -> bytes | None:
