@@ -1,23 +1,18 @@
 """Weights of 8 bits on the CPU, for any network of transformers.
 
 A token that is decoded reads every weight once, so on a CPU a quarter of the bytes means about a third of the
-time. Each output channel of a linear layer has a scale of its own, and so has each token that goes in
-(symmetric, as in LLM.int8(), Dettmers et al. 2022, section 2.1): what a token becomes does not depend on what
-is computed along with it. oneDNN, which comes with torch, multiplies; it wants inputs without a sign, hence
-the zero at 128.
+time. Each output channel of a linear layer has a scale of its own, and so has each token that goes in, as in
+LLM.int8() (Dettmers et al. 2022, section 2.1): what a token becomes does not depend on those beside it.
 """
 
 from __future__ import annotations
 
-from math import inf
-
 import torch
+from fimlsp.models.integer_products import product_with
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 LARGEST = 127
-ZERO = 128
-ROUNDED_ZERO = torch.tensor(ZERO + 0.5)
 SMALLEST_SCALE = 1e-8
 
 
@@ -42,20 +37,11 @@ class Int8Linear(nn.Module):
         super().__init__()
         with torch.no_grad():
             weight = weight.detach().float().contiguous()
-            scale = weight.abs().amax(1).clamp_min_(SMALLEST_SCALE) / LARGEST
-            rounded = (weight / scale[:, None]).round_().to(torch.int8)
-            self._bias = torch.zeros_like(scale) if bias is None else bias.detach().float()
-            self._scale = scale / LARGEST
-            self._zeros = torch.zeros(len(scale), dtype=torch.int64)
-            self._packed = torch.ops.onednn.qlinear_prepack(rounded, None)
+            self._scale = weight.abs().amax(1).clamp_min_(SMALLEST_SCALE) / LARGEST
+            self._bias = torch.zeros_like(self._scale) if bias is None else bias.detach().float()
+            self._product = product_with((weight / self._scale[:, None]).round_().to(torch.int8))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """The product; inputs are rounded to 255 steps, each token by its largest."""
-        rows = inputs.reshape(-1, inputs.shape[-1])
-        scale = torch.linalg.vector_norm(rows, inf, -1, keepdim=True).clamp_min_(SMALLEST_SCALE)
-        rounded = torch.add(ROUNDED_ZERO, rows / scale, alpha=LARGEST).to(torch.uint8)
-        product = torch.ops.onednn.qlinear_pointwise(
-            rounded, 1.0, ZERO, self._packed, self._scale, self._zeros, None,
-            1.0, 0, torch.float32, "none", [], "",
-        )  # fmt: skip
-        return torch.addcmul(self._bias, product, scale).view(*inputs.shape[:-1], -1)
+        """The product; inputs are rounded to 256 levels, for each token its own."""
+        product = self._product(inputs.reshape(-1, inputs.shape[-1]))
+        return torch.addcmul(self._bias, product, self._scale).view(*inputs.shape[:-1], -1)
