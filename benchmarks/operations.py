@@ -12,10 +12,11 @@ from fimlsp.quotient.ebnf import python_grammar
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.middle_state import MiddleState
-from timing import Series
+from timing import Measurement, Series
 
 _TOKEN = 4
 _MIDDLE = 60
+_CUTS = 10
 
 
 @dataclass(slots=True)
@@ -29,6 +30,7 @@ class Figures:
     accepted: Series = field(default_factory=lambda: Series("4-character token, accepted", 0.2))
     refused: Series = field(default_factory=lambda: Series("4-character token, refused", 0.2))
     shortest: Series = field(default_factory=lambda: Series("shortest completion"))
+    ten_cuts: Series = field(default_factory=lambda: Series("open and ten jumps, beside one", 2.0, "times"))
 
     @property
     def all(self) -> list[Series]:
@@ -41,6 +43,7 @@ class Figures:
             self.accepted,
             self.refused,
             self.shortest,
+            self.ten_cuts,
         ]
 
 
@@ -61,6 +64,7 @@ def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
     with figures.open.timed(text.name, per=len(text.data.decode())):
         document = engine.document(text.data)
         document.prepare()
+    _cut_ten_times(document, text, random, figures)
     for _ in range(cuts):
         _jump(document, text, random, figures)
         _edit_and_jump(document, text, random, figures)
@@ -75,6 +79,17 @@ def _jump(document: EditedDocument, text: Text, random: Random, figures: Figures
         constraint = document.middle(cursor, cursor)
     assert constraint.connectable, _place(text, cursor)
     assert not constraint.relaxed, _place(text, cursor)
+
+
+def _cut_ten_times(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
+    """Ten jumps in a text just opened, which share what was learnt of its lines."""
+    for _ in range(_CUTS):
+        _jump(document, text, random, figures)
+    opened, jumps = figures.open.found[-1], figures.jump.found[-_CUTS:]
+    n = len(text.data.decode())
+    cpu = (n * opened.cpu + sum(m.cpu for m in jumps)) / (n * opened.cpu + jumps[0].cpu)
+    wall = (n * opened.wall + sum(m.wall for m in jumps)) / (n * opened.wall + jumps[0].wall)
+    figures.ten_cuts.found.append(Measurement(cpu, wall, 0.0, text.name))
 
 
 def _edit_and_jump(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
