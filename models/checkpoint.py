@@ -17,6 +17,7 @@ from fimlsp.models.placement import Placement
 from fimlsp.models.prefix_reuse import n_known
 from fimlsp.models.protocols import Candidates
 from fimlsp.models.ranking import best_candidates
+from fimlsp.models.recorded_step import recorded_step
 from fimlsp.models.rows import PADDING, CheckpointRows
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -38,6 +39,7 @@ class CheckpointNetwork:
         self._network = network
         self._kept = KeptKeys(network.config, context)
         self._read = list[int]()
+        self._step = recorded_step(network, self._kept)
         self._is_elsewhere = network.device.type != "cpu"
 
     @classmethod
@@ -146,6 +148,8 @@ class CheckpointNetwork:
     @torch.inference_mode()
     def _logits(self, tokens: Sequence[int]) -> torch.Tensor:
         """Scores of what follows *tokens*, [vocabulary]."""
+        if self._step and len(tokens) == 1:
+            return self._step(tokens[0], len(self._read))[: len(self.token_bytes)]
         ids = torch.tensor([list(tokens)], device=self._network.device)
         output = self._network(
             input_ids=ids, past_key_values=self._kept.cache, use_cache=True, logits_to_keep=1

@@ -135,7 +135,8 @@ def test_quantising_without_its_packages(tmp_path, monkeypatch):
     check_error(c.make(tmp_path, c.santacoder, c.SANTACODER), "fimlsp\\[quantized\\]", bits=4)
 
 
-def test_memory_that_runs_out_while_completing(tmp_path, monkeypatch):
+@pytest.mark.parametrize("text", [[5, 6, 8], [9, 6, 8]], ids=["one token", "several tokens"])
+def test_memory_that_runs_out_while_completing(text, tmp_path, monkeypatch):
     network = load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER))).network
     before = network.begin([5, 6, 7]).tokens
 
@@ -144,6 +145,7 @@ def test_memory_that_runs_out_while_completing(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(network._network, "forward", run_out)
+        patched.setattr(network, "_step", run_out)
         with pytest.raises(ModelError, match="ran out of memory while completing"):
-            network.begin([5, 6, 8])
+            network.begin(text)
     assert network.begin([5, 6, 7]).tokens == before, "it lives on"
