@@ -24,15 +24,6 @@ def library(request, monkeypatch):
     return request.param
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Several wait for each other at every product, which takes long on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def layers(bias, inputs=48, outputs=40):
     torch.manual_seed(0)
     linear = nn.Linear(inputs, outputs, bias)

@@ -17,15 +17,6 @@ TEXT = [*range(7, 40), 8, 8, 9]
 PROMPTS = [TEXT, TEXT[:1], TEXT[:20], [*TEXT, *TEXT]]
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Several wait for each other at every product, which takes long on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def network_of(make, is_int8=False):
     torch.manual_seed(0)
     network = make(SIZE).eval()
