@@ -209,6 +209,10 @@ class Nesting:
         """Whether an enclosing f-string restricts the bytes here."""
         return bool(self.forbidden or self.triple_quotes)
 
+    def permits(self, text: bytes) -> bool:
+        """Whether the enclosing f-strings allow *text* here."""
+        return not self.restricted or has_none(text, self.forbidden, self.triple_quotes)
+
 
 def outer_part(shape: str) -> str:
     """How *shape* stands in `Nesting.opened` where more is open inside it."""
@@ -224,6 +228,11 @@ def sealed_by(style: str) -> tuple[frozenset[int], frozenset[int]]:
     if len(quote) == 1:
         return frozenset(f"\\{quote}\r\n".encode()), _NO_BYTES
     return frozenset(b"\\"), frozenset(quote[:1].encode())
+
+
+def has_none(text: bytes, forbidden: frozenset[int], triples: frozenset[int]) -> bool:
+    """Whether *text* has no byte that is *forbidden*, and none of *triples* three times in a row."""
+    return forbidden.isdisjoint(text) and not any(bytes((quote,)) * 3 in text for quote in triples)
 
 
 @cache

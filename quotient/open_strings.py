@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from fimlsp.lexing.munching import longest_lexeme
-from fimlsp.lexing.nesting import SOME_BRACKET, Nesting, outer_part, sealed_by, unknown_bottom
+from fimlsp.lexing.nesting import SOME_BRACKET, Nesting, has_none, outer_part, sealed_by, unknown_bottom
 from fimlsp.quotient.language import Language
 
 _FIELD, _PLAIN, _TAIL = "field:", "plain:", "tail:"  # of a string of any style
@@ -95,9 +95,11 @@ class OpenStrings:
         kinds: list[int] = []
         brackets: list[str] = []
         while not nesting.in_code:
-            position = self._skip_text(nesting, position, kinds)
+            begin, position = position, self._skip_text(nesting, position, kinds)
             found = longest_lexeme(lexicon, lexicon.dfa.starts[nesting.mode], self.data, position)
             if found is None or not self._put(kinds, found[0]):
+                return
+            if not nesting.permits(self.data[begin : found[1]]):
                 return
             kind, end = found
             if kind in lexicon.nesting:
@@ -238,9 +240,7 @@ class OpenStrings:
         """Whether a field of a string of *style* may contain the text from the cursor to *end*."""
         if not self.lexicon.rules.sealed:
             return True
-        inside = self.data[self.cursor : end]
-        forbidden, triples = sealed_by(style)
-        return forbidden.isdisjoint(inside) and not any(bytes([quote] * 3) in inside for quote in triples)
+        return has_none(self.data[self.cursor : end], *sealed_by(style))
 
 
 @cache
