@@ -20,6 +20,7 @@ from fimlsp import __version__
 
 ROOMS = ("lexing", "quotient", "models", "datasets")
 DIGITS = 12
+N_SAMPLES, SAMPLE_BYTES = 16, 1 << 16
 LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")
 
 
@@ -74,11 +75,20 @@ def code_digest() -> str:
 
 
 def model_digest(model: str | None) -> str:
-    """A short hash that tells checkpoints apart: configuration, tokenizer, sizes of the weights."""
+    """A short hash that tells checkpoints apart: configuration, tokenizer, and samples of the weights."""
     folder = BUNDLED if model is None else find_folder(model)
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*.json"))]
-    sizes = [f"{path.name} {path.stat().st_size}" for path in sorted(folder.glob("*.safetensors"))]
-    return digest([*texts, *sizes])
+    return digest([*texts, *map(_sampled, sorted(folder.glob("*.safetensors")))])
+
+
+def _sampled(path: Path) -> str:
+    """Name, size and a hash of some of the bytes of a file that may be too large to be read whole."""
+    size, samples = path.stat().st_size, hashlib.sha256()
+    with path.open("rb") as file:
+        for number in range(N_SAMPLES):
+            file.seek(size * number // N_SAMPLES)
+            samples.update(file.read(SAMPLE_BYTES))
+    return f"{path.name} {size} {samples.hexdigest()}"
 
 
 def _processor() -> str:
