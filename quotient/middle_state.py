@@ -119,7 +119,7 @@ class MiddleState:
         if reading.name and reading.lexicon.names.between(reading.name[1:], b"") is None:
             return False
         lexicon = reading.lexicon
-        live = lexicon.dfa.live[reading.state]
+        live = _live(reading)
         if live & lexicon.always_viable:
             return True
         if live & lexicon.ends_line and self._may_end_line():
@@ -139,7 +139,7 @@ class MiddleState:
         if following is None:
             return False
         place, language = following.reading, self.middle.language
-        live = place.lexicon.dfa.live[place.state]
+        live = _live(place)
         if (
             place.at_lexeme_start
             or place.leftover
@@ -257,3 +257,15 @@ class MiddleState:
     def accepts(self, chart: EarleySet, marker: int | None) -> bool:
         """Whether all symbols so far, with *marker* at their end, are a sentence of the middle grammar."""
         return marker is not None and chart.expects(marker)
+
+
+def _live(reading: Reading) -> int:
+    """What the lexeme being read may become, as a bit set: all but what would be nested too deeply."""
+    lexicon, nesting = reading.lexicon, reading.nesting
+    live = lexicon.dfa.live[reading.state]
+    if reading.accepted not in lexicon.nesting or reading.leftover:
+        return live
+    if nesting.after(lexicon.kinds[reading.accepted]) is not None:
+        return live
+    kinds = lexicon.nesting.intersection(lexicon.kinds_in(live))
+    return live & ~sum(1 << kind for kind in kinds if nesting.after(lexicon.kinds[kind]) is None)

@@ -1,0 +1,35 @@
+"""What is nested as deeply as CPython reads can still be closed; one more is refused at once."""
+
+import pytest
+from fimlsp.lexing.nesting import MAX_BRACKETS
+from fimlsp.quotient.engine import Engine, python_language
+
+from .middle_support import COMPLETE, is_python, start_between, verdict
+
+
+def deepest(state, piece):
+    """How often *piece* can be fed, and the state after that."""
+    times = 0
+    while (following := state.feed(piece)) is not None:
+        state, times = following, times + 1
+    return times, state
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [(b"x = ", b""), (b"x = [", b"]\n"), (b"def f(): return g(", b", y)\n"), (b"", b")\n")]
+)
+@pytest.mark.parametrize("bracket", [b"(", b"[", b"(["])
+def test_brackets(left, right, bracket):
+    times, state = deepest(start_between(left, right), bracket)
+    assert left.count(b"(") + left.count(b"[") - left.count(b")") + times * len(bracket) <= MAX_BRACKETS
+    assert times * len(bracket) > MAX_BRACKETS - 5
+    rest = state.shortest_completion
+    assert verdict(state.feed(rest)) == COMPLETE
+    assert is_python(left + times * bracket + rest + right)
+
+
+def test_strings_in_fields_of_strings():
+    document = Engine(python_language((3, 12))).document(b"x = \n")
+    times, state = deepest(document.middle(4, 4).start, b"f'{")
+    assert times == 149
+    assert verdict(state.feed(state.shortest_completion)) == COMPLETE
