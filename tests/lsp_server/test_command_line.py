@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -76,6 +77,7 @@ def test_loopback(host, verdict):
 def test_help_and_version_import_nothing_heavy(arguments):
     script = f"""
 import sys
+from functools import partial
 from fimlsp.lsp_server.cli import command_line
 try:
     command_line({arguments})
@@ -126,7 +128,12 @@ async def test_tcp(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = await asyncio.create_subprocess_exec(*MODULE, "--tcp", f"127.0.0.1:{port}", cwd=tmp_path)
+    heed_interrupts = partial(
+        signal.signal, signal.SIGINT, signal.SIG_DFL
+    )  # jobs in the background ignore them
+    server = await asyncio.create_subprocess_exec(
+        *MODULE, "--tcp", f"127.0.0.1:{port}", cwd=tmp_path, preexec_fn=heed_interrupts
+    )
     reader, writer = await connect(port)
     params = b'{"capabilities": {}, "processId": null, "rootUri": null}'
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": %s}' % params
