@@ -1,8 +1,8 @@
 """Weights of 8 bits on the CPU, for any network of transformers.
 
-A token that is decoded reads every weight once, so on a CPU a quarter of the bytes means about a third of the
-time. Each output channel of a linear layer has a scale of its own, and so has each token that goes in, as in
-LLM.int8() (Dettmers et al. 2022, section 2.1): what a token becomes does not depend on those beside it.
+A token that is decoded reads every weight once, so on a CPU a quarter of the bytes means about a quarter of
+the time. Each output channel of a linear layer has a scale of its own, and so has each token that goes in, as
+in LLM.int8() (Dettmers et al. 2022, section 2.1): what a token becomes does not depend on those beside it.
 """
 
 from __future__ import annotations

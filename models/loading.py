@@ -76,8 +76,8 @@ def load_model(
         dtype: `float32`, `bfloat16` or `float16`; None: half precision on a GPU, full on a CPU if that is
             not too large.
         bits: 4 or 8: weights are quantised while loading (but for 8 on a CPU, this needs the extra
-            `quantized`); None: they are not; `auto`: in 8 on a CPU above 100 million parameters, as it
-            takes less than half the time, unless *dtype* is given.
+            `quantized`); None: they are not; `auto`: in 8 on a CPU above 100 million parameters, unless
+            *dtype* is given.
         tell: is called with the share of the weights that is there, from 0 to 1, where that is known.
 
     Raises:
