@@ -89,8 +89,7 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
 
     pool = WorkerPool(WORKER_COMMAND)
     if tcp is None:
-        serve_stdio(pool)
-        return
+        context.exit(0 if serve_stdio(pool) else 1)
     try:
         serve_tcp(pool, *tcp)
     except OSError as error:

@@ -31,6 +31,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
     """See the module."""
 
     _server: Any
+    _goodbye: str | int = ""
 
     @property
     def _ours(self) -> HasSession:
@@ -44,8 +45,15 @@ class InlineCompletionProtocol(LanguageServerProtocol):
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: object) -> Generator[Any, Any, None]:
-        """The client is done with this server; over TCP, others may not be."""
-        self._ours.leave(self._shutdown)
+        """The client is done with this server; over TCP, others may not be.
+
+        Some say so right behind `shutdown`, which is answered first.
+        """
+        goodbye = self._request_futures.get(self._goodbye)
+        if goodbye is None:
+            self._ours.leave(self._shutdown)
+        else:
+            goodbye.add_done_callback(lambda _: self._ours.leave(True))
         yield from ()
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
@@ -102,6 +110,8 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             params = self._ask(params, "automatic" if automatic else "by hand")
         elif isinstance(params, types.CompletionParams) and method_name in self.fm.features:
             params = self._ask(params, "menu")
+        elif method_name == types.SHUTDOWN:
+            self._goodbye = msg_id
         super()._handle_request(msg_id, method_name, params)
 
     def _ask(self, params: types.InlineCompletionParams | types.CompletionParams, trigger: Trigger) -> Asked:

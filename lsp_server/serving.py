@@ -5,14 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import sys
-from threading import Event
+from dataclasses import dataclass
+from threading import Event, Thread
 
 from fimlsp.lsp_server.server import FimServer, create_server
 from fimlsp.lsp_server.worker_pool import WorkerPool
-from pygls.io_ import run_async
+from pygls.io_ import StdoutWriter, run_async
 
 log = logging.getLogger(__name__)
+
+Writer = asyncio.StreamWriter | StdoutWriter
+
+CHUNK = 1 << 20
+
+LONGEST_HEADER = 1 << 26
+"""Bytes of a line of a header, which may be a message whose header nobody understood."""
 
 
 def start_logging() -> None:
@@ -22,14 +31,35 @@ def start_logging() -> None:
     logging.getLogger("pygls").setLevel(logging.ERROR)
 
 
-def serve_stdio(pool: WorkerPool) -> None:
-    """Serve one client over standard input and output; returns when it is gone.
+def serve_stdio(pool: WorkerPool) -> bool:
+    """Serve one client over standard input and output; returns when it is gone, and whether in order.
 
     Standard output is kept for the protocol alone: what a library prints goes to standard error.
     """
     start_logging()
     stdout, sys.stdout = sys.stdout.buffer, sys.stderr
-    create_server(pool, lambda in_order: sys.exit(0 if in_order else 1)).start_io(stdout=stdout)
+    try:
+        return asyncio.run(_serve_pipes(pool, sys.stdin.fileno(), StdoutWriter(stdout)))
+    except KeyboardInterrupt:
+        return True
+
+
+async def _serve_pipes(pool: WorkerPool, source: int, writer: StdoutWriter) -> bool:
+    """Serve the client that writes to the file descriptor *source*; whether it went in order.
+
+    A thread reads what there is: pygls asks a thread for every line of a header, a millisecond per keystroke.
+    """
+    reader = asyncio.StreamReader(limit=LONGEST_HEADER)
+    Thread(target=_feed, args=(source, reader, asyncio.get_running_loop()), daemon=True).start()
+    return await _serve_client(pool, reader, writer)
+
+
+def _feed(source: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
+    """Pass on what comes, to its end or that of the *loop*."""
+    with contextlib.suppress(RuntimeError):
+        while data := os.read(source, CHUNK):
+            loop.call_soon_threadsafe(reader.feed_data, data)
+        loop.call_soon_threadsafe(reader.feed_eof)
 
 
 def serve_tcp(pool: WorkerPool, host: str, port: int) -> None:
@@ -47,7 +77,7 @@ def serve_tcp(pool: WorkerPool, host: str, port: int) -> None:
 
 async def _listen(pool: WorkerPool, host: str, port: int) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await _serve_client(pool, reader, writer)
+        await _serve_client(pool, reader, writer, log)
 
     listening = await asyncio.start_server(connected, host, port)
     log.info("waiting for clients on %s, port %d", host, port)
@@ -55,17 +85,48 @@ async def _listen(pool: WorkerPool, host: str, port: int) -> None:
         await listening.serve_forever()
 
 
-async def _serve_client(pool: WorkerPool, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Serve the client of one connection to its end."""
-    over = Event()
-    server: FimServer = create_server(pool, lambda _: over.set())
-    server.log.parent = log
+@dataclass(frozen=True, slots=True)
+class InTurn:
+    """A reader of messages, each of which comes after what the one before has begun.
+
+    Else a request that is cancelled at once would never begin, and nobody would hear of it.
+    """
+
+    reader: asyncio.StreamReader
+
+    async def readline(self) -> bytes:
+        """A line of a header."""
+        return await self.reader.readline()
+
+    async def readexactly(self, size: int) -> bytes:
+        """A message."""
+        await asyncio.sleep(0)
+        return await self.reader.readexactly(size)
+
+
+async def _serve_client(
+    pool: WorkerPool, reader: asyncio.StreamReader, writer: Writer, log_to: logging.Logger | None = None
+) -> bool:
+    """Serve one client till it leaves or is gone; False if it left before it said goodbye.
+
+    Its records are also passed on to *log_to*.
+    """
+    left: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    server: FimServer = create_server(pool, left.set_result)
+    server.log.parent = log_to
     server.protocol.set_writer(writer)
+    reading = asyncio.ensure_future(
+        run_async(Event(), InTurn(reader), server.protocol, error_handler=server.report_server_error)
+    )
     try:
-        await run_async(over, reader, server.protocol, error_handler=server.report_server_error)
-    except (ConnectionError, asyncio.IncompleteReadError, ValueError) as error:
-        log.info("a client is gone (%s)", error)
+        await asyncio.wait((reading, left), return_when=asyncio.FIRST_COMPLETED)
     finally:
+        reading.cancel()
+        await asyncio.wait((reading,))
+        error = None if reading.cancelled() else reading.exception()
+        if error is not None:
+            log.info("a client is gone (%s)", error)
         server.protocol.writer = None
         await server.end()
         writer.close()
+    return not left.done() or left.result()

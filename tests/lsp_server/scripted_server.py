@@ -14,4 +14,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--tcp"]:
         serve_tcp(WorkerPool(WORKER), "127.0.0.1", int(sys.argv[2]))
     else:
-        serve_stdio(WorkerPool(WORKER))
+        sys.exit(0 if serve_stdio(WorkerPool(WORKER)) else 1)

@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 from fimlsp.lsp_server.cli import command_line, is_loopback
 
+from .wire import message
+
 MODULE = [sys.executable, "-m", "fimlsp"]
 
 REFUSED = [
@@ -124,6 +126,17 @@ async def test_a_workspace_with_modules_of_the_same_names(start_editor, tmp_path
     assert "shadowed" not in str(editor.statuses)
 
 
+async def test_an_interrupt_ends_a_server_on_standard_input():
+    heed_interrupts = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    server = await asyncio.create_subprocess_exec(
+        *MODULE, "--stdio", stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=heed_interrupts
+    )
+    server.stdin.write(initialize_frame())
+    assert (await asyncio.wait_for(server.stdout.readline(), 20)).startswith(b"Content-Length: ")
+    server.send_signal(signal.SIGINT)
+    assert await asyncio.wait_for(server.wait(), 20) == 0
+
+
 async def test_tcp(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -135,14 +148,12 @@ async def test_tcp(tmp_path):
         *MODULE, "--tcp", f"127.0.0.1:{port}", cwd=tmp_path, preexec_fn=heed_interrupts
     )
     reader, writer = await connect(port)
-    params = b'{"capabilities": {}, "processId": null, "rootUri": null}'
-    body = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": %s}' % params
-    writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    writer.write(initialize_frame())
     head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20)
     assert head.startswith(b"Content-Length: ")
     writer.close()
     other_reader, other_writer = await connect(port)
-    other_writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    other_writer.write(initialize_frame())
     assert await asyncio.wait_for(other_reader.readuntil(b"\r\n\r\n"), 20)
     server.send_signal(signal.SIGINT)
     assert await asyncio.wait_for(server.wait(), 20) == 0
@@ -158,6 +169,10 @@ def test_a_port_that_is_taken():
     assert ended.returncode == 1
     assert "choose another port" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def initialize_frame():
+    return message("initialize", {"capabilities": {}, "processId": None, "rootUri": None}, 1)
 
 
 async def connect(port):

@@ -107,3 +107,31 @@ async def test_a_client_that_goes_away_ends_the_server():
     process, _ = await start()
     process.stdin.close()
     assert await asyncio.wait_for(process.wait(), 20) == 0
+
+
+async def test_a_request_that_is_cancelled_at_once_is_not_worked_on(wire):
+    slow = "file:///slow.py"
+    wire.send(did_open(slow, "# slow"))
+    where = {"position": {"line": 0, "character": 6}, "context": {"triggerKind": 1}}
+    request = message(INLINE, {"textDocument": {"uri": slow}, **where}, "slow")
+    wire.send(request, message("$/cancelRequest", {"id": "slow"}), inline(1))
+    assert "error" in await wire.answer("slow")
+    assert (await wire.answer(1, seconds=5))["result"]["items"]
+
+
+GOODBYE = message("shutdown", None, "goodbye")
+ENDS = [
+    ([GOODBYE, message("exit", None)], 0),
+    ([message("exit", None)], 1),
+    ([message("exit", None), message("exit", None)], 1),
+    ([message("exit", None), GOODBYE], 1),
+]
+
+
+@pytest.mark.parametrize(("last_words", "status"), ENDS)
+async def test_the_end_in_one_breath(last_words, status):
+    process, wire = await start()
+    wire.send(*last_words)
+    assert await asyncio.wait_for(process.wait(), 20) == status
+    await asyncio.wait_for(wire.listener, 20)
+    assert ("goodbye" in wire.answers) is (last_words[0] is GOODBYE)
