@@ -13,13 +13,13 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from fimlsp.models.typed_texts import TypedTexts
 from tokenizers import Tokenizer
 
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 SENTINEL = "\n"
 VISIBLE_SPACE = "▁"
 _LONG = 500
-_MOST_RECENT = 4
 SAMPLE = "\n\tdéf  f(x ):\r\n    return {'中': X[0]}  #\u00a0ﬁ ½ 12\n\n\n"
 
 
@@ -31,21 +31,18 @@ class Vocabulary:
     token_bytes: Sequence[bytes | None]
     adds_space: bool
     visible_space: Sequence[int] = ()
-    _recent: dict[str, list[int]] = field(default_factory=dict, repr=False, compare=False)
+    _typed: TypedTexts = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        in_words = not (self.adds_space or self.visible_space)
+        object.__setattr__(self, "_typed", TypedTexts(self._encoded, self.token_bytes, in_words))
 
     def encode(self, text: str) -> list[int]:
         """Token ids of *text* as it stands in the middle of a file: no markers, no space put in front.
 
-        The last few long texts are remembered: what stands right of the cursor stays while somebody types.
+        The last few long texts are remembered, and what becomes of them while somebody types is read in part.
         """
-        if len(text) < _LONG:
-            return self._encoded(text)
-        known = self._recent.get(text)
-        if known is None:
-            if len(self._recent) >= _MOST_RECENT:
-                del self._recent[next(iter(self._recent))]
-            known = self._recent[text] = self._encoded(text)
-        return known.copy()
+        return self._encoded(text) if len(text) < _LONG else self._typed.tokens(text)
 
     def _encoded(self, text: str) -> list[int]:
         """A vocabulary that writes spaces as `▁` writes that character itself as its bytes."""
