@@ -2,23 +2,26 @@
 
 Earley items that share their origin are kept as one state, as in Aycock and Horspool, "Practical Earley
 Parsing" (The Computer Journal 45(6), 2002): a state is a set of dotted rules, `goto` moves all of them over a
-symbol, and what a state predicts is a state of its own because its origin differs. Rules may be added to a
-copy (`extended`): the states of the original are then shared, which is what makes a middle grammar cheap.
+symbol, and what a state predicts is kept apart because its origin differs.
+
+Automata lie in layers. One may add rules to those of the one `below` it, for new nonterminals; as no rule
+below mentions these, a set of dotted rules falls apart into one state for each layer. So the states below
+serve all that lies above them, whatever is added, which is what makes a middle grammar cheap.
 
 No rule is empty. A dotted rule is an integer: the position of its dot in the concatenation of all right-hand
-sides, each followed by an end mark.
+sides of its layer, each followed by an end mark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 END = -1
 Rhs = tuple[int, ...]
 
 
 class Rules:
-    """The dotted rules of a grammar, as integer tables.
+    """The dotted rules of one layer, as integer tables.
 
     `next_symbol[item]` is the symbol after the dot (`END` at the end of a rule), `lhs[item]` the left-hand
     side, `rule[item]` the number of the rule, and `item + 1` the item with its dot one symbol further.
@@ -67,28 +70,30 @@ class Rules:
 
 
 class LazyRules(Rules):
-    """The rules of a grammar, with more for new nonterminals, which are made when they are first needed."""
+    """Rules of nonterminals that get their numbers, of *fresh*, when they are first mentioned.
 
-    __slots__ = ("_makers",)
+    Their right-hand sides are made when they are first needed.
+    """
 
-    def __init__(self, base: Rules) -> None:
-        """A copy of *base*. O(size)."""
-        self.next_symbol = base.next_symbol.copy()
-        self.lhs = base.lhs.copy()
-        self.rule = base.rule.copy()
-        self.first = base.first.copy()
-        self.rhs = base.rhs.copy()
-        self.nonterminals = base.nonterminals.copy()
-        self._starts = base._starts.copy()
+    __slots__ = ("_makers", "_numbers", "fresh")
+
+    def __init__(self, fresh: Iterator[int]) -> None:
+        super().__init__()
+        self.fresh = fresh
+        self._numbers: dict[Hashable, int] = {}
         self._makers: dict[int, tuple[Callable[..., Iterable[Rhs]], tuple[object, ...]]] = {}
 
-    def declare(self, lhs: int, make: Callable[..., Iterable[Rhs]], *arguments: object) -> None:
-        """Let the new symbol *lhs* have the right-hand sides of *make*, when they are needed.
+    def symbol(self, key: Hashable, make: Callable[..., Iterable[Rhs]], *arguments: object) -> int:
+        """The nonterminal for *key*, of which *make* tells the right-hand sides.
 
         It is called with these rules and *arguments*, so that it need not keep them alive in a cycle.
         """
-        self.nonterminals.add(lhs)
-        self._makers[lhs] = make, arguments
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = next(self.fresh)
+            self.nonterminals.add(number)
+            self._makers[number] = make, arguments
+        return number
 
     def starts(self, lhs: int) -> list[int]:
         """As `Rules.starts`."""
@@ -106,11 +111,11 @@ class LazyRules(Rules):
 
 
 class State:
-    """A set of dotted rules with a common origin; equal sets are the same object."""
+    """A set of dotted rules of one layer, with a common origin; equal sets are the same object."""
 
-    __slots__ = ("by_symbol", "chains", "completed", "expected", "gotos", "items")
+    __slots__ = ("by_symbol", "completed", "expected", "gotos", "items", "rules")
 
-    def __init__(self, rules: Rules, items: tuple[int, ...]) -> None:
+    def __init__(self, rules: Rules, items: tuple[int, ...], is_nonterminal: Callable[[int], bool]) -> None:
         by_symbol: dict[int, list[int]] = {}
         completed: dict[int, None] = {}
         for item in items:
@@ -119,45 +124,64 @@ class State:
                 completed[rules.lhs[item]] = None
             else:
                 by_symbol.setdefault(symbol, []).append(item + 1)
+        self.rules = rules
         self.items = items
         self.by_symbol = by_symbol
         self.completed = tuple(completed)
-        self.expected = tuple([symbol for symbol in by_symbol if symbol in rules.nonterminals])
-        self.gotos: dict[int, State | None] = {}  # this and the next are filled by the automaton
-        self.chains: dict[int, tuple[tuple[State, ...], frozenset[int]]] = {}
+        self.expected = tuple([symbol for symbol in by_symbol if is_nonterminal(symbol)])
+        self.gotos: dict[int, State] = {}  # filled by the automaton
+
+
+class Predicted:
+    """All rules that may begin at some place: a state for each layer that has any."""
+
+    __slots__ = ("chains", "states")
+
+    def __init__(self, states: tuple[State, ...]) -> None:
+        self.states = states
+        self.chains: dict[int, tuple[tuple[State, ...], frozenset[int]]] = {}  # filled by the automaton
+
+    def expects(self, symbol: int) -> bool:
+        """Whether some rule begins with *symbol*."""
+        return any(symbol in state.by_symbol for state in self.states)
 
 
 class Automaton:
-    """All states reached so far for a set of rules."""
+    """All states reached so far for the rules of a layer; those of the layers below are theirs."""
 
-    __slots__ = ("_base", "_base_items", "_base_symbols", "_closures", "_kernels", "_predicted", "rules")
+    __slots__ = ("_beginnings", "_closures", "_kernels", "_predicted", "below", "rules")
 
-    def __init__(
-        self, rules: Rules, base: Automaton | None = None, base_symbols: frozenset[int] = frozenset()
-    ) -> None:
+    def __init__(self, rules: Rules, below: Automaton | None = None) -> None:
         self.rules = rules
-        self._base = base
-        self._base_items = len(base.rules.next_symbol) if base else 0
-        self._base_symbols = base_symbols
+        self.below = below
         self._kernels: dict[tuple[int, ...], State] = {}
-        self._predicted: dict[frozenset[int], State] = {}
-        self._closures: dict[int, frozenset[int]] = {}
+        self._predicted: dict[frozenset[int], Predicted] = {}
+        self._beginnings: dict[tuple[State, ...], Predicted] = {}
+        self._closures: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
 
-    def extended(self, rules: Rules) -> Automaton:
-        """An automaton for *rules*, a copy of this one's with more, sharing every state of this one."""
-        return Automaton(rules, self, frozenset(self.rules.nonterminals))
+    def is_nonterminal(self, symbol: int) -> bool:
+        """Whether there are rules for *symbol*."""
+        if symbol in self.rules.nonterminals:
+            return True
+        return self.below is not None and self.below.is_nonterminal(symbol)
 
     def goto(self, state: State, symbol: int) -> State | None:
         """The state after *state* and *symbol*, or None when no rule expects it."""
-        try:
-            return state.gotos[symbol]
-        except KeyError:
-            advanced = state.by_symbol.get(symbol)
-            following = state.gotos[symbol] = self.kernel(advanced) if advanced else None
-            return following
+        following = state.gotos.get(symbol)
+        if following is None and symbol in state.by_symbol:
+            following = self._layer_of(state)._state(state.by_symbol[symbol])
+            state.gotos[symbol] = following
+        return following
 
-    def chain(self, predicted: State, symbol: int) -> tuple[tuple[State, ...], frozenset[int]]:
-        """What completing *symbol* at the origin of a predicted state completes there in turn.
+    def _layer_of(self, state: State) -> Automaton:
+        layer: Automaton = self
+        while layer.rules is not state.rules:
+            assert layer.below is not None
+            layer = layer.below
+        return layer
+
+    def chain(self, predicted: Predicted, symbol: int) -> tuple[tuple[State, ...], frozenset[int]]:
+        """What completing *symbol* where *predicted* is predicted completes there in turn.
 
         Returns the states reached, and all nonterminals so completed, *symbol* included. Precomputing this
         closure over unit rules saves a step per precedence level for every operand.
@@ -167,60 +191,74 @@ class Automaton:
             found = predicted.chains[symbol] = self._close_chain(predicted, symbol)
         return found
 
-    def _close_chain(self, predicted: State, symbol: int) -> tuple[tuple[State, ...], frozenset[int]]:
+    def _close_chain(self, predicted: Predicted, symbol: int) -> tuple[tuple[State, ...], frozenset[int]]:
         states: dict[State, None] = {}
         symbols = {symbol: None}
         for completed in (waiting := [symbol]):
-            state = self.goto(predicted, completed)
-            if state is not None and state not in states:
-                states[state] = None
-                fresh = [s for s in state.completed if s not in symbols]
-                symbols.update(dict.fromkeys(fresh))
-                waiting.extend(fresh)
+            for beginning in predicted.states:
+                state = self.goto(beginning, completed)
+                if state is not None and state not in states:
+                    states[state] = None
+                    fresh = [s for s in state.completed if s not in symbols]
+                    symbols.update(dict.fromkeys(fresh))
+                    waiting.extend(fresh)
         return tuple(states), frozenset(symbols)
 
-    def kernel(self, items: Iterable[int]) -> State:
-        """The state of *items*."""
+    def _state(self, items: Iterable[int]) -> State:
+        """The state of *items* of this layer's rules."""
         key = tuple(sorted(items))
-        if self._base is not None and key[-1] < self._base_items:
-            return self._base.kernel(key)
         state = self._kernels.get(key)
         if state is None:
-            state = self._kernels[key] = State(self.rules, key)
+            state = self._kernels[key] = State(self.rules, key, self.is_nonterminal)
         return state
 
-    def predicted(self, symbols: frozenset[int]) -> State:
-        """The state of everything that *symbols* may begin with."""
-        if self._base is not None and symbols <= self._base_symbols:
-            return self._base.predicted(symbols)
-        state = self._predicted.get(symbols)
-        if state is None:
-            items: set[int] = set()
-            for symbol in symbols:
-                items |= self._closure(symbol)
-            state = self._predicted[symbols] = State(self.rules, tuple(sorted(items)))
-        return state
+    def predicted(self, symbols: frozenset[int]) -> Predicted:
+        """Everything that *symbols* may begin with."""
+        if self.below is not None and symbols.isdisjoint(self.rules.nonterminals):
+            return self.below.predicted(symbols)
+        found = self._predicted.get(symbols)
+        if found is None:
+            found = self._predicted[symbols] = self._predict(symbols)
+        return found
 
-    def _closure(self, symbol: int) -> frozenset[int]:
-        if self._base is not None and symbol in self._base_symbols:
-            return self._base._closure(symbol)
+    def _predict(self, symbols: frozenset[int]) -> Predicted:
+        items: set[int] = set()
+        lower: set[int] = set()
+        for symbol in symbols:
+            if symbol in self.rules.nonterminals:
+                begun, others = self._closure(symbol)
+                items |= begun
+                lower |= others
+            else:
+                lower.add(symbol)
+        states = (self._state(items),) if items else ()
+        if self.below is not None:
+            states += self.below.predicted(frozenset(lower)).states
+        found = self._beginnings.get(states)
+        if found is None:
+            found = self._beginnings[states] = Predicted(states)
+        return found
+
+    def _closure(self, symbol: int) -> tuple[frozenset[int], frozenset[int]]:
+        """The items of this layer that *symbol* may begin with, and the nonterminals below that these do."""
         found = self._closures.get(symbol)
         if found is None:
             found = self._closures[symbol] = self._close(symbol)
         return found
 
-    def _close(self, symbol: int) -> frozenset[int]:
+    def _close(self, symbol: int) -> tuple[frozenset[int], frozenset[int]]:
         rules = self.rules
-        items: set[int] = set()
+        items: list[int] = []
+        lower: set[int] = set()
         seen = {symbol}
         for nonterminal in (waiting := [symbol]):
-            if self._base is not None and nonterminal in self._base_symbols:
-                items |= self._base._closure(nonterminal)
-                continue
             for item in rules.starts(nonterminal):
-                items.add(item)
+                items.append(item)
                 following = rules.next_symbol[item]
-                if following in rules.nonterminals and following not in seen:
+                if following not in seen:
                     seen.add(following)
-                    waiting.append(following)
-        return frozenset(items)
+                    if following in rules.nonterminals:
+                        waiting.append(following)
+                    elif self.below is not None and self.below.is_nonterminal(following):
+                        lower.add(following)
+        return frozenset(items), frozenset(lower)

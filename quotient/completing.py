@@ -115,8 +115,7 @@ def _candidates(state: MiddleState, skipping: int) -> Iterator[bytes]:
     """Texts that bring *state* to the end of a sentence of its grammar, cheapest first."""
     grammar = state.middle.grammar
     costs, choices = _costs(state.middle, skipping)
-    rules = grammar.earley.automaton.rules
-    for source, missing in completions(rules, costs, _sources(state), grammar.start, grammar.root):
+    for source, missing in completions(costs, _sources(state), grammar.start, grammar.root):
         *symbols, marker = expand(choices, missing)
         joins = (join for join in state.middle.joins if marker in (join.marker, join.blank_marker))
         for opened in dict.fromkeys(join.opened for join in joins):
@@ -204,16 +203,31 @@ def _after_fallback(state: MiddleState) -> list[Source]:
 def _costs(middle: Middle, skipping: int) -> tuple[Costs, Choices]:
     grammar = middle.grammar
     if skipping not in grammar.costs:
-        costs, choices = grammar.language.cheapest
-        alternatives = grammar.earley.automaton.rules.alternatives()  # hence all there is in `indents`
-        known = costs | dict.fromkeys(grammar.indents, _COST_OF_CLOSED_INDENT)
-        for join in middle.joins:
-            cost = 0
-            if join.seam.offset:
-                cost = skipping if join.seam.kind is None else _COST_OF_STRADDLING
-            for marker in (join.marker, join.blank_marker):
-                if marker is not None:
-                    known[marker] = min(cost, known.get(marker, cost))
-        found, more = cheapest(alternatives, known)
+        alternatives = grammar.left.alternatives()  # hence all that it mentions of the right
+        costs, choices = _costs_of_right(middle, skipping)
+        found, more = cheapest(alternatives, costs)
         grammar.costs[skipping] = found, choices | more
     return grammar.costs[skipping]
+
+
+def _costs_of_right(middle: Middle, skipping: int) -> tuple[Costs, Choices]:
+    right = middle.grammar.right
+    alternatives = right.halves.alternatives()  # hence all there is in `indents`
+    costs, choices = right.costs.get(skipping) or middle.language.cheapest
+    if not alternatives.keys() <= costs.keys():
+        indents = dict.fromkeys(middle.grammar.indents, _COST_OF_CLOSED_INDENT)
+        found, more = cheapest(alternatives, costs | indents | _costs_of_markers(middle, skipping))
+        right.costs[skipping] = costs, choices = found, choices | more
+    return costs, choices
+
+
+def _costs_of_markers(middle: Middle, skipping: int) -> Costs:
+    known: Costs = {}
+    for join in middle.joins:
+        cost = 0
+        if join.seam.offset:
+            cost = skipping if join.seam.kind is None else _COST_OF_STRADDLING
+        for marker in (join.marker, join.blank_marker):
+            if marker is not None:
+                known[marker] = min(cost, known.get(marker, cost))
+    return known

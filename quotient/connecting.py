@@ -17,7 +17,7 @@ from fimlsp.quotient.document import Document
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.escape import Inside
 from fimlsp.quotient.left_context import LeftContext
-from fimlsp.quotient.middle_grammar import middle_grammar
+from fimlsp.quotient.middle_grammar import RightGrammar, middle_grammar
 from fimlsp.quotient.middle_state import Join, Middle, MiddleState
 from fimlsp.quotient.open_strings import OpenStrings, Rest
 from fimlsp.quotient.right_context import Ending, RightContext, read_backward
@@ -66,7 +66,7 @@ def _connect(
         cursor, (demand, place), lambda: _Meetings(document, cursor, demand, place).right_side()
     )
     kept = _n_kept_blocks(left, reading) if demand.stays else None
-    grammar = middle_grammar(left, right.closed, right.markers, kept)
+    grammar = middle_grammar(left, right.grammar, kept)
     if grammar is None:
         return None
     start = Middle(document.language, grammar, right.joins, reading, document.data, cursor).start
@@ -107,8 +107,7 @@ class _RightSide:
     """All that the text after a cursor says about the middle before it."""
 
     joins: tuple[Join, ...]
-    closed: list[ClosedBlock]
-    markers: int
+    grammar: RightGrammar
 
 
 class _Meetings:
@@ -126,7 +125,7 @@ class _Meetings:
     def right_side(self) -> _RightSide:
         """The ways to meet the text after the cursor, and what is closed there."""
         joins = self._find()
-        return _RightSide(joins, self._closed_blocks(), len(self.line_ends))
+        return _RightSide(joins, RightGrammar(self.language, self._closed_blocks(), len(self.line_ends)))
 
     def _find(self) -> tuple[Join, ...]:
         lexicon, data, cursor = self.language.lexicon, self.document.data, self.cursor

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fimlsp.quotient.automaton import Automaton, State
+from fimlsp.quotient.automaton import Automaton, Predicted, State
 
 Entry = tuple[State, "EarleySet"]
 
@@ -18,26 +18,27 @@ Entry = tuple[State, "EarleySet"]
 class EarleySet:
     """What is known after a symbol.
 
-    `entries` are the states with their origins, `predicted` the state of all rules that may begin here (its
-    origin is this set), `waiting` the entries that expect a nonterminal.
+    `entries` are the states with their origins, `predicted` all rules that may begin here (their origin is
+    this set), `waiting` the entries that expect a nonterminal.
     """
 
     __slots__ = ("entries", "predicted", "waiting")
 
-    def __init__(self, entries: tuple[Entry, ...], predicted: State, waiting: tuple[Entry, ...]) -> None:
+    def __init__(self, entries: tuple[Entry, ...], predicted: Predicted, waiting: tuple[Entry, ...]) -> None:
         self.entries = entries
         self.predicted = predicted
         self.waiting = waiting
 
     def expects(self, terminal: int) -> bool:
         """Whether *terminal* may come next. O(entries)."""
-        if terminal in self.predicted.by_symbol:
-            return True
-        return any(terminal in state.by_symbol for state, _ in self.entries)
+        return self.predicted.expects(terminal) or any(
+            terminal in state.by_symbol for state, _ in self.entries
+        )
 
     def expected(self) -> set[int]:
         """All symbols that may come next. O(entries)."""
-        return set(self.predicted.by_symbol).union(*(state.by_symbol for state, _ in self.entries))
+        states = (*self.predicted.states, *(state for state, _ in self.entries))
+        return set[int]().union(*(state.by_symbol for state in states))
 
     def completed_from(self, start: EarleySet) -> frozenset[int]:
         """The nonterminals that span everything since *start*."""
@@ -70,9 +71,10 @@ class Earley:
                 following = goto(state, symbol)
                 if following is not None:
                     entries[following, origin] = None
-            following = goto(before.predicted, symbol)
-            if following is not None:
-                entries[following, before] = None
+            for state in before.predicted.states:
+                following = goto(state, symbol)
+                if following is not None:
+                    entries[following, before] = None
         if not entries:
             return None
         return self._complete(entries)

@@ -4,11 +4,15 @@
 hundreds of them at any cursor, and a middle needs few. So each has a number as soon as a rule mentions it,
 and rules once the parser predicts it. Nobody has to look for those that derive nothing: a spine is found from
 the cursor outwards, so whatever is open has a rule of which the open child was found before.
+
+The rules of the right lie in a layer below those of the left. They depend on the text after the cursor alone,
+and so serve as long as that stays: every keystroke there finds those that the one before it needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Iterator
+from itertools import count
 
 from fimlsp.lexing.indentation import MARGIN
 from fimlsp.quotient.automaton import LazyRules, Rhs
@@ -18,64 +22,21 @@ from fimlsp.quotient.left_blocks import LeftBlock
 from fimlsp.quotient.spine import Child, Hole, Open, Spine
 
 
-class Halves(LazyRules):
-    """The rules of a language, with those for what is open in *blocks* or in what the right context closes.
+class RightHalves(LazyRules):
+    """Begun in the middle, ended on the right.
 
     `indents` has the terminals of blocks that the right context closes, as far as they were needed.
     """
 
-    def __init__(self, language: Language, blocks: list[LeftBlock], markers: int) -> None:
-        super().__init__(language.forward.rules)
+    __slots__ = ("_spines", "_start", "_terminals", "indents", "language")
+
+    def __init__(self, language: Language, markers: int) -> None:
+        super().__init__(count(language.first_free_symbol + markers))
         self.language = language
-        self.blocks = blocks
         self.indents: dict[int, ClosedBlock] = {}
-        self._numbers: dict[Hashable, int] = {}
+        self._terminals: dict[ClosedBlock, int] = {}
         self._spines: dict[Tail, Spine] = {}
-        self._next_symbol = language.first_free_symbol + markers
         self._start = language.backward.start(language.bodies)
-
-    def fresh(self) -> int:
-        """A new symbol."""
-        self._next_symbol += 1
-        return self._next_symbol - 1
-
-    def _symbol(self, key: Hashable, make: Callable[..., Iterable[Rhs]], *arguments: object) -> int:
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = self.fresh()
-            self.declare(number, make, *arguments)
-        return number
-
-    # Begun on the left, ended in the middle
-
-    def begun(self, child: Open | Hole, depth: int) -> int:
-        """The symbol of what is open in the last group of the block at *depth*."""
-        if isinstance(child, Hole):
-            body = self.language.suites[child.suite]
-            return self._symbol(("suite!", body, depth), Halves._begun_suite, body, depth + 1)
-        return self._symbol((child, depth), Halves._begun_rules, child, depth)
-
-    def _begun_rules(self, opened: Open, depth: int) -> Iterator[Rhs]:
-        unread = self.language.forward.rules.unread
-        for item, child in self.blocks[depth].spine[opened]:
-            yield unread(item) if child is None else (self.begun(child, depth), *unread(item + 1))
-
-    def _begun_suite(self, body: int, depth: int) -> Iterator[Rhs]:
-        dedent, groups = self.language.dedent, self.language.lists[body]
-        for begun in self.last_groups(body, depth):
-            if begun or not self.blocks[depth].empty:
-                yield (*begun, dedent)
-            yield (*begun, groups, dedent)
-
-    def last_groups(self, body: int, depth: int) -> Iterator[Rhs]:
-        """What is left of the last group of the block at *depth*: nothing, or the rest of it."""
-        block = self.blocks[depth]
-        if body in block.ended:
-            yield ()
-        if (body, block.start) in block.spine:
-            yield (self.begun((body, block.start), depth),)
-
-    # Begun in the middle, ended on the right
 
     def spine(self, tail: Tail) -> Spine:
         """What is open in *tail*."""
@@ -91,22 +52,20 @@ class Halves(LazyRules):
             return tail.marker
         if isinstance(child, Hole):
             body = self.language.suites[child.suite]
-            return self._symbol(("suites?", tail.suites, body), Halves._ended_suites, tail, body)
-        return self._symbol((child, tail), Halves._ended_rules, child, tail)
+            return self.symbol((tail.suites, body), RightHalves._suites, tail, body)
+        return self.symbol((child, tail), RightHalves._rules, child, tail)
 
-    def _ended_rules(self, opened: Open, tail: Tail) -> Iterator[Rhs]:
+    def _rules(self, opened: Open, tail: Tail) -> Iterator[Rhs]:
         unread = self.language.backward.rules.unread
         for item, child in self.spine(tail)[opened]:
             yield (*unread(item + (child is not None))[::-1], self.ended(child, tail))
 
-    def _ended_suites(self, tail: Tail, body: int) -> list[Rhs]:
-        return [
-            (self._symbol(("suite?", block, body), Halves._ended_suite, block, body),)
-            for block in tail.suites
-            if body in block.bodies
-        ]
+    def _suites(self, tail: Tail, body: int) -> Iterator[Rhs]:
+        for block in tail.suites:
+            if body in block.bodies:
+                yield (self.symbol((block, body), RightHalves._suite, block, body),)
 
-    def _ended_suite(self, block: ClosedBlock, body: int) -> Iterator[Rhs]:
+    def _suite(self, block: ClosedBlock, body: int) -> Iterator[Rhs]:
         column = block.shallowest(MARGIN)
         assert column is not None
         indent = self._indent(block)
@@ -119,11 +78,11 @@ class Halves(LazyRules):
                     yield (indent, ended)
 
     def _indent(self, block: ClosedBlock) -> int:
-        number = self._numbers.get(block)
-        if number is None:
-            number = self._numbers[block] = self.fresh()
-            self.indents[number] = block
-        return number
+        terminal = self._terminals.get(block)
+        if terminal is None:
+            terminal = self._terminals[block] = next(self.fresh)
+            self.indents[terminal] = block
+        return terminal
 
     def first_group(self, body: int, remainder: Remainder) -> int:
         """What a block's groups end with: the right context itself, or the beginning of a group."""
@@ -131,3 +90,41 @@ class Halves(LazyRules):
             return self.ended((body, self._start), remainder.tail)
         assert remainder.marker is not None
         return remainder.marker
+
+
+class LeftHalves(LazyRules):
+    """Begun on the left, in *blocks*, and ended in the middle."""
+
+    __slots__ = ("blocks", "language")
+
+    def __init__(self, right: RightHalves, blocks: list[LeftBlock]) -> None:
+        super().__init__(right.fresh)
+        self.language = right.language
+        self.blocks = blocks
+
+    def begun(self, child: Open | Hole, depth: int) -> int:
+        """The symbol of what is open in the last group of the block at *depth*."""
+        if isinstance(child, Hole):
+            body = self.language.suites[child.suite]
+            return self.symbol((body, depth), LeftHalves._suite, body, depth + 1)
+        return self.symbol((child, depth), LeftHalves._rules, child, depth)
+
+    def _rules(self, opened: Open, depth: int) -> Iterator[Rhs]:
+        unread = self.language.forward.rules.unread
+        for item, child in self.blocks[depth].spine[opened]:
+            yield unread(item) if child is None else (self.begun(child, depth), *unread(item + 1))
+
+    def _suite(self, body: int, depth: int) -> Iterator[Rhs]:
+        dedent, groups = self.language.dedent, self.language.lists[body]
+        for begun in self.last_groups(body, depth):
+            if begun or not self.blocks[depth].empty:
+                yield (*begun, dedent)
+            yield (*begun, groups, dedent)
+
+    def last_groups(self, body: int, depth: int) -> Iterator[Rhs]:
+        """What is left of the last group of the block at *depth*: nothing, or the rest of it."""
+        block = self.blocks[depth]
+        if body in block.ended:
+            yield ()
+        if (body, block.start) in block.spine:
+            yield (self.begun((body, block.start), depth),)

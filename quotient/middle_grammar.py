@@ -16,16 +16,32 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fimlsp.lexing.indentation import Column
-from fimlsp.quotient.automaton import Rhs, Rules
+from fimlsp.quotient.automaton import Automaton, Rhs, Rules
 from fimlsp.quotient.cheapest import Choices, Costs
 from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.escape import Inside, of_child
-from fimlsp.quotient.halves import Halves
+from fimlsp.quotient.halves import LeftHalves, RightHalves
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_blocks import left_blocks
 from fimlsp.quotient.left_context import LeftContext
 from fimlsp.quotient.spine import Child, Hole, Open, Progress
+
+
+class RightGrammar:
+    """What the text after a cursor says about the middle before it, and what was made of that.
+
+    `closed` is the file's own block as that text closes it, for each line that the cursor's may end before;
+    the first *markers* symbols beyond those of the language are markers.
+    """
+
+    __slots__ = ("automaton", "closed", "costs", "halves")
+
+    def __init__(self, language: Language, closed: Sequence[ClosedBlock], markers: int) -> None:
+        self.closed = closed
+        self.halves = RightHalves(language, markers)
+        self.automaton = Automaton(self.halves, language.forward.earley.automaton)
+        self.costs: dict[int, tuple[Costs, Choices]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +49,25 @@ class MiddleGrammar:
     """The grammar of the middles between two contexts.
 
     Each sentence of `root` ends with the marker of one reading of the right context. `start` is the set
-    before any symbol, `indents` the terminals of blocks that the right context closes, as far as they are
-    expected anywhere.
+    before any symbol.
     """
 
-    language: Language
+    left: LeftHalves
+    right: RightGrammar
     earley: Earley
     start: EarleySet
     root: int
-    indents: dict[int, ClosedBlock]
     costs: dict[int, tuple[Costs, Choices]] = field(default_factory=dict, repr=False)
+
+    @property
+    def language(self) -> Language:
+        """The language of the file."""
+        return self.left.language
+
+    @property
+    def indents(self) -> dict[int, ClosedBlock]:
+        """The terminals of blocks that the right context closes, as far as they are expected anywhere."""
+        return self.right.halves.indents
 
     def indent_terminals(self, column: Column) -> list[int]:
         """The terminals that an INDENT to *column* may be."""
@@ -50,34 +75,31 @@ class MiddleGrammar:
         return [self.language.indent, *fitting]
 
 
-def middle_grammar(
-    left: LeftContext, rights: Sequence[ClosedBlock], markers: int, kept: int | None = None
-) -> MiddleGrammar | None:
-    """The middle grammar of *left* and all of *rights*; None if no middle connects any of them.
+def middle_grammar(left: LeftContext, right: RightGrammar, kept: int | None = None) -> MiddleGrammar | None:
+    """The grammar of the middles between *left* and *right*; None if there are none.
 
-    The first *markers* symbols beyond those of the language are taken by markers. With *kept* no middle
-    escapes (see `escape.py`) from a bracket, or from the outermost *kept* blocks of *left*. O(depth at the
-    cursor), independent of the lengths of the contexts.
+    With *kept* no middle escapes (see `escape.py`) from a bracket, or from the outermost *kept* blocks of
+    *left*. O(depth at the cursor), independent of the lengths of the contexts.
     """
-    language = left.language
-    halves = Halves(language, left_blocks(left), markers)
-    root = halves.fresh()
-    middles = dict.fromkeys(_Pairs(halves, kept).middles(rights))
+    halves = LeftHalves(right.halves, left_blocks(left))
+    root = next(halves.fresh)
+    middles = dict.fromkeys(_Pairs(halves, right.halves, kept).middles(right.closed))
     if not middles:
         return None
     for middle in middles:
         halves.add(root, middle)
-    earley = Earley(language.forward.earley.automaton.extended(halves))
-    return MiddleGrammar(language, earley, earley.start((root,)), root, halves.indents)
+    earley = Earley(Automaton(halves, right.automaton))
+    return MiddleGrammar(halves, right, earley, earley.start((root,)), root)
 
 
 class _Pairs:
     """Visits the nodes that may be open on both sides, for what each has between the two."""
 
-    def __init__(self, halves: Halves, kept: int | None) -> None:
-        self.language = halves.language
-        self.halves = halves
-        self.blocks = halves.blocks
+    def __init__(self, left: LeftHalves, right: RightHalves, kept: int | None) -> None:
+        self.language = left.language
+        self.left = left
+        self.right = right
+        self.blocks = left.blocks
         self.kept = kept
         self.both: dict[tuple[int, ClosedBlock, int], None] = {}
 
@@ -104,9 +126,9 @@ class _Pairs:
     def _between_groups(self, depth: int, remainder: Remainder, body: int) -> Iterator[Rhs]:
         block, tail = self.blocks[depth], remainder.tail
         groups = self.language.lists[body]
-        ended = self.halves.first_group(body, remainder)
+        ended = self.right.first_group(body, remainder)
         begun_top, ended_top = self._tops(depth, body)
-        for begun in self.halves.last_groups(body, depth):
+        for begun in self.left.last_groups(body, depth):
             if begun and tail is not None and self._escapes(begun_top, (), ended_top, depth, tail):
                 continue
             yield (*begun, groups, ended)
@@ -119,7 +141,7 @@ class _Pairs:
 
     def _in_group(self, depth: int, tail: Tail, body: int) -> Iterator[Rhs]:
         """The middles in a group that is the last one of the block at *depth*, and ends with *tail*."""
-        lefts, rights = self.blocks[depth].spine, self.halves.spine(tail)
+        lefts, rights = self.blocks[depth].spine, self.right.spine(tail)
         begun, ended = self._tops(depth, body)
         both = {(begun, ended)} if begun in lefts else set()
         waiting = list(both)
@@ -139,8 +161,8 @@ class _Pairs:
 
     def _middle(self, left: Child, between: Rhs, right: Child, depth: int, tail: Tail) -> Iterator[Rhs]:
         if not self._escapes(left, between, right, depth, tail):
-            begun = () if left is None else (self.halves.begun(left, depth),)
-            yield (*begun, *between, self.halves.ended(right, tail))
+            begun = () if left is None else (self.left.begun(left, depth),)
+            yield (*begun, *between, self.right.ended(right, tail))
 
     def _escapes(self, left: Child, between: Rhs, right: Child, depth: int, tail: Tail) -> bool:
         """Whether a middle escapes that ends *left*, goes on with *between*, and begins *right*."""

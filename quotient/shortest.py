@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
 
-from fimlsp.quotient.automaton import Rules
 from fimlsp.quotient.cheapest import Costs, cost_of
 from fimlsp.quotient.earley import EarleySet
 
@@ -32,7 +31,7 @@ class Source:
 
 
 def completions(
-    rules: Rules, costs: Costs, sources: list[Source], start: EarleySet, root: int
+    costs: Costs, sources: list[Source], start: EarleySet, root: int
 ) -> Iterator[tuple[Source, Symbols]]:
     """Ways to complete *root*, cheapest first: where from, and the missing symbols.
 
@@ -42,7 +41,7 @@ def completions(
     serial = count()
     queue: _Queue = []
     for source in sources:
-        for symbol, origin, rest in _beginnings(rules, source.chart, start, root):
+        for symbol, origin, rest in _beginnings(source.chart, start, root):
             _push(queue, serial, costs, source.cost, source, symbol, origin, rest, None)
     done: set[tuple[Source, int, EarleySet]] = set()
     while queue:
@@ -53,7 +52,7 @@ def completions(
         if (source, symbol, origin) in done:
             continue
         done.add((source, symbol, origin))
-        for lhs, earlier, rest in _waiting(rules, symbol, origin):
+        for lhs, earlier, rest in _waiting(symbol, origin):
             if (source, lhs, earlier) not in done:
                 _push(queue, serial, costs, cost, source, lhs, earlier, rest, path)
 
@@ -75,21 +74,20 @@ def _push(
 
 
 def _beginnings(
-    rules: Rules, chart: EarleySet, start: EarleySet, root: int
+    chart: EarleySet, start: EarleySet, root: int
 ) -> Iterator[tuple[int, EarleySet, Symbols]]:
     for state, origin in chart.entries:
         for item in state.items:
-            yield rules.lhs[item], origin, rules.unread(item)
+            yield state.rules.lhs[item], origin, state.rules.unread(item)
     if chart is start:
         yield root, start, (root,)
 
 
-def _waiting(rules: Rules, symbol: int, origin: EarleySet) -> Iterator[tuple[int, EarleySet, Symbols]]:
-    for state, earlier in origin.waiting:
+def _waiting(symbol: int, origin: EarleySet) -> Iterator[tuple[int, EarleySet, Symbols]]:
+    beginning = ((state, origin) for state in origin.predicted.states)
+    for state, earlier in (*origin.waiting, *beginning):
         for item in state.by_symbol.get(symbol, ()):
-            yield rules.lhs[item], earlier, rules.unread(item)
-    for item in origin.predicted.by_symbol.get(symbol, ()):
-        yield rules.lhs[item], origin, rules.unread(item)
+            yield state.rules.lhs[item], earlier, state.rules.unread(item)
 
 
 def _symbols(path: _Path) -> Symbols:

@@ -57,8 +57,9 @@ def spine(rules: Rules, last: EarleySet, suites: Iterable[int] | None = None) ->
         for state, origin in at.waiting:
             for item in state.by_symbol.get(symbol, ()):
                 add(item - 1, origin, child)
-        for item in at.predicted.by_symbol.get(symbol, ()):
-            add(item - 1, at, child)
+        for state in at.predicted.states:
+            for item in state.by_symbol.get(symbol, ()):
+                add(item - 1, at, child)
 
     if suites is None:
         for state, origin in last.entries:

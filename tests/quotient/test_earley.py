@@ -94,10 +94,11 @@ def extended(sides: Sides, base: set[int]) -> Earley:
     """A recogniser of *sides* made from one of the *base* alone, which may be used before and after."""
     rules = made({lhs: sides[lhs] for lhs in base})
     automaton = Automaton(rules)
-    more = LazyRules(rules)
-    for lhs in sides.keys() - base:
-        more.declare(lhs, lambda _, lhs: sides[lhs], lhs)
-    return Earley(automaton.extended(more))
+    added = sorted(sides.keys() - base)
+    more = LazyRules(iter(added))
+    for lhs in added:
+        assert more.symbol(lhs, lambda _, lhs: sides[lhs], lhs) == lhs
+    return Earley(Automaton(more, automaton))
 
 
 def closed_under(sides: Sides, symbol: int) -> set[int]:
