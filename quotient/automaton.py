@@ -8,49 +8,41 @@ Automata lie in layers. One may add rules to those of the one `below` it, for ne
 below mentions these, a set of dotted rules falls apart into one state for each layer. So the states below
 serve all that lies above them, whatever is added, which is what makes a middle grammar cheap.
 
-No rule is empty. A dotted rule is an integer: the position of its dot in the concatenation of all right-hand
-sides of its layer, each followed by an end mark.
+No rule is empty. A dotted rule, an *item*, is an integer: the number of the rule in its layer, times 64, and
+the position of the dot; so `item + 1` has the dot one symbol further.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 
-END = -1
+DOT_BITS = 6
+DOT = (1 << DOT_BITS) - 1
 Rhs = tuple[int, ...]
 
 
 class Rules:
-    """The dotted rules of one layer, as integer tables.
+    """The dotted rules of one layer.
 
-    `next_symbol[item]` is the symbol after the dot (`END` at the end of a rule), `lhs[item]` the left-hand
-    side, `rule[item]` the number of the rule, and `item + 1` the item with its dot one symbol further.
-    `rhs[number]` is the right-hand side of a rule, `nonterminals` are all left-hand sides, also those that
-    are only declared so far (see `LazyRules`).
+    `rhs[number]` is the right-hand side of a rule, `lhs[number]` its left-hand side; `nonterminals` are all
+    left-hand sides, also those that are only declared so far (see `LazyRules`).
     """
 
-    __slots__ = ("_starts", "first", "lhs", "next_symbol", "nonterminals", "rhs", "rule")
+    __slots__ = ("_starts", "lhs", "nonterminals", "rhs")
 
     def __init__(self) -> None:
-        self.next_symbol: list[int] = []
-        self.lhs: list[int] = []
-        self.rule: list[int] = []
-        self.first: list[int] = []
         self.rhs: list[Rhs] = []
+        self.lhs: list[int] = []
         self.nonterminals: set[int] = set()
         self._starts: dict[int, list[int]] = {}
 
-    def add(self, lhs: int, rhs: Rhs) -> None:
-        """Append the rule `lhs -> rhs`."""
-        start = len(self.next_symbol)
-        self.rule.extend([len(self.first)] * (len(rhs) + 1))
-        self.first.append(start)
-        self.rhs.append(rhs)
-        self.next_symbol.extend(rhs)
-        self.next_symbol.append(END)
-        self.lhs.extend([lhs] * (len(rhs) + 1))
+    def add(self, lhs: int, *sides: Rhs) -> None:
+        """Append the rules `lhs -> side`. The sides have fewer than 64 symbols."""
+        first, last = len(self.rhs), len(self.rhs) + len(sides)
+        self.rhs.extend(sides)
+        self.lhs.extend([lhs] * len(sides))
         self.nonterminals.add(lhs)
-        self._starts.setdefault(lhs, []).append(start)
+        self._starts.setdefault(lhs, []).extend(range(first << DOT_BITS, last << DOT_BITS, 1 << DOT_BITS))
 
     def starts(self, lhs: int) -> list[int]:
         """The items of the rules of *lhs* with their dots at 0."""
@@ -58,15 +50,19 @@ class Rules:
 
     def alternatives(self) -> dict[int, list[Rhs]]:
         """The right-hand sides of all nonterminals."""
-        return {lhs: [self.rhs[self.rule[item]] for item in items] for lhs, items in self._starts.items()}
+        return {lhs: [self.rhs[item >> DOT_BITS] for item in items] for lhs, items in self._starts.items()}
+
+    def lhs_of(self, item: int) -> int:
+        """The left-hand side of the rule of *item*."""
+        return self.lhs[item >> DOT_BITS]
 
     def read(self, item: int) -> Rhs:
         """The symbols before the dot of *item*."""
-        return self.rhs[self.rule[item]][: item - self.first[self.rule[item]]]
+        return self.rhs[item >> DOT_BITS][: item & DOT]
 
     def unread(self, item: int) -> Rhs:
         """The symbols after the dot of *item*."""
-        return self.rhs[self.rule[item]][item - self.first[self.rule[item]] :]
+        return self.rhs[item >> DOT_BITS][item & DOT :]
 
 
 class LazyRules(Rules):
@@ -99,8 +95,7 @@ class LazyRules(Rules):
         """As `Rules.starts`."""
         if lhs in self._makers:
             make, arguments = self._makers.pop(lhs)
-            for rhs in dict.fromkeys(make(self, *arguments)):
-                self.add(lhs, rhs)
+            self.add(lhs, *dict.fromkeys(make(self, *arguments)))
         return self._starts[lhs]
 
     def alternatives(self) -> dict[int, list[Rhs]]:
@@ -119,11 +114,11 @@ class State:
         by_symbol: dict[int, list[int]] = {}
         completed: dict[int, None] = {}
         for item in items:
-            symbol = rules.next_symbol[item]
-            if symbol == END:
-                completed[rules.lhs[item]] = None
+            rhs, dot = rules.rhs[item >> DOT_BITS], item & DOT
+            if dot == len(rhs):
+                completed[rules.lhs[item >> DOT_BITS]] = None
             else:
-                by_symbol.setdefault(symbol, []).append(item + 1)
+                by_symbol.setdefault(rhs[dot], []).append(item + 1)
         self.rules = rules
         self.items = items
         self.by_symbol = by_symbol
@@ -254,7 +249,7 @@ class Automaton:
         for nonterminal in (waiting := [symbol]):
             for item in rules.starts(nonterminal):
                 items.append(item)
-                following = rules.next_symbol[item]
+                following = rules.rhs[item >> DOT_BITS][0]
                 if following not in seen:
                     seen.add(following)
                     if following in rules.nonterminals:

@@ -10,12 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Flag, auto
-from typing import TYPE_CHECKING
 
 from fimlsp.quotient.spine import Child, Hole, Open, Spine
-
-if TYPE_CHECKING:
-    from fimlsp.quotient.automaton import Rules
 
 _OPENING = ("(", "[", "{", "FIELD_OPEN", "FSTRING_START")
 _CLOSING = (")", "]", "}", "FIELD_CLOSE", "FSTRING_END")
@@ -47,13 +43,13 @@ class Brackets:
             lowest = min(lowest, depth)
         return lowest < 0, depth > lowest
 
-    def insides(self, rules: Rules, found: Spine) -> Insides:
+    def insides(self, found: Spine) -> Insides:
         """What is open within each open nonterminal of a spine, forwards or backwards. O(open rules)."""
         insides: Insides = {}
-        for opened, progresses in found.items():
+        for opened, progresses in found.progresses.items():
             # all rules of one node have the same text before them, so any of them tells
             item, child = next((i, c) for i, c in progresses if _is_known(c, insides))
-            inside = Inside.BRACKET if any(self.unmatched(rules.read(item))) else Inside.NOTHING
+            inside = Inside.BRACKET if any(self.unmatched(found.rules.read(item))) else Inside.NOTHING
             insides[opened] = inside | of_child(child, insides)
         return insides
 

@@ -56,9 +56,8 @@ class RightHalves(LazyRules):
         return self.symbol((child, tail), RightHalves._rules, child, tail)
 
     def _rules(self, opened: Open, tail: Tail) -> Iterator[Rhs]:
-        unread = self.language.backward.rules.unread
-        for item, child in self.spine(tail)[opened]:
-            yield (*unread(item + (child is not None))[::-1], self.ended(child, tail))
+        for missing, child in self.spine(tail).missing(opened):
+            yield (*missing[::-1], self.ended(child, tail))
 
     def _suites(self, tail: Tail, body: int) -> Iterator[Rhs]:
         for block in tail.suites:
@@ -110,9 +109,8 @@ class LeftHalves(LazyRules):
         return self.symbol((child, depth), LeftHalves._rules, child, depth)
 
     def _rules(self, opened: Open, depth: int) -> Iterator[Rhs]:
-        unread = self.language.forward.rules.unread
-        for item, child in self.blocks[depth].spine[opened]:
-            yield unread(item) if child is None else (self.begun(child, depth), *unread(item + 1))
+        for missing, child in self.blocks[depth].spine.missing(opened):
+            yield missing if child is None else (self.begun(child, depth), *missing)
 
     def _suite(self, body: int, depth: int) -> Iterator[Rhs]:
         dedent, groups = self.language.dedent, self.language.lists[body]

@@ -20,10 +20,12 @@ from fimlsp.quotient.cheapest import Choices, Costs, cheapest
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.escape import Brackets, Insides
 from fimlsp.quotient.grammar import Grammar
-from fimlsp.quotient.spine import Spine, spine
+from fimlsp.quotient.joining import Joined, join
+from fimlsp.quotient.spine import Open, Spine, spine
 
 _MOST_REMEMBERED = 3_000
 _MOST_SPINES = 256
+_MOST_JOINED = 1024
 _INDENT_COST = 4
 
 
@@ -76,7 +78,7 @@ class Direction:
         if found is None:
             if len(self._insides) >= _MOST_SPINES:
                 self._insides.clear()
-            found = self._insides[key] = self._brackets.insides(self.rules, self.spine(last, suites))
+            found = self._insides[key] = self._brackets.insides(self.spine(last, suites))
         return found
 
     def read_any(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
@@ -102,6 +104,7 @@ class Language:
         self.suites: dict[int, int] = {}
         self.lists: dict[int, int] = {}
         self._live_terminals: dict[int, tuple[int, ...]] = {}
+        self._joined: dict[tuple[Spine, Spine, Open, Open], Joined] = {}
         self._find_suites()
         self.bodies = frozenset(self.lists)
         self.file_body = grammar.repetitions[self._file_list()]
@@ -177,6 +180,16 @@ class Language:
         if len(kinds) + open_at_end <= MAX_BRACKETS:
             return False
         return too_deep(self.lexicon.rules, [self.lexicon.kinds[kind] for kind in kinds], open_at_end)
+
+    def joined(self, left: Spine, right: Spine, begun: Open, ended: Open) -> Joined:
+        """As `joining.join`, remembered."""
+        key = left, right, begun, ended
+        found = self._joined.get(key)
+        if found is None:
+            if len(self._joined) >= _MOST_JOINED:
+                self._joined.clear()
+            found = self._joined[key] = join(left, right, begun, ended, self.grammar.repetitions)
+        return found
 
     def suites_of(self, bodies: Iterable[int]) -> tuple[int, ...]:
         """The suite symbols whose groups are among *bodies*."""

@@ -9,7 +9,6 @@ from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.escape import Inside
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_context import Frame, LeftContext
-from fimlsp.quotient.spine import Spine
 
 
 class LeftBlock:
@@ -27,7 +26,7 @@ class LeftBlock:
         self.start = language.forward.start(frame.bodies)
         self.suites = None if inner is None else language.suites_of(filter(inner.may_be, inner.frame.bodies))
         self.group = group
-        self.spine: Spine = {} if group is self.start else language.forward.spine(group, self.suites)
+        self.spine = language.forward.spine(group, self.suites)
         self.empty = group is self.start
         done = group.completed_from(self.start) & frame.bodies if inner is None else frozenset[int]()
         self.ended = frame.bodies if self.empty else done

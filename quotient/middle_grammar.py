@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fimlsp.lexing.indentation import Column
-from fimlsp.quotient.automaton import Automaton, Rhs, Rules
+from fimlsp.quotient.automaton import Automaton, Rhs
 from fimlsp.quotient.cheapest import Choices, Costs
 from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
 from fimlsp.quotient.earley import Earley, EarleySet
@@ -25,7 +25,7 @@ from fimlsp.quotient.halves import LeftHalves, RightHalves
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_blocks import left_blocks
 from fimlsp.quotient.left_context import LeftContext
-from fimlsp.quotient.spine import Child, Hole, Open, Progress
+from fimlsp.quotient.spine import Child, Open
 
 
 class RightGrammar:
@@ -141,23 +141,13 @@ class _Pairs:
 
     def _in_group(self, depth: int, tail: Tail, body: int) -> Iterator[Rhs]:
         """The middles in a group that is the last one of the block at *depth*, and ends with *tail*."""
-        lefts, rights = self.blocks[depth].spine, self.right.spine(tail)
         begun, ended = self._tops(depth, body)
-        both = {(begun, ended)} if begun in lefts else set()
-        waiting = list(both)
-        for begun, ended in waiting:
-            for left, between, right in self._joined(begun[0], lefts[begun], rights[ended]):
-                if between is not None:
-                    yield from self._middle(left, between, right, depth, tail)
-                elif isinstance(left, Hole):
-                    for closed in tail.suites:
-                        self._add_block(depth + 1, closed, self.language.suites[left.suite])
-                else:
-                    assert isinstance(left, tuple)
-                    assert isinstance(right, tuple)
-                    if (left, right) not in both:
-                        both.add((left, right))
-                        waiting.append((left, right))
+        nodes = self.language.joined(self.blocks[depth].spine, self.right.spine(tail), begun, ended)
+        for left, between, right in nodes.between:
+            yield from self._middle(left, between, right, depth, tail)
+        for suite in nodes.suites:
+            for closed in tail.suites:
+                self._add_block(depth + 1, closed, self.language.suites[suite])
 
     def _middle(self, left: Child, between: Rhs, right: Child, depth: int, tail: Tail) -> Iterator[Rhs]:
         if not self._escapes(left, between, right, depth, tail):
@@ -177,52 +167,3 @@ class _Pairs:
         insides = language.backward.insides(tail.group, tail.open_suites(language))
         opened = of_child(right, insides) & ~Inside.BLOCK | tail.inside
         return language.brackets.escapes(closed, between, opened)
-
-    def _joined(
-        self, symbol: int, lefts: Iterable[Progress], rights: Iterable[Progress]
-    ) -> Iterator[tuple[Child, Rhs | None, Child]]:
-        """How a node is begun and ended: by which children, and what stands between these.
-
-        That is None if both sides are in the same child.
-        """
-        element = self.language.grammar.repetitions.get(symbol)
-        if element is None:
-            forward, backward = self.language.forward.rules, self.language.backward.rules
-            return _joined_rules(forward, backward, lefts, rights)
-        return _joined_elements(symbol, _elements(lefts, element), _elements(rights, element))
-
-
-def _joined_rules(
-    rules: Rules, backward: Rules, lefts: Iterable[Progress], rights: Iterable[Progress]
-) -> Iterator[tuple[Child, Rhs | None, Child]]:
-    by_rule: dict[int, list[tuple[int, Child]]] = {}
-    for item, child in rights:
-        unread = backward.unread(item)
-        by_rule.setdefault(backward.rule[item], []).append((len(unread), child))
-    for item, left in lefts:
-        rule = rules.rule[item]
-        for end, right in by_rule.get(rule, ()):
-            begin, last = item - rules.first[rule], end - (right is not None)
-            first = begin + (left is not None)
-            if first <= last:
-                yield left, rules.rhs[rule][first:last], right
-            elif left is not None and right is not None and begin == last:
-                yield left, None, right
-
-
-def _joined_elements(
-    repetition: int, lefts: Sequence[Child], rights: Sequence[Child]
-) -> Iterator[tuple[Child, Rhs | None, Child]]:
-    """A repetition is begun and ended in elements, or between two of them."""
-    for left in lefts:
-        for right in rights:
-            yield left, (), right
-            yield left, (repetition,), right
-            if left is not None and right is not None:
-                yield left, None, right
-
-
-def _elements(progresses: Iterable[Progress], element: int) -> list[Child]:
-    """How the elements of a repetition stand at the cursor: between two (None), or in an open one."""
-    children = dict.fromkeys(child for _, child in progresses)
-    return [c for c in children if c is None or (not isinstance(c, Hole) and c[0] == element)]

@@ -78,7 +78,7 @@ def _beginnings(
 ) -> Iterator[tuple[int, EarleySet, Symbols]]:
     for state, origin in chart.entries:
         for item in state.items:
-            yield state.rules.lhs[item], origin, state.rules.unread(item)
+            yield state.rules.lhs_of(item), origin, state.rules.unread(item)
     if chart is start:
         yield root, start, (root,)
 
@@ -87,7 +87,7 @@ def _waiting(symbol: int, origin: EarleySet) -> Iterator[tuple[int, EarleySet, S
     beginning = ((state, origin) for state in origin.predicted.states)
     for state, earlier in (*origin.waiting, *beginning):
         for item in state.by_symbol.get(symbol, ()):
-            yield state.rules.lhs[item], earlier, state.rules.unread(item)
+            yield state.rules.lhs_of(item), earlier, state.rules.unread(item)
 
 
 def _symbols(path: _Path) -> Symbols:

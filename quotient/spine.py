@@ -9,9 +9,9 @@ that the two sides can be joined rule by rule.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from fimlsp.quotient.automaton import Rules
+from fimlsp.quotient.automaton import Rhs, Rules
 from fimlsp.quotient.earley import EarleySet
 
 Open = tuple[int, EarleySet]
@@ -32,21 +32,41 @@ Child = Open | Hole | None
 Progress = tuple[int, Child]
 """How far an open rule has come: an item with its dot at the cursor or before the open child; that child."""
 
-Spine = dict[Open, dict[Progress, None]]
+@dataclass(frozen=True, slots=True, eq=False)
+class Spine:
+    """What is open at a cursor: each open nonterminal with its open rules, those nearest to it first."""
+
+    rules: Rules
+    progresses: dict[Open, dict[Progress, None]]
+    _missing: dict[Open, tuple[tuple[Rhs, Child], ...]] = field(default_factory=dict, repr=False)
+
+    def __contains__(self, opened: Open) -> bool:
+        return opened in self.progresses
+
+    def __getitem__(self, opened: Open) -> dict[Progress, None]:
+        return self.progresses[opened]
+
+    def missing(self, opened: Open) -> tuple[tuple[Rhs, Child], ...]:
+        """What each open rule of *opened* has yet to read behind its open child, and that child."""
+        found = self._missing.get(opened)
+        if found is None:
+            unread = self.rules.unread
+            found = tuple((unread(item + (child is not None)), child) for item, child in self[opened])
+            self._missing[opened] = found
+        return found
 
 
 def spine(rules: Rules, last: EarleySet, suites: Iterable[int] | None = None) -> Spine:
-    """What is open at *last*: each open nonterminal with its open rules.
+    """What is open at *last*.
 
     With *suites*, the next symbol is one of them, and open. O(open rules), which does not depend on how much
     was read.
     """
-    found: Spine = {}
+    found: dict[Open, dict[Progress, None]] = {}
     waiting: list[Open] = []
-    lhs = rules.lhs
 
     def add(item: int, origin: EarleySet, child: Child) -> None:
-        key = lhs[item], origin
+        key = rules.lhs_of(item), origin
         progresses = found.get(key)
         if progresses is None:
             progresses = found[key] = {}
@@ -71,4 +91,4 @@ def spine(rules: Rules, last: EarleySet, suites: Iterable[int] | None = None) ->
             add_waiting(last, suite, Hole(suite))
     for opened in waiting:
         add_waiting(opened[1], opened[0], opened)
-    return found
+    return Spine(rules, found)

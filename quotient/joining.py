@@ -1,0 +1,97 @@
+"""What nodes that are open on both sides of a cursor have between the two.
+
+A node is open on both sides where the left has begun a rule that the right has ended. Then either both are in
+the same child, which is open on both sides as well, or the middle has the rest of a child that is open on the
+left, whole children, and the beginning of one that is open on the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fimlsp.quotient.automaton import DOT, DOT_BITS, Rhs, Rules
+from fimlsp.quotient.spine import Child, Hole, Open, Progress, Spine
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The nodes of two spines that may be the same, the outermost first.
+
+    `between` has for each way to read one of them the child that is begun left, what stands behind it, and the
+    child that is ended right. `suites` are the symbols of the blocks that may be open on both sides.
+    """
+
+    between: tuple[tuple[Child, Rhs, Child], ...]
+    suites: tuple[int, ...]
+
+
+def join(left: Spine, right: Spine, begun: Open, ended: Open, repetitions: Mapping[int, int]) -> Joined:
+    """All nodes in the one that has *begun* on the left and *ended* on the right, itself included.
+
+    *repetitions* maps symbols to those they repeat. O(open rules of both).
+    """
+    between: dict[tuple[Child, Rhs, Child], None] = {}
+    suites: dict[int, None] = {}
+    both = {(begun, ended): None} if begun in left else {}
+    for begun, ended in (waiting := list(both)):
+        for before, inner, after in _ways(left, right, begun, ended, repetitions.get(begun[0])):
+            if inner is not None:
+                between[before, inner, after] = None
+            elif isinstance(before, Hole):
+                suites[before.suite] = None
+            else:
+                assert isinstance(before, tuple)
+                assert isinstance(after, tuple)
+                if (before, after) not in both:
+                    both[before, after] = None
+                    waiting.append((before, after))
+    return Joined(tuple(between), tuple(suites))
+
+
+def _ways(
+    left: Spine, right: Spine, begun: Open, ended: Open, element: int | None
+) -> Iterator[tuple[Child, Rhs | None, Child]]:
+    """How a node is begun and ended: by which children, and what stands between these.
+
+    That is None if both sides are in the same child. *element* is what the node repeats, if it does.
+    """
+    if element is None:
+        return _in_rules(left.rules, right.rules, left[begun], right[ended])
+    return _in_elements(begun[0], _elements(left[begun], element), _elements(right[ended], element))
+
+
+def _in_rules(
+    rules: Rules, backward: Rules, lefts: Iterable[Progress], rights: Iterable[Progress]
+) -> Iterator[tuple[Child, Rhs | None, Child]]:
+    by_rule: dict[int, list[tuple[int, Child]]] = {}
+    for item, child in rights:
+        unread = backward.unread(item)
+        by_rule.setdefault(item >> DOT_BITS, []).append((len(unread), child))
+    for item, left in lefts:
+        rule = item >> DOT_BITS
+        for end, right in by_rule.get(rule, ()):
+            begin, last = item & DOT, end - (right is not None)
+            first = begin + (left is not None)
+            if first <= last:
+                yield left, rules.rhs[rule][first:last], right
+            elif left is not None and right is not None and begin == last:
+                yield left, None, right
+
+
+def _in_elements(
+    repetition: int, lefts: Sequence[Child], rights: Sequence[Child]
+) -> Iterator[tuple[Child, Rhs | None, Child]]:
+    """A repetition is begun and ended in elements, or between two of them."""
+    for left in lefts:
+        for right in rights:
+            yield left, (), right
+            yield left, (repetition,), right
+            if left is not None and right is not None:
+                yield left, None, right
+
+
+def _elements(progresses: Iterable[Progress], element: int) -> list[Child]:
+    """How the elements of a repetition stand at the cursor: between two (None), or in an open one."""
+    children = dict.fromkeys(child for _, child in progresses)
+    return [c for c in children if c is None or (not isinstance(c, Hole) and c[0] == element)]
