@@ -216,6 +216,11 @@ class Automaton:
             found = self._predicted[symbols] = self._predict(symbols)
         return found
 
+    def begins_with(self, symbols: Iterable[int], terminal: int) -> bool:
+        """Whether a rule of one of *symbols*, which are of this layer, begins with *terminal* itself."""
+        rules = self.rules
+        return any(rules.rhs[item >> DOT_BITS][0] == terminal for s in symbols for item in rules.starts(s))
+
     def _predict(self, symbols: frozenset[int]) -> Predicted:
         items: set[int] = set()
         lower: set[int] = set()

@@ -87,8 +87,9 @@ def _completions_after_a_step(state: MiddleState) -> Iterator[bytes]:
 def _steps(middle: Middle, chart: EarleySet, most: int = 3) -> Iterator[tuple[int, ...]]:
     """The next lexeme with the layout before it."""
     language = middle.language
+    expected = chart.expected()  # hence all of them that there are in `indents`
     layout = {language.newline, language.indent, language.dedent, *middle.grammar.indents}
-    for symbol in sorted(chart.expected(), key=lambda symbol: symbol in layout):
+    for symbol in sorted(expected, key=lambda symbol: symbol in layout):
         if symbol not in layout:
             if language.grammar.is_terminal(symbol):
                 yield (symbol,)

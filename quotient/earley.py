@@ -47,6 +47,36 @@ class EarleySet:
         )
 
 
+class Beginning(EarleySet):
+    """The set before any symbol, where each of some symbols may begin.
+
+    All that may be there is looked up when it is needed: often it is enough to know what their own rules
+    begin with.
+    """
+
+    __slots__ = ("_automaton", "_predicted", "_symbols")
+
+    def __init__(self, automaton: Automaton, symbols: frozenset[int]) -> None:
+        self.entries = ()
+        self.waiting = ()
+        self._automaton = automaton
+        self._symbols = symbols
+        self._predicted: Predicted | None = None
+
+    @property
+    def predicted(self) -> Predicted:  # type: ignore[override]  # a slot of all other sets
+        """As in other sets."""
+        if self._predicted is None:
+            self._predicted = self._automaton.predicted(self._symbols)
+        return self._predicted
+
+    def expects(self, terminal: int) -> bool:
+        """As in other sets."""
+        if self._predicted is None and self._automaton.begins_with(self._symbols, terminal):
+            return True
+        return self.predicted.expects(terminal)
+
+
 class Earley:
     """A recogniser for the rules of an automaton."""
 
@@ -57,7 +87,7 @@ class Earley:
 
     def start(self, symbols: Iterable[int]) -> EarleySet:
         """The set before any symbol, where each of *symbols* may begin."""
-        return EarleySet((), self.automaton.predicted(frozenset(symbols)), ())
+        return Beginning(self.automaton, frozenset(symbols))
 
     def scan(self, before: EarleySet, symbols: Iterable[int]) -> EarleySet | None:
         """The set after one more symbol, any of *symbols*; None if none is expected.

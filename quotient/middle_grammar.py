@@ -69,10 +69,10 @@ class MiddleGrammar:
         """The terminals of blocks that the right context closes, as far as they are expected anywhere."""
         return self.right.halves.indents
 
-    def indent_terminals(self, column: Column) -> list[int]:
-        """The terminals that an INDENT to *column* may be."""
-        fitting = [terminal for terminal, block in self.indents.items() if block.fits(column)]
-        return [self.language.indent, *fitting]
+    def indent_terminals(self, before: EarleySet, column: Column) -> list[int]:
+        """The terminals that an INDENT to *column* after *before* may be."""
+        closed = sorted(before.expected() & self.indents.keys())
+        return [self.language.indent, *(terminal for terminal in closed if self.indents[terminal].fits(column))]
 
 
 def middle_grammar(left: LeftContext, right: RightGrammar, kept: int | None = None) -> MiddleGrammar | None:

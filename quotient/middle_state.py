@@ -105,7 +105,7 @@ class MiddleState:
             if chart is None:
                 return None
             if isinstance(symbol, Column):
-                chart = grammar.earley.scan(chart, grammar.indent_terminals(symbol))
+                chart = grammar.earley.scan(chart, grammar.indent_terminals(chart, symbol))
             else:
                 chart = grammar.earley.scan(chart, (self.middle.language.terminal_of[symbol],))
         return chart
