@@ -125,6 +125,8 @@ class MiddleState:
         if live & lexicon.ends_line and self._may_end_line():
             return True
         chart = self.chart
+        if chart is self.middle.grammar.start and self._may_meet_right():
+            return True  # which is known without looking up all that may begin there
         if any(chart.expects(terminal) for terminal in self.middle.language.live_terminals(live)):
             return True
         return self._may_meet_right() or self._may_fall_back()
