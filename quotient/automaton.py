@@ -98,12 +98,6 @@ class LazyRules(Rules):
             self.add(lhs, *dict.fromkeys(make(self, *arguments)))
         return self._starts[lhs]
 
-    def alternatives(self) -> dict[int, list[Rhs]]:
-        """As `Rules.alternatives`; makes all rules."""
-        while self._makers:
-            self.starts(next(iter(self._makers)))
-        return super().alternatives()
-
 
 class State:
     """A set of dotted rules of one layer, with a common origin; equal sets are the same object."""
@@ -231,7 +225,7 @@ class Automaton:
                 lower |= others
             else:
                 lower.add(symbol)
-        states = (self._state(items),) if items else ()
+        states: tuple[State, ...] = (self._state(items),) if items else ()
         if self.below is not None:
             states += self.below.predicted(frozenset(lower)).states
         found = self._beginnings.get(states)

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fimlsp.lexing.indentation import MARGIN
-from fimlsp.quotient.cheapest import Choices, Costs, cheapest, expand
+from fimlsp.quotient.cheapest import Cheapest, Costs
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.seam import way_into
 from fimlsp.quotient.shortest import Source, completions
@@ -115,9 +115,9 @@ def _straddling(state: MiddleState) -> bytes | None:
 def _candidates(state: MiddleState, skipping: int) -> Iterator[bytes]:
     """Texts that bring *state* to the end of a sentence of its grammar, cheapest first."""
     grammar = state.middle.grammar
-    costs, choices = _costs(state.middle, skipping)
-    for source, missing in completions(costs, _sources(state), grammar.start, grammar.root):
-        *symbols, marker = expand(choices, missing)
+    cheapest = _cheapest(state.middle, skipping)
+    for source, missing in completions(cheapest, _sources(state), grammar.start, grammar.root):
+        *symbols, marker = cheapest.expand(missing)
         joins = (join for join in state.middle.joins if marker in (join.marker, join.blank_marker))
         for opened in dict.fromkeys(join.opened for join in joins):
             writer = Writer(state.middle.language, state.reading)
@@ -201,25 +201,24 @@ def _after_fallback(state: MiddleState) -> list[Source]:
     return [] if following is None else _sources(following)
 
 
-def _costs(middle: Middle, skipping: int) -> tuple[Costs, Choices]:
+def _cheapest(middle: Middle, skipping: int) -> Cheapest:
     grammar = middle.grammar
-    if skipping not in grammar.costs:
-        alternatives = grammar.left.alternatives()  # hence all that it mentions of the right
-        costs, choices = _costs_of_right(middle, skipping)
-        found, more = cheapest(alternatives, costs)
-        grammar.costs[skipping] = found, choices | more
-    return grammar.costs[skipping]
+    found = grammar.cheapest.get(skipping)
+    if found is None:
+        below = _cheapest_of_right(middle, skipping)
+        found = grammar.cheapest[skipping] = Cheapest(below.costs.copy(), {}, grammar.left, below)
+    return found
 
 
-def _costs_of_right(middle: Middle, skipping: int) -> tuple[Costs, Choices]:
+def _cheapest_of_right(middle: Middle, skipping: int) -> Cheapest:
     right = middle.grammar.right
-    alternatives = right.halves.alternatives()  # hence all there is in `indents`
-    costs, choices = right.costs.get(skipping) or middle.language.cheapest
-    if not alternatives.keys() <= costs.keys():
-        indents = dict.fromkeys(middle.grammar.indents, _COST_OF_CLOSED_INDENT)
-        found, more = cheapest(alternatives, costs | indents | _costs_of_markers(middle, skipping))
-        right.costs[skipping] = costs, choices = found, choices | more
-    return costs, choices
+    found = right.cheapest.get(skipping)
+    if found is None:
+        below = middle.language.cheapest
+        known = below.costs | _costs_of_markers(middle, skipping)
+        found = Cheapest(known, {}, right.halves, below, other=_COST_OF_CLOSED_INDENT)
+        right.cheapest[skipping] = found
+    return found
 
 
 def _costs_of_markers(middle: Middle, skipping: int) -> Costs:

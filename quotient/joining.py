@@ -18,8 +18,8 @@ from fimlsp.quotient.spine import Child, Hole, Open, Progress, Spine
 class Joined:
     """The nodes of two spines that may be the same, the outermost first.
 
-    `between` has for each way to read one of them the child that is begun left, what stands behind it, and the
-    child that is ended right. `suites` are the symbols of the blocks that may be open on both sides.
+    `between` has for each way to read one of them the child that is begun left, what stands behind it, and
+    the child that is ended right. `suites` are the symbols of the blocks that may be open on both sides.
     """
 
     between: tuple[tuple[Child, Rhs, Child], ...]

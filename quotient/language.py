@@ -16,7 +16,7 @@ from fimlsp.lexing.line import too_deep
 from fimlsp.lexing.nesting import MAX_BRACKETS
 from fimlsp.lexing.reading import Lexicon
 from fimlsp.quotient.automaton import Automaton, Rules
-from fimlsp.quotient.cheapest import Choices, Costs, cheapest
+from fimlsp.quotient.cheapest import Cheapest, cheapest
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.escape import Brackets, Insides
 from fimlsp.quotient.grammar import Grammar
@@ -131,7 +131,7 @@ class Language:
         return kinds
 
     @cached_property
-    def cheapest(self) -> tuple[Costs, Choices]:
+    def cheapest(self) -> Cheapest:
         """What each symbol of the grammar costs at least in bytes, and how its cheapest sentence begins."""
         starts = self.lexicon.dfa.starts.values()
         costs = {self.newline: 1, self.indent: _INDENT_COST, self.dedent: 1}
@@ -140,7 +140,7 @@ class Language:
                 text for kind in kinds for s in starts if (text := self.witnesses.suffix(s, kind)) is not None
             ]
             costs[terminal] = min(len(text) + text.decode().isidentifier() for text in texts)
-        return cheapest(self.forward.rules.alternatives(), costs)
+        return Cheapest(*cheapest(self.forward.rules.alternatives(), costs), self.forward.rules)
 
     def _find_suites(self) -> None:
         for production in self.grammar.productions:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from fimlsp.lexing.indentation import Column
 from fimlsp.quotient.automaton import Automaton, Rhs
-from fimlsp.quotient.cheapest import Choices, Costs
+from fimlsp.quotient.cheapest import Cheapest
 from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.escape import Inside, of_child
@@ -35,13 +35,13 @@ class RightGrammar:
     the first *markers* symbols beyond those of the language are markers.
     """
 
-    __slots__ = ("automaton", "closed", "costs", "halves")
+    __slots__ = ("automaton", "cheapest", "closed", "halves")
 
     def __init__(self, language: Language, closed: Sequence[ClosedBlock], markers: int) -> None:
         self.closed = closed
         self.halves = RightHalves(language, markers)
         self.automaton = Automaton(self.halves, language.forward.earley.automaton)
-        self.costs: dict[int, tuple[Costs, Choices]] = {}
+        self.cheapest: dict[int, Cheapest] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class MiddleGrammar:
     earley: Earley
     start: EarleySet
     root: int
-    costs: dict[int, tuple[Costs, Choices]] = field(default_factory=dict, repr=False)
+    cheapest: dict[int, Cheapest] = field(default_factory=dict, repr=False)
 
     @property
     def language(self) -> Language:
@@ -72,7 +72,7 @@ class MiddleGrammar:
     def indent_terminals(self, before: EarleySet, column: Column) -> list[int]:
         """The terminals that an INDENT to *column* after *before* may be."""
         closed = sorted(before.expected() & self.indents.keys())
-        return [self.language.indent, *(terminal for terminal in closed if self.indents[terminal].fits(column))]
+        return [self.language.indent, *(indent for indent in closed if self.indents[indent].fits(column))]
 
 
 def middle_grammar(left: LeftContext, right: RightGrammar, kept: int | None = None) -> MiddleGrammar | None:

@@ -2,7 +2,7 @@
 
 From an Earley set the missing symbols are the rest of one of its rules, then the rest of a rule that waits
 for that one, and so on up to a root: a shortest path, found with Dijkstra's algorithm. What a nonterminal
-costs at least is known beforehand.
+costs at least is known.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
 
-from fimlsp.quotient.cheapest import Costs, cost_of
+from fimlsp.quotient.cheapest import Cheapest
 from fimlsp.quotient.earley import EarleySet
 
 Symbols = tuple[int, ...]
@@ -31,7 +31,7 @@ class Source:
 
 
 def completions(
-    costs: Costs, sources: list[Source], start: EarleySet, root: int
+    cheapest: Cheapest, sources: list[Source], start: EarleySet, root: int
 ) -> Iterator[tuple[Source, Symbols]]:
     """Ways to complete *root*, cheapest first: where from, and the missing symbols.
 
@@ -42,7 +42,7 @@ def completions(
     queue: _Queue = []
     for source in sources:
         for symbol, origin, rest in _beginnings(source.chart, start, root):
-            _push(queue, serial, costs, source.cost, source, symbol, origin, rest, None)
+            _push(queue, serial, cheapest, source.cost, source, symbol, origin, rest, None)
     done: set[tuple[Source, int, EarleySet]] = set()
     while queue:
         cost, _, source, symbol, origin, path = heappop(queue)
@@ -54,13 +54,13 @@ def completions(
         done.add((source, symbol, origin))
         for lhs, earlier, rest in _waiting(symbol, origin):
             if (source, lhs, earlier) not in done:
-                _push(queue, serial, costs, cost, source, lhs, earlier, rest, path)
+                _push(queue, serial, cheapest, cost, source, lhs, earlier, rest, path)
 
 
 def _push(
     queue: _Queue,
     serial: Iterator[int],
-    costs: Costs,
+    cheapest: Cheapest,
     cost: int,
     source: Source,
     symbol: int,
@@ -68,7 +68,7 @@ def _push(
     rest: Symbols,
     path: _Path,
 ) -> None:
-    more = cost_of(costs, rest)
+    more = cheapest.of(rest)
     if more is not None:
         heappush(queue, (cost + more, next(serial), source, symbol, origin, (path, rest)))
 

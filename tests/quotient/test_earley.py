@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 from fimlsp.quotient.automaton import Automaton, LazyRules, Rules
-from fimlsp.quotient.cheapest import cheapest, cost_of, expand
+from fimlsp.quotient.cheapest import Cheapest, cheapest, cost_of
 from fimlsp.quotient.earley import Earley, EarleySet
 
 LONGEST = 5
@@ -148,9 +148,45 @@ def test_nonterminals_can_be_scanned(seed):
 def test_cheapest_sentences(seed):
     """With a cost of one for each terminal, the cheapest sentence is one of the shortest."""
     sides = random_sides(random.Random(seed))
-    costs, choices = cheapest(made(sides).alternatives(), dict.fromkeys(TERMINALS, 1))
+    rules = made(sides)
+    costs, choices = cheapest(rules.alternatives(), dict.fromkeys(TERMINALS, 1))
+    sentences = Cheapest(costs, choices, rules)
     for lhs, members in languages(sides).items():
         if members:
             shortest = min(map(len, members))
-            assert cost_of(costs, (lhs,)) == shortest
-            assert tuple(expand(choices, (lhs,))) in members
+            assert cost_of(costs, (lhs,)) == sentences.of((lhs,)) == shortest
+            assert tuple(sentences.expand((lhs,))) in members
+
+
+def linear_sides(rng: random.Random) -> Sides:
+    """Rules for up to eight nonterminals, each with at most one of them on its right-hand side."""
+    nonterminals = range(len(TERMINALS), len(TERMINALS) + rng.randrange(2, 9))
+
+    def side() -> tuple[int, ...]:
+        symbols = rng.choices(TERMINALS, k=rng.randrange(3))
+        if not symbols or rng.random() < 0.7:
+            symbols.insert(rng.randrange(len(symbols) + 1), rng.choice(nonterminals))
+        return tuple(symbols)
+
+    return {lhs: [side() for _ in range(rng.randrange(1, 4))] for lhs in nonterminals}
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_cheapest_sentences_when_asked_for(seed):
+    """One after the other, in any order, they cost what they cost if all are found at once."""
+    rng = random.Random(seed)
+    rules = made(linear_sides(rng))
+    known = {terminal: rng.randrange(4) for terminal in TERMINALS}
+    costs, _ = cheapest(rules.alternatives(), known)
+    asked = Cheapest(dict(known), {}, rules)
+    for symbol in rng.sample(sorted(rules.nonterminals), len(rules.nonterminals)):
+        assert asked.cost(symbol) == costs.get(symbol)
+        if symbol in costs:
+            assert sum(known[terminal] for terminal in asked.expand((symbol,))) == costs[symbol]
+
+
+def test_cheapest_sentences_may_be_missing():
+    """The seeds above have symbols without any sentence."""
+    rules = [made(linear_sides(random.Random(seed))) for seed in range(200)]
+    found = [cheapest(r.alternatives(), dict.fromkeys(TERMINALS, 1))[0] for r in rules]
+    assert any(not r.nonterminals <= costs.keys() for r, costs in zip(rules, found, strict=True))
