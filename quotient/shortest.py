@@ -73,9 +73,7 @@ def _push(
         heappush(queue, (cost + more, next(serial), source, symbol, origin, (path, rest)))
 
 
-def _beginnings(
-    chart: EarleySet, start: EarleySet, root: int
-) -> Iterator[tuple[int, EarleySet, Symbols]]:
+def _beginnings(chart: EarleySet, start: EarleySet, root: int) -> Iterator[tuple[int, EarleySet, Symbols]]:
     for state, origin in chart.entries:
         for item in state.items:
             yield state.rules.lhs_of(item), origin, state.rules.unread(item)

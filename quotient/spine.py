@@ -32,6 +32,7 @@ Child = Open | Hole | None
 Progress = tuple[int, Child]
 """How far an open rule has come: an item with its dot at the cursor or before the open child; that child."""
 
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Spine:
     """What is open at a cursor: each open nonterminal with its open rules, those nearest to it first."""
