@@ -14,7 +14,7 @@ the position of the dot; so `item + 1` has the dot one symbol further.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 DOT_BITS = 6
 DOT = (1 << DOT_BITS) - 1
@@ -25,26 +25,29 @@ class Rules:
     """The dotted rules of one layer.
 
     `rhs[number]` is the right-hand side of a rule, `lhs[number]` its left-hand side; `nonterminals` are all
-    left-hand sides, also those that are only declared so far (see `LazyRules`).
+    left-hand sides, also those that are only declared so far (see `LazyRules`). The right-hand sides of
+    *backward* rules are reversed.
     """
 
-    __slots__ = ("_starts", "lhs", "nonterminals", "rhs")
+    __slots__ = ("_starts", "backward", "lhs", "nonterminals", "rhs")
 
-    def __init__(self) -> None:
+    def __init__(self, *, backward: bool = False) -> None:
+        self.backward = backward
         self.rhs: list[Rhs] = []
         self.lhs: list[int] = []
         self.nonterminals: set[int] = set()
-        self._starts: dict[int, list[int]] = {}
+        self._starts: dict[int, Sequence[int]] = {}
 
     def add(self, lhs: int, *sides: Rhs) -> None:
         """Append the rules `lhs -> side`. The sides have fewer than 64 symbols."""
-        first, last = len(self.rhs), len(self.rhs) + len(sides)
+        first = len(self.rhs) << DOT_BITS
         self.rhs.extend(sides)
         self.lhs.extend([lhs] * len(sides))
         self.nonterminals.add(lhs)
-        self._starts.setdefault(lhs, []).extend(range(first << DOT_BITS, last << DOT_BITS, 1 << DOT_BITS))
+        items = range(first, len(self.rhs) << DOT_BITS, 1 << DOT_BITS)
+        self._starts[lhs] = [*self._starts[lhs], *items] if lhs in self._starts else items
 
-    def starts(self, lhs: int) -> list[int]:
+    def starts(self, lhs: int) -> Sequence[int]:
         """The items of the rules of *lhs* with their dots at 0."""
         return self._starts[lhs]
 
@@ -91,11 +94,11 @@ class LazyRules(Rules):
             self._makers[number] = make, arguments
         return number
 
-    def starts(self, lhs: int) -> list[int]:
+    def starts(self, lhs: int) -> Sequence[int]:
         """As `Rules.starts`."""
-        if lhs in self._makers:
+        if lhs not in self._starts:
             make, arguments = self._makers.pop(lhs)
-            self.add(lhs, *dict.fromkeys(make(self, *arguments)))
+            self.add(lhs, *make(self, *arguments))
         return self._starts[lhs]
 
 
@@ -246,8 +249,9 @@ class Automaton:
         lower: set[int] = set()
         seen = {symbol}
         for nonterminal in (waiting := [symbol]):
-            for item in rules.starts(nonterminal):
-                items.append(item)
+            starts = rules.starts(nonterminal)
+            items.extend(starts)
+            for item in starts:
                 following = rules.rhs[item >> DOT_BITS][0]
                 if following not in seen:
                     seen.add(following)

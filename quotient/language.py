@@ -156,7 +156,7 @@ class Language:
         return groups
 
     def _rules(self, *, backward: bool) -> Rules:
-        rules = Rules()
+        rules = Rules(backward=backward)
         for production in self.grammar.productions:
             turned = backward and production.lhs not in self.grammar.repetitions
             rules.add(production.lhs, production.rhs[::-1] if turned else production.rhs)

@@ -48,11 +48,12 @@ class Spine:
         return self.progresses[opened]
 
     def missing(self, opened: Open) -> tuple[tuple[Rhs, Child], ...]:
-        """What each open rule of *opened* has yet to read behind its open child, and that child."""
+        """What each open rule of *opened* lacks but for its open child, in the order of the text; that child."""
         found = self._missing.get(opened)
         if found is None:
             unread = self.rules.unread
-            found = tuple((unread(item + (child is not None)), child) for item, child in self[opened])
+            step = -1 if self.rules.backward else 1
+            found = tuple((unread(item + (child is not None))[::step], child) for item, child in self[opened])
             self._missing[opened] = found
         return found
 
