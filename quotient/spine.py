@@ -48,7 +48,7 @@ class Spine:
         return self.progresses[opened]
 
     def missing(self, opened: Open) -> tuple[tuple[Rhs, Child], ...]:
-        """What each open rule of *opened* lacks beside its open child, in the order of the text; that child."""
+        """What each open rule of *opened* lacks beside its open child, in the order of the text, and that."""
         found = self._missing.get(opened)
         if found is None:
             unread = self.rules.unread
