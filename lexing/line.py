@@ -16,6 +16,9 @@ from fimlsp.lexing.munching import closing_quotes
 from fimlsp.lexing.nesting import MAX_BRACKETS, FieldRules
 from fimlsp.lexing.reading import Lexicon, Reading, Symbol, start_of_line
 
+MOST_JOINED = 50
+"""Of how many lines one is made at most."""
+
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _OPENERS = {"(": ")", "[": "]", "{": "}"}
 _OPENING, _CLOSING = {*_OPENERS, "FIELD_OPEN"}, {*_OPENERS.values(), "FIELD_CLOSE"}
@@ -43,29 +46,65 @@ class Line:
         return self.column is None and not self.broken
 
 
-class LineReader:
-    """Reads lines, remembering those of one physical line by their text."""
+def joined(lines: Sequence[Line]) -> Line:
+    """*lines* as one, where the last closes the brackets that those before it open."""
+    if len(lines) == 1:
+        return lines[0]
+    kinds = tuple([kind for line in lines for kind in line.kinds])
+    return Line(sum([line.size for line in lines]), kinds, lines[0].column)
 
-    __slots__ = ("_lexicon", "_lines")
+
+def n_joined(lines: Sequence[Line]) -> int:
+    """How many of the last of *lines* brackets join; 1 if these are not all opened there, or too many."""
+    unmatched = 0
+    for count, line in enumerate(reversed(lines[-MOST_JOINED:]), 1):
+        unmatched -= len(line.openers)
+        if line.broken or unmatched < 0:
+            break
+        unmatched += len(line.closers)
+        if not unmatched:
+            return count
+    return 1
+
+
+class LineReader:
+    """Reads lines, remembering them by their text; of lines that strings join, the last that began alike."""
+
+    __slots__ = ("_lexicon", "_lines", "_long_lines")
 
     _MOST_REMEMBERED = 30_000
+    _MOST_LONG, _LONGEST = 1_000, 50_000
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
         self._lines: dict[bytes, Line] = {}
+        self._long_lines: dict[bytes, tuple[bytes, Line]] = {}
 
     def read(self, data: bytes, start: int) -> Line:
         """The line of *data* that begins at *start*. O(line)."""
         end = physical_end(data, start)
         text = data[start:end]
         line = self._lines.get(text)
-        if line is None:
-            line = self._read(data, start, end, start_of_line(self._lexicon, self._lexicon.unknown, None))
-            if line.size == len(text) and not line.broken:
-                if len(self._lines) >= self._MOST_REMEMBERED:
-                    self._lines.clear()
-                self._lines[text] = line
+        if line is not None:
+            return line
+        long = self._long_lines.get(text)
+        if long is not None and data.startswith(long[0], start):
+            return long[1]
+        line = self._read(data, start, end, start_of_line(self._lexicon, self._lexicon.unknown, None))
+        if not line.broken:
+            self._remember(text, data[start : start + line.size], line)
         return line
+
+    def _remember(self, text: bytes, whole: bytes, line: Line) -> None:
+        """Remember that a line whose first physical line is *text* is *line*, in all *whole*."""
+        if len(text) == len(whole):
+            if len(self._lines) >= self._MOST_REMEMBERED:
+                self._lines.clear()
+            self._lines[text] = line
+        elif whole.endswith(b"\n") and len(whole) <= self._LONGEST:  # nothing that follows belongs to it
+            if len(self._long_lines) >= self._MOST_LONG:
+                self._long_lines.clear()
+            self._long_lines[text] = whole, line
 
     def _read(self, data: bytes, start: int, end: int, reading: Reading) -> Line:
         lexicon = self._lexicon

@@ -233,4 +233,5 @@ def _add_suites(language: Language, level: _Level, inner: tuple[ClosedBlock, ...
     level.between.remainders.append(Remainder(every, tail))
     level.same.remainders.append(Remainder(level.context.bodies, tail))
     for head in level.context.heads:
-        level.same.remainders.append(Remainder(head.rest, Tail(head.group, None, inner, inside)))
+        if head.group is not None:
+            level.same.remainders.append(Remainder(head.rest, Tail(head.group, None, inner, inside)))

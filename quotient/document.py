@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from itertools import pairwise
 from typing import TypeVar, cast
 
-from fimlsp.lexing.line import Line, LineReader
+from fimlsp.lexing.line import MOST_JOINED, Line, LineReader, joined, n_joined, physical_end
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_context import LeftContext, start_of_file
 from fimlsp.quotient.places import Places
@@ -60,7 +60,18 @@ class Document:
         for start in self._unreadable:
             if start < position and self._is_open_from(start, position):
                 position = start
-        return self._lefts.at_or_before(position)
+        return self._within_joined(*self._lefts.at_or_before(position), position)
+
+    def _within_joined(self, start: int, context: LeftContext, position: int) -> tuple[int, LeftContext]:
+        """As `left_at`, if *position* may be within lines from *start* on that were read as one."""
+        while start < self._lefts.last[0] and physical_end(self.data, start) <= position:
+            line = self.line_at(start)
+            if start + line.size > position:
+                break
+            start += line.size
+            context = context.after_line(line)
+            self._lefts.put(start, context)
+        return start, context
 
     def _is_open_from(self, start: int, position: int) -> bool:
         """Whether the line at *start*, which cannot be read to its end, can be read up to *position*."""
@@ -70,16 +81,39 @@ class Document:
     def _extend_left(self, position: int) -> bool:
         start, before = self._lefts.last
         line = self.line_at(start)
-        if not line.size or start + line.size > position or self.data[start + line.size - 1] not in b"\r\n":
+        if not self._ends_before(position, start, line):
             return False
         if line.broken and self._is_open_from(start, position):
             return False
         if line.broken:
             self._unreadable.append(start)
-        context = before.after_line(line)
-        self._lefts.put(start + line.size, context)
-        self._revive_left(start + line.size, context)
+        whole = line if before.nesting.depth or before.broken else self._joined_from(line, start, position)
+        context = before.after_line(whole)
+        if context.broken and whole is not line:
+            whole, context = line, before.after_line(line)
+        self._lefts.put(start + whole.size, context)
+        self._revive_left(start + whole.size, context)
         return True
+
+    def _ends_before(self, position: int, start: int, line: Line) -> bool:
+        """Whether *line*, which begins at *start*, has a line end, and that not after *position*."""
+        end = start + line.size
+        return start < end <= position and self.data[end - 1] in b"\r\n"
+
+    def _joined_from(self, line: Line, start: int, position: int) -> Line:
+        """*line* with the lines that its brackets join to it, if they end before *position*; else *line*."""
+        lines = [line]
+        depth = len(line.openers)
+        end = start + line.size
+        while depth and len(lines) < MOST_JOINED:
+            line = self.line_at(end)
+            if line.broken or len(line.closers) > depth or not self._ends_before(position, end, line):
+                break
+            end += line.size
+            lines.append(line)
+            depth += len(line.openers) - len(line.closers)
+        whole = lines[0] if depth else joined(lines)
+        return lines[0] if self.language.too_deep(whole.kinds, 0) else whole
 
     def _revive_left(self, start: int, context: LeftContext) -> None:
         for batch in self._left_stale:
@@ -92,21 +126,30 @@ class Document:
         """The context at *position*, a line start in ordinary code. O(lines not seen before)."""
         rights = self._rights
         length = len(self.data)
-        starts: list[int] = []
+        lines: list[Line] = []
         while length - position not in rights:
-            starts.append(position)
-            position += self.line_at(position).size
+            lines.append(self.line_at(position))
+            position += lines[-1].size
         context = rights.get(length - position)
         assert context is not None
-        for start in reversed(starts):
-            known = rights.get(length - start)
-            if known is not None:
-                context = known
-                continue
-            context = context.before_line(self.line_at(start))
-            rights.put(length - start, context)
-            self._revive_right(length - start, context)
+        while lines:
+            count = 1 if context.unmatched or context.broken else n_joined(lines)
+            before = self._right_before(position, context, whole := joined(lines[-count:]))
+            if before.broken and count > 1:
+                count = 1
+                before = self._right_before(position, context, whole := lines[-1])
+            del lines[-count:]
+            position -= whole.size
+            context = before
+            if length - position not in rights:
+                rights.put(length - position, context)
+                self._revive_right(length - position, context)
         return context
+
+    def _right_before(self, position: int, context: RightContext, line: Line) -> RightContext:
+        """The context before *line*, which ends at *position*, where *context* holds."""
+        known = self._rights.get(len(self.data) - position + line.size)
+        return context.before_line(line) if known is None else known
 
     def goes_on_at(self, position: int) -> RightContext | None:
         """As `right_at`, but None as soon as a line turns out to be broken."""

@@ -21,6 +21,7 @@ from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.escape import Brackets, Insides
 from fimlsp.quotient.grammar import Grammar
 from fimlsp.quotient.joining import Joined, join
+from fimlsp.quotient.line_classes import LineClasses
 from fimlsp.quotient.spine import Open, Spine, spine
 
 _MOST_REMEMBERED = 3_000
@@ -114,6 +115,9 @@ class Language:
         self.brackets = Brackets(grammar.terminals)
         self.forward = Direction(self._rules(backward=False), self.brackets)
         self.backward = Direction(self._rules(backward=True), self.brackets)
+        self.line_classes = LineClasses(
+            grammar, self.suites.keys(), self.lists.keys(), self.lists.values(), self.forward
+        )
 
     @property
     def first_free_symbol(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fimlsp.lexing.indentation import MARGIN, Column, Indents
 from fimlsp.lexing.line import Line
@@ -72,15 +72,20 @@ class LeftContext:
             return self
         context = None if line.broken else self._after_line(line)
         if context is None:
-            return replace(self, group=self.start, nesting=self.language.lexicon.known, broken=True)
+            known = self.language.lexicon.known
+            return LeftContext(self.language, self.frame, self.start, known, broken=True)
         return context
+
+    def _at(self, frame: Frame, group: EarleySet) -> LeftContext:
+        """This context with another innermost block or group."""
+        return LeftContext(self.language, frame, group, self.nesting, self.broken)
 
     def _after_line(self, line: Line) -> LeftContext | None:
         nesting = self._after_brackets(line)
         if nesting is None:
             return None
         context: LeftContext | None = self
-        if not self.nesting.depth:
+        if not self.nesting.depth and line.column != self.frame.column:
             assert line.column is not None
             entered = self.indents.enter(line.column)
             if entered is None:
@@ -88,10 +93,24 @@ class LeftContext:
             change = entered[1]
             context = self.opened(line.column) if change > 0 else self.closed(-change)
         symbols = self.language.terminals(line.kinds)
-        if not nesting.depth:
-            symbols = (*symbols, self.language.newline)
-        context = context and context.after_symbols(symbols)
-        return context and replace(context, nesting=nesting)
+        if nesting.depth:
+            context = context and context.after_symbols(symbols)
+        elif self.nesting.depth:
+            context = context and context.after_symbols((*symbols, self.language.newline))
+        else:
+            context = context and context._after_logical_line(symbols)
+        if context is None or context.nesting is nesting:
+            return context
+        return LeftContext(self.language, context.frame, context.group, nesting, self.broken)
+
+    def _after_logical_line(self, symbols: tuple[int, ...]) -> LeftContext | None:
+        """The context after a whole logical line, without brackets that are open before or after it."""
+        start = self._group_before(symbols[0])
+        symbols = self.language.line_classes.representative(symbols)
+        group = start and self.language.forward.read(start, (*symbols, self.language.newline))
+        if group is self.group:
+            return self
+        return None if group is None else self._at(self.frame, group)
 
     def _after_brackets(self, line: Line) -> Nesting | None:
         nesting: Nesting | None = self.nesting
@@ -103,13 +122,15 @@ class LeftContext:
         """The context after terminals of one line; the first may begin a new group."""
         if not symbols:
             return self
-        read = self.language.forward.read
-        group = read(self.group, symbols[:1])
-        if group is None and self.completed:
-            group = read(self.start, symbols)
-        elif group is not None:
-            group = read(self.group, symbols)
-        return None if group is None else replace(self, group=group)
+        start = self._group_before(symbols[0])
+        group = start and self.language.forward.read(start, symbols)
+        return None if group is None else self._at(self.frame, group)
+
+    def _group_before(self, symbol: int) -> EarleySet | None:
+        """The set before *symbol*, which goes on with the group or begins a new one; None if it cannot."""
+        if self.group.expects(symbol):
+            return self.group
+        return self.start if self.completed else None
 
     def opened(self, column: Column) -> LeftContext | None:
         """The context after INDENT, or None if no block may begin here."""
@@ -118,7 +139,7 @@ class LeftContext:
             return None
         bodies = frozenset(self.language.suites[suite] for suite in suites)
         frame = Frame(column, bodies, self.frame, self.group)
-        return replace(self, frame=frame, group=self.language.forward.start(bodies))
+        return self._at(frame, self.language.forward.start(bodies))
 
     def closed(self, count: int) -> LeftContext | None:
         """The context after *count* DEDENTs, or None if an open block may not end here."""
@@ -130,7 +151,7 @@ class LeftContext:
                 return None
             group = self.language.forward.read_any(frame.holder, suites)
             assert group is not None
-            context = replace(context, frame=frame.parent, group=group)
+            context = context._at(frame.parent, group)
         return context
 
     def after(self, symbol: Symbol) -> LeftContext | None:

@@ -32,11 +32,11 @@ class Joint(Enum):
 class Head:
     """A reading, from its end, of the first group at a line start.
 
-    `group` is the backward set at the line start, `completed` what the group is if it begins there, `rest`
-    what the later groups of the block may be.
+    `group` is the backward set at the line start, None if no line may stand before it in its group;
+    `completed` is what the group is if it begins there, `rest` what the later groups of the block may be.
     """
 
-    group: EarleySet
+    group: EarleySet | None
     completed: frozenset[int]
     rest: frozenset[int]
 
@@ -93,13 +93,15 @@ class RightContext:
         every = language.bodies
         start = language.backward.start(every)
         found = [Ending(Joint.END, start, self.bodies)]
-        found += [
-            Ending(Joint.JOIN, head.group, head.rest) for head in self.heads if joinable(language, head.group)
-        ]
+        found += [Ending(Joint.JOIN, head.group, head.rest) for head in self.heads if head.group is not None]
         if self.fall is not None:
             suites = language.suites_of(self.bodies)
             after = [(Joint.SUITE_END, start, self.fall.bodies)]
-            after += [(Joint.SUITE_JOIN, head.group, head.rest) for head in self.fall.heads]
+            after += [
+                (Joint.SUITE_JOIN, head.group, head.rest)
+                for head in self.fall.heads
+                if head.group is not None
+            ]
             for joint, base, rest in after:
                 group = language.backward.read_any(base, suites)
                 if group is not None:
@@ -140,7 +142,12 @@ class RightContext:
         if line.broken or len(line.openers) > self.unmatched or too_deep:
             return self._passing_over()
         unmatched = len(line.closers) + self.unmatched - len(line.openers)
-        ways = read_backward(self.language, self.ways(), self.language.terminals(line.kinds))
+        symbols = self.language.terminals(line.kinds)
+        if not unmatched and not self.unmatched:
+            assert line.column is not None
+            heads = self._heads_of(line.column, symbols)
+            return self._before_heads(line.column, heads, self.broken) or self._passing_over()
+        ways = read_backward(self.language, self.ways(), symbols)
         if unmatched:
             return RightContext(
                 self.language,
@@ -150,7 +157,9 @@ class RightContext:
                 broken=self.broken,
             )
         assert line.column is not None
-        return self.after_logical_line()._before_group(line.column, ways, self.broken) or self._passing_over()
+        logical = self.after_logical_line()
+        heads = logical._heads(line.column, ways)
+        return logical._before_heads(line.column, heads, self.broken) or self._passing_over()
 
     def _passing_over(self) -> RightContext:
         """This context, with a line before it that cannot be parsed."""
@@ -167,13 +176,24 @@ class RightContext:
             _endings=self._endings,
         )
 
-    def _before_group(
-        self, column: Column, ways: dict[Ending, EarleySet], broken: bool
-    ) -> RightContext | None:
-        """The context at a line of *column*, given its readings; None if there is none that fits."""
-        heads = [head for ending, group in ways.items() if (head := self._head(column, ending, group))]
+    def _heads_of(self, column: Column, symbols: tuple[int, ...]) -> list[Head]:
+        """The heads at a line start of *column*, before a whole logical line of *symbols*."""
+        fitting = {
+            ending: group for ending, group in self.ways().items() if self._rest(column, ending) is not None
+        }
+        representative = self.language.line_classes.representative(symbols)
+        return self._heads(column, read_backward(self.language, fitting, representative))
+
+    def _heads(self, column: Column, ways: dict[Ending, EarleySet]) -> list[Head]:
+        """The heads at a line start of *column*, given its readings."""
+        return [head for ending, group in ways.items() if (head := self._head(column, ending, group))]
+
+    def _before_heads(self, column: Column, heads: list[Head], broken: bool) -> RightContext | None:
+        """The context at a line of *column*, given its *heads*; None if there are none."""
         if not heads:
             return None
+        if column == self.column and broken == self.broken and self.heads == tuple(heads):
+            return self
         bodies = frozenset[int]().union(*(head.bodies for head in heads))
         fall: RightContext | None = self
         while fall is not None and fall.column.tabs8 >= column.tabs8:
@@ -185,8 +205,9 @@ class RightContext:
         if rest is None:
             return None
         start = self.language.backward.start(self.language.bodies)
-        head = Head(group, group.completed_from(start) & self.language.bodies, rest)
-        return head if head.bodies or joinable(self.language, group) else None
+        goes_on = group if joinable(self.language, group) else None
+        head = Head(goes_on, group.completed_from(start) & self.language.bodies, rest)
+        return head if head.bodies or goes_on is not None else None
 
     def _rest(self, column: Column, ending: Ending) -> frozenset[int] | None:
         """What groups after one of *column* may be, given its *ending*; None if the columns do not fit."""

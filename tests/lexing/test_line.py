@@ -4,7 +4,7 @@ import random
 
 import pytest
 from fimlsp.lexing.indentation import Column, Indents
-from fimlsp.lexing.line import Line, LineReader, physical_end, unmatched_brackets
+from fimlsp.lexing.line import Line, LineReader, joined, n_joined, physical_end, unmatched_brackets
 from fimlsp.lexing.reading import Lexicon
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,6 +106,34 @@ def test_lines_know_their_brackets():
     assert (line.closers, line.openers) == ((")",), (")", "]"))
 
 
+JOINED = {
+    "x": 1,
+    "x|y": 1,
+    "(|)": 2,
+    "x|(|[|]|)": 4,
+    "(|) (|)": 3,
+    "(|": 1,
+    ")": 1,
+    "x) (|)": 1,
+    "(|)|x": 1,
+    "(||# note|)": 4,
+    "(|?|)": 1,
+    "(" + 49 * "|" + ")": 50,
+    "(" + 50 * "|" + ")": 1,
+}
+
+
+@pytest.mark.parametrize("text", JOINED)
+def test_lines_that_brackets_join(text):
+    lines = [read(line.encode()) for line in text.split("|")]
+    count = n_joined(lines)
+    whole = joined(lines[-count:])
+    assert count == JOINED[text]
+    assert whole.size == sum(line.size for line in lines[-count:])
+    assert whole.kinds == tuple(kind for line in lines[-count:] for kind in line.kinds)
+    assert whole.column == lines[-count].column
+
+
 PIECES = [
     b"x",
     b" ",
@@ -126,11 +154,11 @@ PIECES = [
 ]
 
 
-@given(st.lists(st.sampled_from(PIECES), max_size=12))
-def test_what_was_remembered_does_not_matter(pieces):
-    data = b"".join(pieces)
+@given(st.lists(st.sampled_from(PIECES), max_size=12), st.lists(st.sampled_from(PIECES), max_size=6))
+def test_what_was_remembered_does_not_matter(pieces, others):
+    one, other = b"".join(pieces), b"".join(others)
     reader = LineReader(LEXICON)
-    for _ in range(2):
+    for data in (one, one, one + other, other + one):
         position = 0
         while position < len(data):
             line = reader.read(data, position)

@@ -106,6 +106,17 @@ def check_edits(data: bytes, count: int, seed: int) -> None:
             assert difference(document, start, end, relax=rng.random() < 0.5) is None
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_cuts_of_one_document(seed):
+    rng = random.Random(seed)
+    data = SAMPLE + b"if x:\n    y(a)(\n        b)\nelif z: x = [\n  1, 2,\n]\nelse: pass\n" + SAMPLE[:-10]
+    document = engine().document(data)
+    for place in rng.sample(range(len(data)), 50):
+        assert (
+            difference(document, place, min(len(data), place + rng.choice((0, 9, 99))), relax=False) is None
+        )
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_edits(seed):
     check_edits(SAMPLE, count=25, seed=seed)
