@@ -8,6 +8,7 @@ the unit of incremental work: a line is read again only when its own text change
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,8 @@ class Line:
 
     `size` is its length in bytes with the line end, `column` None if it is blank, `closers` the brackets it
     closes but does not open and `openers` those it leaves open (both as closing brackets, outermost first
-    for openers). A `broken` line has no reading; its other fields are empty.
+    for openers). A `broken` line has no reading; its other fields are empty. `reach` tells how many bytes
+    from its start decide about all this, 0 if its first physical line does.
     """
 
     size: int
@@ -39,6 +41,7 @@ class Line:
     closers: tuple[str, ...] = ()
     openers: tuple[str, ...] = ()
     broken: bool = False
+    reach: int = 0
 
     @property
     def blank(self) -> bool:
@@ -51,7 +54,8 @@ def joined(lines: Sequence[Line]) -> Line:
     if len(lines) == 1:
         return lines[0]
     kinds = tuple([kind for line in lines for kind in line.kinds])
-    return Line(sum([line.size for line in lines]), kinds, lines[0].column)
+    size = sum([line.size for line in lines])
+    return Line(size, kinds, lines[0].column, reach=size)
 
 
 def n_joined(lines: Sequence[Line]) -> int:
@@ -113,16 +117,16 @@ class LineReader:
         while True:
             step = reading.feed(data[position:end])
             if step is None:
-                return Line(first_end - start, broken=True)
+                return Line(first_end - start, broken=True, reach=end - start if end > first_end else 0)
             reading = step.reading
             symbols += step.symbols
             ended = reading.accepted == lexicon.line_end
             if reading.nesting.in_code and ended:
-                return _line(lexicon, end - start, symbols)
+                return _line(lexicon, end - start, symbols, end > first_end)
             if closing < end and (quotes := closing_quotes(lexicon, reading.state)) is not None:
                 closing = data.find(quotes, end)
                 if closing < 0:
-                    return Line(first_end - start, broken=True)
+                    return Line(first_end - start, broken=True, reach=sys.maxsize)
             if end == len(data):
                 last = reading.close()
                 if (
@@ -130,8 +134,8 @@ class LineReader:
                     or not last.reading.nesting.in_code
                     or reading.accepted == lexicon.continuation
                 ):
-                    return Line(first_end - start, broken=True)
-                return _line(lexicon, end - start, symbols + last.symbols)
+                    return Line(first_end - start, broken=True, reach=sys.maxsize)
+                return _line(lexicon, end - start, symbols + last.symbols, end > first_end)
             position, end = end, physical_end(data, end)
 
 
@@ -141,11 +145,11 @@ def physical_end(data: bytes, start: int) -> int:
     return found.end() if found else len(data)
 
 
-def _line(lexicon: Lexicon, size: int, symbols: list[Symbol]) -> Line:
+def _line(lexicon: Lexicon, size: int, symbols: list[Symbol], is_long: bool) -> Line:
     kinds = tuple(s for s in symbols if not isinstance(s, Column) and s != lexicon.newline)
     column = next((symbol for symbol in symbols if isinstance(symbol, Column)), MARGIN if kinds else None)
     closers, openers = unmatched_brackets(lexicon.kinds[kind] for kind in kinds)
-    return Line(size, kinds, column, closers, openers)
+    return Line(size, kinds, column, closers, openers, reach=size if is_long else 0)
 
 
 def unmatched_brackets(lexemes: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

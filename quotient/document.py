@@ -16,6 +16,7 @@ from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_context import LeftContext, start_of_file
 from fimlsp.quotient.places import Places
 from fimlsp.quotient.right_context import RightContext, end_of_file
+from fimlsp.quotient.right_places import RightPlaces
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_BATCHES = 3
@@ -37,9 +38,9 @@ class Document:
         first = len(BYTE_ORDER_MARK) if self.data.startswith(BYTE_ORDER_MARK) else 0
         self._lefts = Places([first], [start_of_file(self.language)])
         self._unreadable: list[int] = []
-        self._rights = Places([0], [end_of_file(self.language)])  # by distance from the end
+        self._rights = RightPlaces(Places([0], [end_of_file(self.language)]))
         self._left_stale: list[Places[LeftContext]] = []
-        self._right_stale: list[Places[RightContext]] = []
+        self._right_stale: list[RightPlaces] = []
         self._dead: set[int] = set()
         self._of_suffix: dict[tuple[int, Hashable], object] = {}
 
@@ -142,7 +143,7 @@ class Document:
             position -= whole.size
             context = before
             if length - position not in rights:
-                rights.put(length - position, context)
+                rights.put(length - position, context, whole)
                 self._revive_right(length - position, context)
         return context
 
@@ -177,9 +178,7 @@ class Document:
 
     def _revive_right(self, distance: int, context: RightContext) -> None:
         for batch in self._right_stale:
-            stale = batch.get(distance)
-            if stale is not None and stale.equivalent(context):
-                self._rights.extend(batch, distance, until=lambda _: False)
+            if self._rights.revive(batch, distance, context):
                 self._right_stale.remove(batch)
                 return
 

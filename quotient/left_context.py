@@ -105,9 +105,10 @@ class LeftContext:
 
     def _after_logical_line(self, symbols: tuple[int, ...]) -> LeftContext | None:
         """The context after a whole logical line, without brackets that are open before or after it."""
-        start = self._group_before(symbols[0])
+        newline = self.language.newline
+        start = self._group_before(symbols[0] if symbols else newline)
         symbols = self.language.line_classes.representative(symbols)
-        group = start and self.language.forward.read(start, (*symbols, self.language.newline))
+        group = start and self.language.forward.read(start, (*symbols, newline))
         if group is self.group:
             return self
         return None if group is None else self._at(self.frame, group)

@@ -66,7 +66,7 @@ class LineClasses:
         if found is None:
             if len(self._known) >= _MOST_REMEMBERED:
                 self._known.clear()
-            form = None if symbols[0] in self._within else self._form(symbols)
+            form = None if self._within.intersection(symbols[:1]) else self._form(symbols)
             found = symbols if form is None else self._representatives.setdefault(form, symbols)
             self._known[symbols] = found
         return found

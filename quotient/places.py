@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -62,6 +62,11 @@ class Places(Generic[T]):
         """The last place that is not beyond *place*, with its value; the first of all if there is none."""
         index = max(bisect_right(self._keys, place - self._shift, self._first) - 1, self._first)
         return self._keys[index] + self._shift, self._values[index]
+
+    def beyond(self, place: int) -> Iterator[tuple[int, T]]:
+        """The places beyond *place* with their values, in order."""
+        index = bisect_right(self._keys, place - self._shift, self._first)
+        return zip([key + self._shift for key in self._keys[index:]], self._values[index:], strict=True)
 
     def cut(self, place: int) -> Places[T]:
         """Take away what stands beyond *place*."""

@@ -1,6 +1,7 @@
 """Lines: where they end, what they hold, which brackets they leave open; each read on its own."""
 
 import random
+import sys
 
 import pytest
 from fimlsp.lexing.indentation import Column, Indents
@@ -62,7 +63,8 @@ BROKEN = [
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_broken_lines_are_one_physical_line(text):
-    assert read(text) == Line(physical_end(text, 0), broken=True)
+    line = read(text)
+    assert line == Line(physical_end(text, 0), broken=True, reach=line.reach)
 
 
 COLUMNS = {
@@ -104,6 +106,21 @@ def test_unmatched_brackets(text):
 def test_lines_know_their_brackets():
     line = read(b"), (x, [y, {}\n")
     assert (line.closers, line.openers) == ((")",), (")", "]"))
+
+
+REACHES = {
+    b"x\n": 0,
+    b"?\n": 0,
+    b"'''a\nb'''\nx\n": 10,
+    b"x = \\\n  1\ny\n": 10,
+    b"'''a\nb''' ?\nx\n": 12,
+    b"'''a\nb\n": sys.maxsize,
+}
+
+
+@pytest.mark.parametrize("text", REACHES)
+def test_how_far_lines_reach(text):
+    assert read(text).reach == REACHES[text]
 
 
 JOINED = {

@@ -106,6 +106,27 @@ def check_edits(data: bytes, count: int, seed: int) -> None:
             assert difference(document, start, end, relax=rng.random() < 0.5) is None
 
 
+REACHING = {
+    "a string is opened": (b'x = """\n  y\n"""\nz\n', 8, (12, 15, b"?")),
+    "a string is closed": (b'x = """\n  y\n?\nz\n', 8, (12, 13, b'"""')),
+    "a bracket is opened": (b"x = (\n  y\n)\nz\n", 6, (10, 11, b"?")),
+    "a bracket is closed": (b"x = (\n  y\n?\nz\n", 6, (10, 11, b")")),
+    "a backslash goes": (b"x = \\\n  y +\\\n 1\nz\n", 6, (11, 12, b"")),
+}
+
+
+@pytest.mark.parametrize("name", REACHING)
+def test_a_line_may_reach_beyond_what_an_edit_leaves_as_it_is(name):
+    data, inside, edit = REACHING[name]
+    document = engine().document(data)
+    for place in (inside, 0):
+        document.right_at(place)
+    document.edit(*edit)
+    document.right_at(inside)
+    context, fresh = document.right_at(0), engine().document(document.data).right_at(0)
+    assert (context.broken, context.heads) == (fresh.broken, fresh.heads)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_cuts_of_one_document(seed):
     rng = random.Random(seed)
