@@ -1,8 +1,8 @@
 """Measures decoding on the interpreter's standard library: `python benchmarks/decoding.py`.
 
 At seeded cursors a middle is decoded without the constraint, under it, and again behind one more typed
-character, as in an editor. Prints, as medians and 90th percentiles over cursors, what the prompt costs, what a
-token costs in the network and in all else, and how much longer a token takes under the constraint than
+character, as in an editor. Prints, as medians and 90th percentiles over cursors, what the prompt costs, what
+a token costs in the network and in all else, and how much longer a token takes under the constraint than
 without; and what four candidates cost beside one.
 """
 

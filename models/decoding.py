@@ -70,6 +70,10 @@ class Decoding:
     rejected: int = 0
     steered: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
+    rule: LineRule = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rule = LineRule(self.settings, self.start)
 
     @classmethod
     def begin(
@@ -212,11 +216,10 @@ class Decoding:
 
         *left* tokens are left behind it.
         """
-        rule = LineRule(self.settings, self.start)
-        line = rule.last_line(place.written, following)
+        line = self.rule.last_line(place.written, following)
         if line is not None:
             return line
-        refused = rule.leaves_line(following) or self._is_too_far(following, left)
+        refused = self.rule.leaves_line(following) or self._is_too_far(following, left)
         return None if refused else following
 
     def _take(

@@ -52,7 +52,9 @@ class LineRule:
 
         *following* is *written* with one more token.
         """
-        return self._end_of_lines(written, following) or self._end_of_block(written, following)
+        if b"\n" in following.text[len(written.text) :] and (end := self._end_of_lines(written, following)):
+            return end
+        return None if self.settings.column is None else self._end_of_block(written, following)
 
     def leaves_line(self, following: Written) -> bool:
         """Whether *following* has a line end where none is wanted."""
@@ -82,12 +84,12 @@ class LineRule:
     def _end_of_block(self, written: Written, following: Written) -> Written | None:
         """The part before the first line that begins too far left, if that line begins in the new token."""
         line_start = following.text.rfind(b"\n") + 1
-        if self.settings.column is None or not line_start:
+        if not line_start:
             return None
         line = following.text[line_start:]
         indentation = len(line) - len(line.lstrip(BLANK))
         begins_now = line_start + indentation >= len(written.text) and indentation < len(line)
-        if not begins_now or indentation >= self.settings.column:
+        if not begins_now or indentation >= (self.settings.column or 0):
             return None
         text = following.text[:line_start].rstrip(BLANK + b"\n")
         state = self.start.feed(text)

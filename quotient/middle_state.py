@@ -91,10 +91,11 @@ class MiddleState:
         step = self.reading.feed(data)
         if step is None:
             return None
-        chart = self.scanned(step.symbols)
+        reading, symbols = step
+        chart = self.scanned(symbols) if symbols else self.chart
         if chart is None:
             return None
-        state = MiddleState(self.middle, step.reading, chart)
+        state = MiddleState(self.middle, reading, chart)
         return state if state.viable else None
 
     def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
