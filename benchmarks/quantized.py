@@ -8,7 +8,7 @@ token stays the same, and what the true tokens cost. All on one thread; CPU time
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -31,7 +31,8 @@ from transformers import GPTBigCodeConfig, GPTBigCodeForCausalLM, PreTrainedMode
 PROMPT = 512
 TOKENS = 32
 ROUNDS = 4
-SHAPES = [(384, 6, 6), (512, 8, 8), (768, 9, 12)]  # width, layers, heads
+SHAPES = [(384, 6, 6, 8192), (512, 8, 8, 8192), (768, 9, 12, 8192)]  # width, layers, heads, vocabulary
+LARGE_SHAPES = [(768, 20, 12, 49152), (2048, 24, 16, 49280)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +43,16 @@ class Times:
     token: float
 
 
-def random_network(width: int, layers: int, heads: int) -> PreTrainedModel:
+def random_network(width: int, layers: int, heads: int, vocabulary: int) -> PreTrainedModel:
     """A network of SantaCoder's kind."""
-    shape = {"vocab_size": 8192, "n_positions": 1024, "n_embd": width, "n_layer": layers, "n_head": heads}
+    shape = {"vocab_size": vocabulary, "n_positions": 1024, "n_embd": width, "n_layer": layers, "n_head": heads}
     return GPTBigCodeForCausalLM(GPTBigCodeConfig(**shape, bos_token_id=None, eos_token_id=None)).eval()
 
 
 @torch.inference_mode()
 def times_of(network: PreTrainedModel) -> Times:
     """The best of several rounds."""
-    reader = CheckpointNetwork(network, PROMPT + TOKENS + 1, [b"x"] * 8192, frozenset())
+    reader = CheckpointNetwork(network, PROMPT + TOKENS + 1, [b"x"] * network.config.vocab_size, frozenset())
     rounds = [one_round(reader, seed) for seed in range(ROUNDS)]
     return Times(min(r.prompt for r in rounds), min(r.token for r in rounds))
 
@@ -70,10 +71,10 @@ def timed(work: Callable[[], object]) -> float:
     return 1000 * (process_time() - begun)
 
 
-def speed_table() -> Table:
-    """Times of all sizes."""
+def speed_table(shapes: Iterable[tuple[int, int, int, int]]) -> Table:
+    """Times of networks of all *shapes*."""
     table = Table("parameters", "exact: prompt / token (ms)", "8 bits: prompt / token (ms)")
-    for shape in SHAPES:
+    for shape in shapes:
         network = random_network(*shape)
         name = f"{network.num_parameters() / 1e6:.1f} M"
         exact = times_of(network)
@@ -120,11 +121,12 @@ def loaded(folder: Path, bits: int | None) -> PreTrainedModel:
 @click.option("--model", type=click.Path(path_type=Path), default=BUNDLED, help="A checkpoint's folder.")
 @click.option("--files", default=25, show_default=True, help="Files of the standard library.")
 @click.option("--seed", default=0, show_default=True, help="Chooses the files.")
-def main(model: Path, files: int, seed: int) -> None:
+@click.option("--large", is_flag=True, help="Also networks of 164 M and 1.1 G parameters.")
+def main(model: Path, files: int, seed: int, large: bool) -> None:
     """Measure and print."""
     torch.set_num_threads(1)
     console = Console(width=None if sys.stdout.isatty() else 120)
-    console.print(speed_table())
+    console.print(speed_table([*SHAPES, *LARGE_SHAPES] if large else SHAPES))
     console.print(f"{model.name}:", agreement(model, files, seed))
 
 

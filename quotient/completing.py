@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fimlsp.quotient.middle_state import Join, Middle, MiddleState
 
 _TRIES = 200
+_BEGUN_TRIES = 20
 _COST_OF_CLOSED_INDENT = 4
 _COST_OF_STRADDLING = 1
 _COST_OF_SKIPPING = 40
@@ -38,6 +39,8 @@ def shortest_completion(state: MiddleState) -> bytes:
         found = _completion(state, 0)
     if found is None:
         found = next(_completions_after_a_step(state), None)
+    if found is None:
+        found = next(_completions_after_a_beginning(state), None)
     if found is None:
         raise NoCompletionError(f"no completion in state {state.reading}")
     return found
@@ -82,6 +85,15 @@ def _completions_after_a_step(state: MiddleState) -> Iterator[bytes]:
                 rest = None if reached is None else _completion(reached, 0)
                 if rest is not None:
                     yield writer.text + rest
+
+
+def _completions_after_a_beginning(state: MiddleState) -> Iterator[bytes]:
+    """Completions that leave one of the cheapest sentences, which do not fit themselves, near its end."""
+    for text in islice(_candidates(state, 0), _BEGUN_TRIES):
+        for size in reversed(range(1, len(text))):
+            reached = state.feed(text[:size])
+            if reached is not None:
+                yield from (text[:size] + rest for rest in _completions_after_a_step(reached))
 
 
 def _steps(middle: Middle, chart: EarleySet, most: int = 3) -> Iterator[tuple[int, ...]]:
