@@ -45,8 +45,9 @@ class Times:
 
 def random_network(width: int, layers: int, heads: int, vocabulary: int) -> PreTrainedModel:
     """A network of SantaCoder's kind."""
-    shape = {"vocab_size": vocabulary, "n_positions": 1024, "n_embd": width, "n_layer": layers, "n_head": heads}
-    return GPTBigCodeForCausalLM(GPTBigCodeConfig(**shape, bos_token_id=None, eos_token_id=None)).eval()
+    shape = {"vocab_size": vocabulary, "n_embd": width, "n_layer": layers, "n_head": heads}
+    ends = {"bos_token_id": None, "eos_token_id": None}
+    return GPTBigCodeForCausalLM(GPTBigCodeConfig(**shape, **ends, n_positions=1024)).eval()
 
 
 @torch.inference_mode()
