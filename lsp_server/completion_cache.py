@@ -16,8 +16,9 @@ Key = tuple[int, int, PythonVersion, Limits]
 
 
 def key_of(data: bytes, offset: int, python: PythonVersion, limits: Limits) -> Key:
-    """The key of a cursor at *offset* of *data*. O(len(data)), 1 ms for 2 MB."""
-    return hash(data[:offset]), hash(data[offset:]), python, limits
+    """The key of a cursor at *offset* of *data*. O(len(data)), 1 ms for 5 MB."""
+    text = memoryview(data)
+    return hash(text[:offset]), hash(text[offset:]), python, limits
 
 
 def answers(one: Key, other: Key) -> bool:

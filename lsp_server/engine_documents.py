@@ -63,7 +63,8 @@ class EngineDocuments:
         document, steps = entry.document, entry.steps
         entry.document = entry.steps = None
         entry.version = version
-        entry.data = entry.data[:start] + replacement + entry.data[end:]
+        kept = memoryview(entry.data)
+        entry.data = b"".join((kept[:start], replacement, kept[end:]))
         entry.edited_at = start
         self._entries.move_to_end(name)
         if document is not None:

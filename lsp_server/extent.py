@@ -7,6 +7,7 @@ import re
 _OPENS_BLOCK = re.compile(
     rb"\s*(?:async|case|class|def|elif|else|except|finally|for|if|match|try|while|with)\b.*:\s*(?:#.*)?"
 )
+_TEXT_IN_LINE = re.compile(rb"[^\S\r\n]*\S")
 
 
 def is_one_line(mode: str, left: bytes, right: bytes) -> bool:
@@ -17,7 +18,7 @@ def is_one_line(mode: str, left: bytes, right: bytes) -> bool:
     """
     if mode != "auto":
         return mode == "always"
-    if right.replace(b"\r", b"\n").partition(b"\n")[0].strip():
+    if _TEXT_IN_LINE.match(right):
         return True
     *above, line = _lines(left)
     if line.strip():

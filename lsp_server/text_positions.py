@@ -71,7 +71,8 @@ class Text:
 
     def replaced(self, start: int, end: int, replacement: bytes) -> Text:
         """The text with the bytes from *start* to *end* replaced; copies, but reads no line again."""
-        new = Text(self.data[:start] + replacement + self.data[end:])
+        kept = memoryview(self.data)  # one copy instead of four, each of which costs 1 ms for 4 MB
+        new = Text(b"".join((kept[:start], replacement, kept[end:])))
         behind = start + len(replacement)
         starts = self.line_starts
         new.__dict__["line_starts"] = np.concatenate(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from fimlsp.models.protocols import MiddleState, NextToken
 
 BUFFER_BYTES = 16_000
 NEIGHBOUR_BYTES = 32_000
+_TEXT_IN_LINE = re.compile(rb"[^\S\n]*\S")
 
 
 def complete(
@@ -93,6 +95,6 @@ def _prepare(
 
 
 def _for_line(settings: DecodeSettings, right: bytes) -> DecodeSettings:
-    if settings.lines == 1 and right.partition(b"\n")[0].strip():
+    if settings.lines == 1 and _TEXT_IN_LINE.match(right):
         return replace(settings, lines=0)
     return settings

@@ -92,6 +92,14 @@ finally:
     assert "fimlsp" in ended.stdout or "Usage" in ended.stdout
 
 
+def test_the_models_come_before_numpy_in_the_worker():
+    """They tell it to use one thread; several would spin for a tenth of a second after each answer."""
+    script = (
+        "import sys, fimlsp.lsp_server.worker, fimlsp.lsp_server.backend; assert 'numpy' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+
+
 def test_the_package_itself_imports_nothing():
     script = "import sys, __future__; before = {*sys.modules}; import fimlsp; print({*sys.modules} - before)"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
