@@ -135,7 +135,10 @@ class Predicted:
 
     def expects(self, symbol: int) -> bool:
         """Whether some rule begins with *symbol*."""
-        return any(symbol in state.by_symbol for state in self.states)
+        for state in self.states:  # noqa: SIM110 - `any` takes thrice the time for one to three states
+            if symbol in state.by_symbol:
+                return True
+        return False
 
 
 class Automaton:

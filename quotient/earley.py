@@ -31,9 +31,10 @@ class EarleySet:
 
     def expects(self, terminal: int) -> bool:
         """Whether *terminal* may come next. O(entries)."""
-        return self.predicted.expects(terminal) or any(
-            terminal in state.by_symbol for state, _ in self.entries
-        )
+        for state, _ in self.entries:
+            if terminal in state.by_symbol:
+                return True
+        return self.predicted.expects(terminal)
 
     def expected(self) -> set[int]:
         """All symbols that may come next. O(entries)."""
