@@ -106,6 +106,7 @@ class Language:
         self.lists: dict[int, int] = {}
         self._live_terminals: dict[int, tuple[int, ...]] = {}
         self._joined: dict[tuple[Spine, Spine, Open, Open], Joined] = {}
+        self._at_line_start: dict[EarleySet, tuple[EarleySet | None, frozenset[int]]] = {}
         self._find_suites()
         self.bodies = frozenset(self.lists)
         self.file_body = grammar.repetitions[self._file_list()]
@@ -193,6 +194,17 @@ class Language:
             if len(self._joined) >= _MOST_JOINED:
                 self._joined.clear()
             found = self._joined[key] = join(left, right, begun, ended, self.grammar.repetitions)
+        return found
+
+    def at_line_start(self, group: EarleySet) -> tuple[EarleySet | None, frozenset[int]]:
+        """A backward set, or None if its group has no line before; what the group is if it begins there."""
+        found = self._at_line_start.get(group)
+        if found is None:
+            if len(self._at_line_start) >= _MOST_REMEMBERED:
+                self._at_line_start.clear()
+            goes_on = any(group.expects(symbol) for symbol in (self.newline, *self.suites))
+            completed = group.completed_from(self.backward.start(self.bodies)) & self.bodies
+            found = self._at_line_start[group] = group if goes_on else None, completed
         return found
 
     def suites_of(self, bodies: Iterable[int]) -> tuple[int, ...]:

@@ -178,11 +178,11 @@ class RightContext:
 
     def _heads_of(self, column: Column, symbols: tuple[int, ...]) -> list[Head]:
         """The heads at a line start of *column*, before a whole logical line of *symbols*."""
-        fitting = {
-            ending: group for ending, group in self.ways().items() if self._rest(column, ending) is not None
-        }
-        representative = self.language.line_classes.representative(symbols)
-        return self._heads(column, read_backward(self.language, fitting, representative))
+        line = (*self.language.line_classes.representative(symbols), self.language.newline)[::-1]
+        read = self.language.backward.read
+        fitting = [ending for ending in self.endings if self._rest(column, ending) is not None]
+        ways = {ending: group for ending in fitting if (group := read(ending.base, line)) is not None}
+        return self._heads(column, ways)
 
     def _heads(self, column: Column, ways: dict[Ending, EarleySet]) -> list[Head]:
         """The heads at a line start of *column*, given its readings."""
@@ -204,9 +204,8 @@ class RightContext:
         rest = self._rest(column, ending)
         if rest is None:
             return None
-        start = self.language.backward.start(self.language.bodies)
-        goes_on = group if joinable(self.language, group) else None
-        head = Head(goes_on, group.completed_from(start) & self.language.bodies, rest)
+        goes_on, completed = self.language.at_line_start(group)
+        head = Head(goes_on, completed, rest)
         return head if head.bodies or goes_on is not None else None
 
     def _rest(self, column: Column, ending: Ending) -> frozenset[int] | None:
@@ -224,11 +223,6 @@ class RightContext:
         if fall.column == column:
             return ending.rest
         return every if ending.joint is Joint.SUITE_END and column.deeper_than(fall.column) else None
-
-
-def joinable(language: Language, group: EarleySet) -> bool:
-    """Whether a backward set may stand at a line start inside its group."""
-    return group.expects(language.newline) or any(group.expects(suite) for suite in language.suites)
 
 
 def read_backward(
