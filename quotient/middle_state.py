@@ -15,6 +15,7 @@ from fimlsp.quotient.middle_grammar import MiddleGrammar
 from fimlsp.quotient.seam import End, Runs, Seam, way_into
 
 _NOT_ASCII = 0x80
+_BACKSLASH = ord("\\")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class MiddleState:
         lexicon = reading.lexicon
         live = _live(reading)
         if live & lexicon.always_viable:
-            return True
+            return not self._lacks_indent()
         if live & lexicon.ends_line and self._may_end_line():
             return True
         chart = self.chart
@@ -163,6 +164,13 @@ class MiddleState:
     def _reads(self, data: bytes) -> bool:
         step = self.reading.feed(data)
         return step is not None and step.reading.accepted != step.reading.lexicon.bad
+
+    def _lacks_indent(self) -> bool:
+        """Whether a line has begun where it must be indented; only the backslash of 3.8 begins one unseen."""
+        if _BACKSLASH in self.reading.lexicon.quiet or self.reading.margin is not None:
+            return False
+        indents = (self.middle.language.indent, *self.middle.grammar.indents)
+        return any(self.chart.expects(terminal) for terminal in indents)
 
     def _may_end_line(self) -> bool:
         """Whether a line end, or a comment before one, may stand here."""
