@@ -8,7 +8,7 @@ at the fall across it, or is deeper than b1 and is closed by the first line.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -62,6 +62,10 @@ class Tail:
         """What is open in the group. All of it can be begun in a middle."""
         return language.backward.spine(self.group, self.open_suites(language))
 
+    def bodies(self, language: Language) -> frozenset[int]:
+        """What the group may be."""
+        return language.backward.begun(self.group, self.open_suites(language), language.bodies)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remainder:
@@ -78,12 +82,9 @@ class Remainder:
     has_groups: bool = False
     on_line: bool = False
 
-    def ends(self, language: Language) -> Collection[int]:
+    def ends(self, language: Language) -> frozenset[int]:
         """What the groups may be that it ends."""
-        if self.tail is None:
-            return self.bodies
-        spine, start = self.tail.spine(language), language.backward.start(language.bodies)
-        return [body for body in self.bodies if (body, start) in spine]
+        return self.bodies if self.tail is None else self.bodies & self.tail.bodies(language)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

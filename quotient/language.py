@@ -33,7 +33,7 @@ _INDENT_COST = 4
 class Direction:
     """A recogniser that reads groups from one side, remembering what it read."""
 
-    __slots__ = ("_brackets", "_insides", "_memo", "_spines", "_starts", "earley", "rules")
+    __slots__ = ("_begun", "_brackets", "_insides", "_memo", "_spines", "_starts", "earley", "rules")
 
     def __init__(self, rules: Rules, brackets: Brackets) -> None:
         self.rules = rules
@@ -41,6 +41,7 @@ class Direction:
         self.earley = Earley(Automaton(rules))
         self._spines: dict[tuple[EarleySet, tuple[int, ...] | None], Spine] = {}
         self._insides: dict[tuple[EarleySet, tuple[int, ...] | None], Insides] = {}
+        self._begun: dict[tuple[EarleySet, tuple[int, ...] | None], frozenset[int]] = {}
         self._starts: dict[frozenset[int], EarleySet] = {}
         self._memo: dict[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = {}
 
@@ -70,6 +71,19 @@ class Direction:
             if len(self._spines) >= _MOST_SPINES:
                 self._spines.clear()
             found = self._spines[key] = spine(self.rules, last, suites)
+        return found
+
+    def begun(
+        self, last: EarleySet, suites: tuple[int, ...] | None, bodies: frozenset[int]
+    ) -> frozenset[int]:
+        """Which of *bodies* the group may be whose spine is that at *last*, remembered."""
+        key = last, suites
+        found = self._begun.get(key)
+        if found is None:
+            if len(self._begun) >= _MOST_SPINES:
+                self._begun.clear()
+            found_spine, start = self.spine(last, suites), self.start(bodies)
+            found = self._begun[key] = frozenset(body for body in bodies if (body, start) in found_spine)
         return found
 
     def insides(self, last: EarleySet, suites: tuple[int, ...] | None) -> Insides:
