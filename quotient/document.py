@@ -14,6 +14,7 @@ from typing import TypeVar, cast
 from fimlsp.lexing.line import MOST_JOINED, Line, LineReader, joined, n_joined, physical_end
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_context import LeftContext, start_of_file
+from fimlsp.quotient.left_places import LeftPlaces
 from fimlsp.quotient.places import Places
 from fimlsp.quotient.right_context import RightContext, end_of_file
 from fimlsp.quotient.right_places import RightPlaces
@@ -36,10 +37,9 @@ class Document:
 
     def _reset(self) -> None:
         first = len(BYTE_ORDER_MARK) if self.data.startswith(BYTE_ORDER_MARK) else 0
-        self._lefts = Places([first], [start_of_file(self.language)])
-        self._unreadable: list[int] = []
+        self._lefts = LeftPlaces(Places([first], [start_of_file(self.language)]))
         self._rights = RightPlaces(Places([0], [end_of_file(self.language)]))
-        self._left_stale: list[Places[LeftContext]] = []
+        self._left_stale: list[LeftPlaces] = []
         self._right_stale: list[RightPlaces] = []
         self._dead: set[int] = set()
         self._of_suffix: dict[tuple[int, Hashable], object] = {}
@@ -58,7 +58,7 @@ class Document:
         """The start of the line with *position*, and the context there. O(lines not seen before)."""
         while self._lefts.last[0] < position and self._extend_left(position):
             pass
-        for start in self._unreadable:
+        for start in self._lefts.unreadable:
             if start < position and self._is_open_from(start, position):
                 position = start
         return self._within_joined(*self._lefts.at_or_before(position), position)
@@ -87,7 +87,7 @@ class Document:
         if line.broken and self._is_open_from(start, position):
             return False
         if line.broken:
-            self._unreadable.append(start)
+            self._lefts.unreadable.append(start)
         whole = line if before.nesting.depth or before.broken else self._joined_from(line, start, position)
         context = before.after_line(whole)
         if context.broken and whole is not line:
@@ -118,8 +118,7 @@ class Document:
 
     def _revive_left(self, start: int, context: LeftContext) -> None:
         for batch in self._left_stale:
-            if batch.get(start) == context:
-                self._lefts.extend(batch, start, until=lambda later: later.broken != context.broken)
+            if self._lefts.revive(batch, start, context):
                 self._left_stale.remove(batch)
                 return
 
@@ -208,13 +207,8 @@ class Document:
         self._cut_right(length - start, length - end, shift)
 
     def _cut_left(self, start: int, end: int, shift: int) -> None:
-        last = start - 1
-        if self._unreadable and self._unreadable[0] < start:
-            # what a line cannot be read for may stand anywhere after it, an unclosed string for instance
-            last = min(last, self._unreadable[0])
-        cut = self._lefts.cut(max(last, self._lefts.first))
-        self._unreadable = [place for place in self._unreadable if place < self._lefts.last[0]]
-        moved = [batch.moved_beyond(end, shift) for batch in (*self._left_stale, cut)]
+        batches = (*self._left_stale, self._lefts.cut_for_edit(start))
+        moved = [batch.moved_beyond(end, shift) for batch in batches]
         self._left_stale = [batch for batch in moved if len(batch)][-_MOST_BATCHES:]
 
     def _cut_right(self, start: int, end: int, shift: int) -> None:
