@@ -4,7 +4,8 @@ A server is started as editors start it, on standard input and output, with the 
 standard library are typed again, character by character, each followed by a request whose answer is waited
 for. The worker tells how much of that was its own work, and how much of this the model's; all but the model
 is overhead. What is typed as suggested is answered without the model. The exit status says whether the
-targets hold. Wall times: let nothing else run.
+targets hold. With `--lines 100000` the same is done in one file of so many lines, which is no slower; reading
+it takes a minute before. Wall times: let nothing else run.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import cycle
 from random import Random
 from statistics import median
 from typing import Any
@@ -27,6 +29,7 @@ from rich.table import Table
 
 OVERHEAD_MEDIAN_MS, OVERHEAD_P95_MS, TYPED_THROUGH_MS = 8.0, 25.0, 3.0
 MOST_TYPED_THROUGH = 4
+TOO_LONG = "the answer took too long"
 _WORK = re.compile(r"\d+ tokens, \d+ rejected, ([\d.]+) ms, the model ([\d.]+) ms of it")
 
 
@@ -39,6 +42,7 @@ class Client:
         self._ids = 0
         self.work: tuple[float, float] | None = None
         self.state: str | None = None
+        self.reason: str | None = None
         options = {"logLevel": "debug", "minLength": 1, "cacheSize": 0}
         about = {"processId": None, "rootUri": None, "capabilities": {}}
         self.ask("initialize", {**about, "initializationOptions": options})
@@ -78,7 +82,7 @@ class Client:
             length = int(line.split(b":")[1]) if line.startswith(b"Content-Length") else length
         message: dict[str, Any] = json.loads(source.read(length))
         if message.get("method") == "fimlsp/status":
-            self.state = message["params"]["state"]
+            self.state, self.reason = message["params"]["state"], message["params"]["reason"]
         elif message.get("method") == "window/logMessage" and (
             told := _WORK.fullmatch(message["params"]["message"])
         ):
@@ -98,12 +102,19 @@ class Typist:
 
     def type(self, text: str) -> None:
         """Insert *text*, which is of one line, and step behind it."""
+        self.replace(self.character, text)
+
+    def replace(self, start: int, text: str) -> None:
+        """Put *text* in the place of the line from *start* to the cursor, and step behind it."""
         self.version += 1
-        here = {"line": self.line, "character": self.character}
-        change = {"range": {"start": here, "end": here}, "text": text}
+        span = {
+            name: {"line": self.line, "character": at}
+            for name, at in (("start", start), ("end", self.character))
+        }
+        change = {"range": span, "text": text}
         document = {"uri": self.uri, "version": self.version}
         self.client.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
-        self.character += len(text)
+        self.character = start + len(text)
 
     def answer(self, typed: str) -> tuple[str, float]:
         """The suggestion after typing one more character, and the milliseconds it took."""
@@ -171,41 +182,79 @@ def measure(client: Client, name: str, source: str, random: Random, keys: int, f
         text = "\n".join([*lines[:number], "", *lines[number + 1 :]])
         item = {"uri": uri, "languageId": "python", "version": 1, "text": text}
         client.tell("textDocument/didOpen", {"textDocument": item})
-        typist = Typist(client, uri, number)
-        indented = len(line) - len(line.lstrip())
-        typist.type(line[:indented])
-        typist.answer("")  # reads the file, which editors leave time for when they open it
-        for typed in line[indented : indented + 12]:
-            suggested, ms = typist.answer(typed)
-            figures.add(suggested, ms, client.work)
-            keys -= 1
-        for typed in suggested.partition("\n")[0][:MOST_TYPED_THROUGH]:
-            figures.add(*typist.answer(typed), client.work)
+        keys -= type_again(Typist(client, uri, number), line, figures)
         client.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
         if keys <= 0:
             return
+
+
+def measure_long(client: Client, source: str, random: Random, keys: int, figures: Figures) -> None:
+    """Type lines of a long file in their places, at most so many *keys*."""
+    uri = "file:///long.py"
+    item = {"uri": uri, "languageId": "python", "version": 1, "text": source}
+    client.tell("textDocument/didOpen", {"textDocument": item})
+    typist = Typist(client, uri, 0)
+    while not typist.answer("")[0] and client.reason == TOO_LONG:
+        pass  # the file is being read
+    for number, line in lines_to_type(source, random):
+        typist = Typist(client, uri, number, len(line), typist.version)
+        typist.replace(0, "")
+        keys -= type_again(typist, line, figures)
+        typist.replace(0, line)
+        if keys <= 0:
+            return
+
+
+def type_again(typist: Typist, line: str, figures: Figures) -> int:
+    """Type the beginning of *line* where there is an empty one, then what is suggested; the keys measured."""
+    indented = len(line) - len(line.lstrip())
+    typist.type(line[:indented])
+    typist.answer("")  # reads the file, which editors leave time for when they open it
+    suggested, begun = "", line[indented : indented + 12]
+    for typed in begun:
+        suggested, ms = typist.answer(typed)
+        figures.add(suggested, ms, typist.client.work)
+    for typed in suggested.partition("\n")[0][:MOST_TYPED_THROUGH]:
+        figures.add(*typist.answer(typed), typist.client.work)
+    return len(begun)
 
 
 @click.command()
 @click.option("--seed", default=1, show_default=True)
 @click.option("--files", default=8, show_default=True, type=click.IntRange(1))
 @click.option("--keys", default=60, show_default=True, help="Keystrokes per file.", type=click.IntRange(1))
+@click.option("--lines", default=0, help="Also in one file of so many lines.", type=click.IntRange(0))
 @click.option("--quick", is_flag=True, help="Two files.")
-def main(seed: int, files: int, keys: int, quick: bool) -> None:
+def main(seed: int, files: int, keys: int, lines: int, quick: bool) -> None:
     """Measure how long answers take over standard input and output."""
     random = Random(seed)
-    figures = Figures()
+    figures, in_long = Figures(), Figures()
     client = Client()
-    for _, (name, data) in zip(range(2 if quick else files), shuffled_files(random), strict=False):
+    count = 2 if quick else files
+    for _, (name, data) in zip(range(count), shuffled_files(random), strict=False):
         measure(client, name, data.decode(), random, keys, figures)
+    if lines:
+        measure_long(client, text_of_lines(random, lines), random, count * keys, in_long)
     client.close()
-    Console().print(table_of(figures))
-    sys.exit(0 if figures.holds else 1)
+    Console().print(table_of("Milliseconds from a keystroke to its answer", figures))
+    if lines:
+        Console().print(table_of(f"In a file of {lines:,} lines", in_long))
+    sys.exit(0 if figures.holds and (in_long.holds or not lines) else 1)
 
 
-def table_of(figures: Figures) -> Table:
+def text_of_lines(random: Random, count: int) -> str:
+    """Whole files of the library one after another, if need be again, until it is so many lines."""
+    lines: list[bytes] = []
+    for data in cycle([data for _, data in shuffled_files(random)]):
+        if len(lines) >= count:
+            break
+        lines += data.splitlines(keepends=True)
+    return b"".join(lines).decode()
+
+
+def table_of(title: str, figures: Figures) -> Table:
     """The figures beside their targets."""
-    table = Table(title="Milliseconds from a keystroke to its answer")
+    table = Table(title=title)
     for column in ("answer", "n", "median", "p95", "max", "target"):
         table.add_column(column, justify="left" if column in ("answer", "target") else "right")
     targets = {

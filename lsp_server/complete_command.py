@@ -75,7 +75,7 @@ def read_source(file: Path) -> bytes:
 def find_place(text: Text, line: int, column: int) -> int:
     """Byte offset of (line, column), both from 1; one past the last character is the line's end."""
     if not text.has_line(line - 1):
-        raise click.ClickException(f"There is no line {line}; the file has {len(text.line_starts)}.")
+        raise click.ClickException(f"There is no line {line}; the file has {text.n_lines}.")
     length = len(text.line(line - 1).decode())
     if column > length + 1:
         raise click.ClickException(f"Line {line} has no column {column}; its end is column {length + 1}.")

@@ -131,7 +131,7 @@ class Completer:
         return self._place_at(document, offset, self._limits(trigger))
 
     def _place_at(self, document: Document, offset: int, limits: Limits) -> Place:
-        return Place(document, offset, limits, key_of(document.data, offset, document.python, limits))
+        return Place(document, offset, limits, key_of(document.read, offset, document.python, limits))
 
     def _limits(self, trigger: Trigger) -> Limits:
         settings = self.settings

@@ -45,8 +45,13 @@ class Document:
     cell: Cell | None = None
 
     @property
-    def data(self) -> bytes:
+    def read(self) -> Text:
         """What is read: the text, or what a cell has of Python, of the same length."""
+        return self.text if self.cell is None else Text(self.cell.data)
+
+    @property
+    def data(self) -> bytes:
+        """What is read, as bytes."""
         return self.text.data if self.cell is None else self.cell.data
 
     def with_text(self, version: int, text: Text) -> Document:

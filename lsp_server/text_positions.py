@@ -9,7 +9,7 @@ U+2028 does not end one, unlike in `str.splitlines`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -26,38 +26,65 @@ def encode(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Text:
-    """One version of a document. Immutable; the line index is made on first use, O(bytes)."""
+    """One version of a document. Immutable; what is known of its lines is made on first use, O(bytes).
+
+    The versions that come of typing in one line share that, so that each costs a copy of the bytes only.
+    """
 
     data: bytes
 
     @cached_property
-    def line_starts(self) -> NDArray[np.int64]:
-        """Byte offset of the first character of every line; never empty."""
-        return np.array([0, *_line_starts(self.data, 0, len(self.data))], np.int64)
+    def _lines(self) -> Lines:
+        starts = [0, *_line_starts(self.data, 0, len(self.data))]
+        return Lines(np.array(starts, np.int64), 0, len(self.data))
+
+    @property
+    def n_lines(self) -> int:
+        """How many lines there are; an empty text has one."""
+        return len(self._lines.starts)
 
     def has_line(self, line: int) -> bool:
-        """Whether the 0-based *line* exists. An empty text has one line."""
-        return line < len(self.line_starts)
-
-    def line(self, number: int) -> bytes:
-        """The 0-based line *number* without its line end."""
-        starts = self.line_starts
-        end = int(starts[number + 1]) if number + 1 < len(starts) else len(self.data)
-        return self.data[int(starts[number]) : end].rstrip(b"\r\n")
+        """Whether the 0-based *line* exists."""
+        return line < self.n_lines
 
     def line_start(self, number: int) -> int:
         """Byte offset of the 0-based line *number*, which exists."""
-        return int(self.line_starts[number])
+        lines = self._lines
+        return int(lines.starts[number]) + (len(self.data) - lines.size if number > lines.edited else 0)
+
+    def line_end(self, number: int) -> int:
+        """Byte offset of the end of the 0-based line *number*, before its line end."""
+        start = self.line_start(number)
+        if number + 1 == self.n_lines:
+            return len(self.data)
+        end = self.line_start(number + 1)
+        return end - 2 if self.data[max(start, end - 2) : end] == b"\r\n" else end - 1
+
+    def line(self, number: int) -> bytes:
+        """The 0-based line *number* without its line end."""
+        return self.data[self.line_start(number) : self.line_end(number)]
 
     def line_at(self, offset: int) -> int:
         """The 0-based number of the line that holds the byte *offset*."""
-        return int(np.searchsorted(self.line_starts, offset, "right")) - 1
+        lines = self._lines
+        above = int(np.searchsorted(lines.starts[: lines.edited + 1], offset, "right")) - 1
+        if above < lines.edited:
+            return above
+        moved = len(self.data) - lines.size
+        return above + int(np.searchsorted(lines.starts[lines.edited + 1 :], offset - moved, "right"))
 
     def longest_line(self) -> tuple[int, int]:
         """The number of the longest line, and its length in bytes, the line end included."""
-        lengths = np.diff(self.line_starts, append=len(self.data))
-        longest = int(lengths.argmax())
-        return longest, int(lengths[longest])
+        lines = self._lines
+        own = int(lines.lengths[lines.edited]) + len(self.data) - lines.size
+        return max(lines.longest_other, (lines.edited, own), key=lambda line: (line[1], -line[0]))
+
+    def hashes(self, offset: int) -> tuple[int, int]:
+        """Of all text before the byte *offset* and of all behind it. O(bytes) once for a line."""
+        number = self.line_at(offset)
+        start, end = self.line_start(number), self.line_end(number)
+        above, below = self._with(number).hashes_around(self.data, start, end)
+        return hash((above, self.data[start:offset])), hash((self.data[offset:end], below))
 
     def offset(self, line: int, character: int, encoding: str) -> int:
         """Byte offset of a position whose *character* counts code units of *encoding*.
@@ -67,22 +94,87 @@ class Text:
         """
         if not self.has_line(line):
             return len(self.data)
-        return int(self.line_starts[line]) + _bytes_before(self.line(line), character, encoding)
+        return self.line_start(line) + _bytes_before(self.line(line), character, encoding)
 
     def replaced(self, start: int, end: int, replacement: bytes) -> Text:
         """The text with the bytes from *start* to *end* replaced; copies, but reads no line again."""
         kept = memoryview(self.data)  # one copy instead of four, each of which costs 1 ms for 4 MB
         new = Text(b"".join((kept[:start], replacement, kept[end:])))
-        behind = start + len(replacement)
-        starts = self.line_starts
-        new.__dict__["line_starts"] = np.concatenate(
+        number = self.line_at(start)
+        if self._is_within(number, start, end) and _LINE_END.search(replacement) is None:
+            new.__dict__["_lines"] = self._with(number)  # of which nothing has changed
+        else:
+            starts = self._starts_replaced(start, end, new.data, start + len(replacement))
+            new.__dict__["_lines"] = Lines(
+                starts, int(np.searchsorted(starts, start, "right")) - 1, len(new.data)
+            )
+        return new
+
+    def _with(self, number: int) -> Lines:
+        """The lines, of which line *number* may be edited from now on."""
+        if self._lines.edited != number:
+            self.__dict__["_lines"] = Lines(self._starts, number, len(self.data))
+        return self._lines
+
+    def _is_within(self, number: int, start: int, end: int) -> bool:
+        r"""Whether bytes *start* to *end* can be edited in line *number* without changing another.
+
+        At the beginning of a line behind `\r` they cannot: `\r\n` would be one line end.
+        """
+        return end <= self.line_end(number) and self.data[max(0, start - 1) : start] != b"\r"
+
+    @property
+    def _starts(self) -> NDArray[np.int64]:
+        lines, moved = self._lines, len(self.data) - self._lines.size
+        if not moved:
+            return lines.starts
+        above, below = lines.starts[: lines.edited + 1], lines.starts[lines.edited + 1 :]
+        return np.concatenate([above, below + moved])
+
+    def _starts_replaced(self, start: int, end: int, data: bytes, behind: int) -> NDArray[np.int64]:
+        """The line starts of *data*, where the bytes *start* to *behind* stand for *start* to *end*."""
+        starts = self._starts
+        return np.concatenate(
             [
                 starts[: max(1, int(np.searchsorted(starts, start)))],
-                np.array([*_line_starts(new.data, start, behind)], np.int64),
+                np.array([*_line_starts(data, start, behind)], np.int64),
                 starts[int(np.searchsorted(starts, end, "right")) :] + (behind - end),
             ]
         )
-        return new
+
+
+@dataclass(eq=False)
+class Lines:
+    """The lines of a text, which stay known while one of them is edited.
+
+    *starts* are the byte offsets of their first characters, never none, in a text of *size* bytes. In the
+    texts that share this, line *edited* may be longer or shorter; all that is told here leaves it out.
+    """
+
+    starts: NDArray[np.int64]
+    edited: int
+    size: int
+    _hashes: tuple[int, int] | None = field(default=None, repr=False)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Bytes of each line, the line end included."""
+        return np.diff(self.starts, append=self.size)
+
+    @cached_property
+    def longest_other(self) -> tuple[int, int]:
+        """The number of the longest line but *edited*, and its length in bytes; 0 if there is no other."""
+        lengths = self.lengths.copy()
+        lengths[self.edited] = 0
+        longest = int(lengths.argmax())
+        return longest, int(lengths[longest])
+
+    def hashes_around(self, data: bytes, start: int, end: int) -> tuple[int, int]:
+        """Of what stands in *data* before and behind line *edited*, which is there from *start* to *end*."""
+        if self._hashes is None:
+            text = memoryview(data)
+            self._hashes = hash(text[:start]), hash(text[end:])
+        return self._hashes
 
 
 def units(text: str, encoding: str) -> int:

@@ -64,16 +64,15 @@ def test_candidates_are_different_and_useful():
 class ScriptedDocument:
     def __init__(self, data):
         self.data = data
-        self.prepared = False
+        self.read_to_the_end = self.prepared = False
 
     def left_at(self, position):
+        self.read_to_the_end |= position == len(self.data)
         return position, None
 
     def right_at(self, position):
         assert 0 <= position <= len(self.data)
-
-    def prepare(self):
-        self.prepared = True
+        self.prepared = self.read_to_the_end and position == 0
 
     def edit(self, start, end, replacement):
         if replacement == b"!":

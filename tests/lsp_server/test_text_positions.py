@@ -70,3 +70,39 @@ def test_an_empty_text_has_one_line():
         0,
         0,
     )
+
+
+def told(text, line_number):
+    """All that is asked of a text."""
+    starts = [text.line_start(number) for number in range(text.n_lines)]
+    lines = [(text.line(number), text.line_end(number)) for number in range(text.n_lines)]
+    found = [text.line_at(offset) for offset in range(len(text.data) + 1)]
+    text.hashes(starts[line_number % text.n_lines])
+    return starts, lines, found, text.longest_line(), [text.hashes(at) for at in range(len(text.data) + 1)]
+
+
+edits = st.tuples(st.integers(0, 12), st.integers(0, 3), st.text(alphabet="aé\n\r", max_size=3))
+
+
+@given(st.text(alphabet="aé\n\r", max_size=12), st.lists(st.tuples(edits, st.integers(0, 9)), max_size=6))
+def test_after_edits_all_is_as_in_a_new_text(source, changes):
+    text = Text(source.encode())
+    for (start, removed, inserted), line_number in changes:
+        start = min(start, len(text.data))
+        text = text.replaced(start, min(start + removed, len(text.data)), inserted.encode())
+        assert told(text, line_number) == told(Text(text.data), 0)
+
+
+def test_hashes_tell_where_the_cursor_is():
+    text = Text(b"a\na\r\na")
+    assert len({text.hashes(offset) for offset in range(len(text.data) + 1)}) == len(text.data) + 1
+
+
+def test_typing_in_a_line_looks_at_no_other():
+    text = Text(b"a\n" * 9).replaced(4, 4, b"x")
+    known = text._lines
+    for start, end, typed in ((5, 5, b"y"), (4, 6, b""), (4, 4, "é".encode())):
+        text = text.replaced(start, end, typed)
+        text.hashes(start)
+        assert text._lines is known
+    assert text.replaced(4, 4, b"\n")._lines is not known
