@@ -8,7 +8,6 @@ Melcer et al. 2024 (arXiv 2402.17988, section V) with its two threads folded int
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fimlsp.lexing.character_names import CharacterNames
@@ -147,8 +146,7 @@ class Step(NamedTuple):
     symbols: list[Symbol]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """The state of reading.
 
     `state` is the DFA's state in the lexeme being read, `accepted` the kind of its longest finished part (-1
@@ -157,7 +155,7 @@ class Reading:
     what was read of a character's name, with the brace before it, `digits` counts those of a decimal integer.
     """
 
-    lexicon: Lexicon = field(repr=False)
+    lexicon: Lexicon
     state: int
     nesting: Nesting
     indents: Indents | None
@@ -316,6 +314,8 @@ class _Reader:
         leftover = self.leftover
         if not self.end_lexeme():
             return False
+        if not leftover:
+            return True
         counted, self.quote_run = self.quote_run, (0, 0)
         possible = all(self.read(byte) for byte in leftover)
         self.quote_run = counted

@@ -160,10 +160,10 @@ class Automaton:
             return True
         return self.below is not None and self.below.is_nonterminal(symbol)
 
-    def goto(self, state: State, symbol: int) -> State | None:
-        """The state after *state* and *symbol*, or None when no rule expects it."""
+    def goto(self, state: State, symbol: int) -> State:
+        """The state after *state* and *symbol*, which it expects."""
         following = state.gotos.get(symbol)
-        if following is None and symbol in state.by_symbol:
+        if following is None:
             following = self._layer_of(state)._state(state.by_symbol[symbol])
             state.gotos[symbol] = following
         return following
@@ -191,8 +191,10 @@ class Automaton:
         symbols = {symbol: None}
         for completed in (waiting := [symbol]):
             for beginning in predicted.states:
+                if completed not in beginning.by_symbol:
+                    continue
                 state = self.goto(beginning, completed)
-                if state is not None and state not in states:
+                if state not in states:
                     states[state] = None
                     fresh = [s for s in state.completed if s not in symbols]
                     symbols.update(dict.fromkeys(fresh))

@@ -99,13 +99,11 @@ class Earley:
         goto = self.automaton.goto
         for symbol in symbols:
             for state, origin in before.entries:
-                following = goto(state, symbol)
-                if following is not None:
-                    entries[following, origin] = None
+                if symbol in state.by_symbol:
+                    entries[state.gotos.get(symbol) or goto(state, symbol), origin] = None
             for state in before.predicted.states:
-                following = goto(state, symbol)
-                if following is not None:
-                    entries[following, before] = None
+                if symbol in state.by_symbol:
+                    entries[state.gotos.get(symbol) or goto(state, symbol), before] = None
         if not entries:
             return None
         return self._complete(entries)
@@ -120,26 +118,30 @@ class Earley:
         return current
 
     def _complete(self, entries: dict[Entry, None]) -> EarleySet:
+        automaton = self.automaton
+        goto, chain = automaton.goto, automaton.chain
         done: set[tuple[int, EarleySet]] = set()
-        goto = self.automaton.goto
-        todo = [(symbol, origin) for state, origin in entries for symbol in state.completed]
+        todo = list(entries)
         while todo:
-            completion = todo.pop()
-            if completion in done:
-                continue
-            done.add(completion)
-            symbol, origin = completion
-            states, symbols = self.automaton.chain(origin.predicted, symbol)
-            for state in states:
-                entries[state, origin] = None
-            for state, earlier in origin.waiting:
-                for expected in state.expected:
-                    if expected in symbols:
-                        following = goto(state, expected)
-                        assert following is not None
-                        if (following, earlier) not in entries:
-                            entries[following, earlier] = None
-                            todo.extend([(s, earlier) for s in following.completed])
-        waiting = tuple(entry for entry in entries if entry[0].expected)
-        expected_symbols = frozenset(symbol for state, _ in waiting for symbol in state.expected)
-        return EarleySet(tuple(entries), self.automaton.predicted(expected_symbols), waiting)
+            ended, origin = todo.pop()
+            for symbol in ended.completed:
+                if (symbol, origin) in done:
+                    continue
+                done.add((symbol, origin))
+                states, symbols = origin.predicted.chains.get(symbol) or chain(origin.predicted, symbol)
+                for state in states:
+                    entries[state, origin] = None
+                for state, earlier in origin.waiting:
+                    for expected in state.expected:
+                        if expected in symbols:
+                            entry = state.gotos.get(expected) or goto(state, expected), earlier
+                            if entry not in entries:
+                                entries[entry] = None
+                                todo.append(entry)
+        waiting: list[Entry] = []
+        wanted: set[int] = set()
+        for entry in entries:
+            if entry[0].expected:
+                waiting.append(entry)
+                wanted.update(entry[0].expected)
+        return EarleySet(tuple(entries), automaton.predicted(frozenset(wanted)), tuple(waiting))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from fimlsp.lexing.indentation import Column
 from fimlsp.lexing.munching import has_too_many_digits
@@ -129,8 +129,9 @@ class MiddleState:
         chart = self.chart
         if chart is self.middle.grammar.start and self._may_meet_right():
             return True  # which is known without looking up all that may begin there
-        if any(chart.expects(terminal) for terminal in self.middle.language.live_terminals(live)):
-            return True
+        for terminal in self.middle.language.live_terminals(live):
+            if chart.expects(terminal):
+                return True
         return self._may_meet_right() or self._may_fall_back()
 
     def _may_fall_back(self) -> bool:
@@ -221,7 +222,7 @@ class MiddleState:
             if has_too_many_digits(rest, reading.digits):
                 return False
         if kind in reading.lexicon.skipped and kind not in reading.lexicon.nesting:
-            step = replace(reading, accepted=kind, leftover=b"").finish()
+            step = reading._replace(accepted=kind, leftover=b"").finish()
             return step is not None and self._meets(step, offset)
         return any(
             (join.seam.kind, join.seam.offset) == end

@@ -65,5 +65,5 @@ def _lefts(document: Document, start: int, found: Left | None) -> Iterator[tuple
                 break  # the reading stands inside a bracket that would be skipped
             left = fresh.after_symbols(tuple(symbols[skipped:]))
             if left is not None:  # the line counts as one of the block, whatever its column
-                yield (left, replace(step.reading, indents=fresh.indents)), False
-    yield (fresh, replace(fresh.reading(), margin=None)), False
+                yield (left, step.reading._replace(indents=fresh.indents)), False
+    yield (fresh, fresh.reading()._replace(margin=None)), False
