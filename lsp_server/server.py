@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import asdict
@@ -102,14 +103,17 @@ def create_server(pool: WorkerPool, leave: Callable[[bool], None]) -> FimServer:
 
 
 def initialize(ls: FimServer, params: types.InitializeParams) -> None:
-    """`initialize`: agree on the encoding of positions, take the folders, and start the worker."""
+    """`initialize`: agree on the encoding of positions, take the folders, and start the worker.
+
+    The last once this is answered: of a worker that is there already, the client is told at once.
+    """
     ls.session.documents.encoding = types.PositionEncodingKind(ls.workspace.position_encoding).value
     folders = [folder.uri for folder in params.workspace_folders or []]
     ls.session.change_folders(folders or [uri for uri in (ls.workspace.root_uri,) if uri])
     ls.configuration.take_initial(params.initialization_options)
     if ls.session.settings.completion:
         ls.enable_completion()
-    ls.begin()
+    asyncio.get_running_loop().call_soon(ls.begin)
 
 
 async def initialized(ls: FimServer, _: types.InitializedParams) -> None:

@@ -149,6 +149,10 @@ async def test_clients_with_the_same_model_share_a_worker_and_nothing_else():
             items = (await client.answer(1))["result"]["items"]
             assert [item["insertText"] for item in items] == [f"scripted v1 'x = {number}' ''"]
         assert len(children(server.pid)) == 1
+        later = await server.connect()
+        await later.initialize()
+        await later.idle()
+        await later.leave()
         third = await server.connect()
         await third.initialize(model="other")
         await third.idle("other")

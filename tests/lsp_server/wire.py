@@ -44,12 +44,16 @@ def did_change(uri, version, start, end, text):
 
 
 class Wire:
-    """Both directions of one connection. `answers` has what came to each request, `counts` how often."""
+    """Both directions of one connection. `answers` has what came to each request, `counts` how often.
+
+    `too_early` are the methods that no client expects before `initialize` is answered.
+    """
 
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer
         self.answers = {}
         self.counts = Counter()
+        self.too_early = []
         self.status = {"state": None}
         self.arrived = asyncio.Condition()
         self.listener = asyncio.get_running_loop().create_task(self.listen())
@@ -68,6 +72,8 @@ class Wire:
                     self.arrived.notify_all()
 
     def take(self, body):
+        if "initialize" not in self.answers and body.get("method", "window/logMessage") != "window/logMessage":
+            self.too_early.append(body["method"])
         if "method" not in body:
             self.answers[body["id"]] = body
             self.counts[body["id"]] += 1
@@ -88,6 +94,7 @@ class Wire:
         params = {"processId": None, "rootUri": None, "capabilities": {}, "initializationOptions": options}
         self.send(message("initialize", params, "initialize"))
         await self.answer("initialize")
+        assert not self.too_early
         self.send(message("initialized", {}))
 
     async def idle(self, model=None):
