@@ -125,3 +125,29 @@ async def test_a_worker_that_is_killed_is_replaced(real_editor):
     os.kill(worker, signal.SIGKILL)
     await real_editor.until_status("loading", "was ended by SIGKILL")
     assert await real_editor.suggestion() is not None
+
+
+LISTENER = """
+import os, sys
+
+def note(event, arguments):
+    if event in ("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.sendto"):
+        with open(os.environ["HEARD"], "a") as heard:
+            print(event, arguments[-1], file=heard)
+
+sys.addaudithook(note)
+with open(os.environ["HEARD"], "a") as heard:
+    print("process", file=heard)
+"""
+
+
+async def test_neither_server_nor_worker_reaches_for_the_network(start_editor, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(LISTENER)
+    heard = tmp_path / "heard"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HEARD": str(heard)}
+    editor = await start_editor(*SERVER, env=environment)
+    await editor.initialize({"deadlineMs": 20_000, "minLength": 0})
+    editor.open("x = [1, <|>]\n")
+    assert await editor.suggestion() is not None
+    assert set(heard.read_text().splitlines()) == {"process"}
+    assert heard.read_text().count("process") >= 2

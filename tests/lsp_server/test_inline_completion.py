@@ -100,6 +100,19 @@ async def test_a_file_that_grows_too_large_and_shrinks_again(editor):
     assert await editor.suggestion(types.Position(0, 2)) == "scripted v3 'xz' ''"
 
 
+async def test_a_file_of_a_hundred_thousand_lines(editor):
+    lines = "x = 'é😋'  # a line of some length\n" * 50_000
+    editor.open(f"{lines}# say 'abcdef', 'xyz'<|>\n{lines}")
+    assert await editor.suggestion() == "abcdef"
+    for typed, rest in (("a", "bcdef"), ("b", "cdef")):
+        editor.type(typed)
+        assert await editor.suggestion() == rest
+    editor.edit((50_000, 0), (50_000, 99), "# told\n# say 'uvwxyz'")
+    assert await editor.suggestion(types.Position(50_001, 14)) == "uvwxyz"
+    editor.edit((99_999, 7), (99_999, 8), "")
+    assert await editor.suggestion(types.Position(50_001, 14)) == "uvwxyz"
+
+
 async def test_cancelling_stops_the_decoding(editor, capfd):
     editor.open("# slow<|>\n")
     pending = editor.request(msg_id="first")

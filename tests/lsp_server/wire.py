@@ -72,7 +72,10 @@ class Wire:
                     self.arrived.notify_all()
 
     def take(self, body):
-        if "initialize" not in self.answers and body.get("method", "window/logMessage") != "window/logMessage":
+        if (
+            "initialize" not in self.answers
+            and body.get("method", "window/logMessage") != "window/logMessage"
+        ):
             self.too_early.append(body["method"])
         if "method" not in body:
             self.answers[body["id"]] = body
