@@ -19,6 +19,8 @@ BLANK = b" \t\r\f"
 
 def n_repeated(tokens: Sequence[int]) -> int:
     """How many of the last *tokens* only repeat the run before them (thrice, 12 tokens in all); else 0."""
+    if len(tokens) < REPEATED_TOKENS_MIN:
+        return 0
     for size in range(1, min(PERIOD_MAX, len(tokens) // REPETITIONS) + 1):
         repeated = max(REPETITIONS * size, REPEATED_TOKENS_MIN)
         if (
