@@ -4,8 +4,8 @@ A server is started as editors start it, on standard input and output, with the 
 standard library are typed again, character by character, each followed by a request whose answer is waited
 for. The worker tells how much of that was its own work, and how much of this the model's; all but the model
 is overhead. What is typed as suggested is answered without the model. The exit status says whether the
-targets hold. With `--lines 100000` the same is done in one file of so many lines, which is no slower; reading
-it takes a minute before. Wall times: let nothing else run.
+targets hold. With `--lines 100000` the same is done in one file of so many lines, which should be as fast;
+reading it takes a minute before. Wall times: let nothing else run.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def cost_of(costs: Mapping[int, int], symbols: tuple[int, ...]) -> int | None:
     return total
 
 
-class Cheapest:
+class CheapestSentences:
     """What the symbols of a layer and of those below it cost at least, and how that is written.
 
     `costs` and `choices` are those known so far. Those of the *rules*, which have to be linear, are found
@@ -66,7 +66,12 @@ class Cheapest:
     __slots__ = ("_below", "_other", "_rules", "choices", "costs")
 
     def __init__(
-        self, costs: Costs, choices: Choices, rules: Rules, below: Cheapest | None = None, other: int = 0
+        self,
+        costs: Costs,
+        choices: Choices,
+        rules: Rules,
+        below: CheapestSentences | None = None,
+        other: int = 0,
     ) -> None:
         self.costs = costs
         self.choices = choices

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fimlsp.lexing.indentation import MARGIN
-from fimlsp.quotient.cheapest import Cheapest, Costs
+from fimlsp.quotient.cheapest import CheapestSentences, Costs
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.seam import way_into
 from fimlsp.quotient.shortest import Source, completions
@@ -213,22 +213,22 @@ def _after_fallback(state: MiddleState) -> list[Source]:
     return [] if following is None else _sources(following)
 
 
-def _cheapest(middle: Middle, skipping: int) -> Cheapest:
+def _cheapest(middle: Middle, skipping: int) -> CheapestSentences:
     grammar = middle.grammar
     found = grammar.cheapest.get(skipping)
     if found is None:
         below = _cheapest_of_right(middle, skipping)
-        found = grammar.cheapest[skipping] = Cheapest(below.costs.copy(), {}, grammar.left, below)
+        found = grammar.cheapest[skipping] = CheapestSentences(below.costs.copy(), {}, grammar.left, below)
     return found
 
 
-def _cheapest_of_right(middle: Middle, skipping: int) -> Cheapest:
+def _cheapest_of_right(middle: Middle, skipping: int) -> CheapestSentences:
     right = middle.grammar.right
     found = right.cheapest.get(skipping)
     if found is None:
         below = middle.language.cheapest
         known = below.costs | _costs_of_markers(middle, skipping)
-        found = Cheapest(known, {}, right.halves, below, other=_COST_OF_CLOSED_INDENT)
+        found = CheapestSentences(known, {}, right.halves, below, other=_COST_OF_CLOSED_INDENT)
         right.cheapest[skipping] = found
     return found
 

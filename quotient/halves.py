@@ -28,7 +28,7 @@ class RightHalves(LazyRules):
     `indents` has the terminals of blocks that the right context closes, as far as they were needed.
     """
 
-    __slots__ = ("_ended", "_spines", "_start", "_terminals", "indents", "language")
+    __slots__ = ("_spines", "_start", "_terminals", "indents", "language")
 
     def __init__(self, language: Language, markers: int) -> None:
         super().__init__(count(language.first_free_symbol + markers))
@@ -36,7 +36,6 @@ class RightHalves(LazyRules):
         self.indents: dict[int, ClosedBlock] = {}
         self._terminals: dict[ClosedBlock, int] = {}
         self._spines: dict[Tail, Spine] = {}
-        self._ended: dict[Tail, dict[Child, int]] = {}
         self._start = language.backward.start(language.bodies)
 
     def spine(self, tail: Tail) -> Spine:
@@ -48,15 +47,6 @@ class RightHalves(LazyRules):
 
     def ended(self, child: Child, tail: Tail) -> int:
         """The symbol of what *tail* leaves open; of the cursor's line itself if there is no child."""
-        numbers = self._ended.get(tail)
-        if numbers is None:
-            numbers = self._ended[tail] = {}
-        number = numbers.get(child)
-        if number is None:
-            number = numbers[child] = self._number(child, tail)
-        return number
-
-    def _number(self, child: Child, tail: Tail) -> int:
         if child is None:
             assert tail.marker is not None
             return tail.marker
@@ -66,9 +56,8 @@ class RightHalves(LazyRules):
         return self.symbol((child, tail), RightHalves._rules, child, tail)
 
     def _rules(self, opened: Open, tail: Tail) -> Iterator[Rhs]:
-        numbers = self._ended[tail]
         for missing, child in self.spine(tail).missing(opened):
-            yield (*missing, numbers.get(child) or self.ended(child, tail))
+            yield (*missing, self.ended(child, tail))
 
     def _suites(self, tail: Tail, body: int) -> Iterator[Rhs]:
         for block in tail.suites:

@@ -16,7 +16,7 @@ from fimlsp.lexing.line import too_deep
 from fimlsp.lexing.nesting import MAX_BRACKETS
 from fimlsp.lexing.reading import Lexicon
 from fimlsp.quotient.automaton import Automaton, Rules
-from fimlsp.quotient.cheapest import Cheapest, cheapest
+from fimlsp.quotient.cheapest import CheapestSentences, cheapest
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.escape import Brackets, Insides
 from fimlsp.quotient.grammar import Grammar
@@ -150,7 +150,7 @@ class Language:
         return kinds
 
     @cached_property
-    def cheapest(self) -> Cheapest:
+    def cheapest(self) -> CheapestSentences:
         """What each symbol of the grammar costs at least in bytes, and how its cheapest sentence begins."""
         starts = self.lexicon.dfa.starts.values()
         costs = {self.newline: 1, self.indent: _INDENT_COST, self.dedent: 1}
@@ -159,7 +159,7 @@ class Language:
                 text for kind in kinds for s in starts if (text := self.witnesses.suffix(s, kind)) is not None
             ]
             costs[terminal] = min(len(text) + text.decode().isidentifier() for text in texts)
-        return Cheapest(*cheapest(self.forward.rules.alternatives(), costs), self.forward.rules)
+        return CheapestSentences(*cheapest(self.forward.rules.alternatives(), costs), self.forward.rules)
 
     def _find_suites(self) -> None:
         for production in self.grammar.productions:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from fimlsp.lexing.indentation import Column
 from fimlsp.quotient.automaton import Automaton, Rhs
-from fimlsp.quotient.cheapest import Cheapest
+from fimlsp.quotient.cheapest import CheapestSentences
 from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.escape import Inside, of_child
@@ -41,7 +41,7 @@ class RightGrammar:
         self.closed = closed
         self.halves = RightHalves(language, markers)
         self.automaton = Automaton(self.halves, language.forward.earley.automaton)
-        self.cheapest: dict[int, Cheapest] = {}
+        self.cheapest: dict[int, CheapestSentences] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class MiddleGrammar:
     earley: Earley
     start: EarleySet
     root: int
-    cheapest: dict[int, Cheapest] = field(default_factory=dict, repr=False)
+    cheapest: dict[int, CheapestSentences] = field(default_factory=dict, repr=False)
 
     @property
     def language(self) -> Language:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
 
-from fimlsp.quotient.cheapest import Cheapest
+from fimlsp.quotient.cheapest import CheapestSentences
 from fimlsp.quotient.earley import EarleySet
 
 Symbols = tuple[int, ...]
@@ -31,7 +31,7 @@ class Source:
 
 
 def completions(
-    cheapest: Cheapest, sources: list[Source], start: EarleySet, root: int
+    cheapest: CheapestSentences, sources: list[Source], start: EarleySet, root: int
 ) -> Iterator[tuple[Source, Symbols]]:
     """Ways to complete *root*, cheapest first: where from, and the missing symbols.
 
@@ -60,7 +60,7 @@ def completions(
 def _push(
     queue: _Queue,
     serial: Iterator[int],
-    cheapest: Cheapest,
+    cheapest: CheapestSentences,
     cost: int,
     source: Source,
     symbol: int,

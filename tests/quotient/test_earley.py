@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 from fimlsp.quotient.automaton import Automaton, LazyRules, Rules
-from fimlsp.quotient.cheapest import Cheapest, cheapest, cost_of
+from fimlsp.quotient.cheapest import CheapestSentences, cheapest, cost_of
 from fimlsp.quotient.earley import Earley, EarleySet
 
 LONGEST = 5
@@ -150,7 +150,7 @@ def test_cheapest_sentences(seed):
     sides = random_sides(random.Random(seed))
     rules = made(sides)
     costs, choices = cheapest(rules.alternatives(), dict.fromkeys(TERMINALS, 1))
-    sentences = Cheapest(costs, choices, rules)
+    sentences = CheapestSentences(costs, choices, rules)
     for lhs, members in languages(sides).items():
         if members:
             shortest = min(map(len, members))
@@ -178,7 +178,7 @@ def test_cheapest_sentences_when_asked_for(seed):
     rules = made(linear_sides(rng))
     known = {terminal: rng.randrange(4) for terminal in TERMINALS}
     costs, _ = cheapest(rules.alternatives(), known)
-    asked = Cheapest(dict(known), {}, rules)
+    asked = CheapestSentences(dict(known), {}, rules)
     for symbol in rng.sample(sorted(rules.nonterminals), len(rules.nonterminals)):
         assert asked.cost(symbol) == costs.get(symbol)
         if symbol in costs:
