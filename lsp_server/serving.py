@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass
 from threading import Event, Thread
 
+from fimlsp.lsp_server.plain_log import PlainHandler
 from fimlsp.lsp_server.server import FimServer, create_server
 from fimlsp.lsp_server.worker_pool import WorkerPool
 from pygls.io_ import StdoutWriter, run_async
@@ -33,7 +34,7 @@ def prepare_process() -> None:
 
     What is imported stays, so it is set aside: a collection that walks through it takes 30 ms.
     """
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(name)s: %(message)s", level=logging.WARNING)
+    logging.basicConfig(handlers=[PlainHandler()], level=logging.WARNING)
     logging.getLogger("fimlsp").setLevel(logging.INFO)
     logging.getLogger("pygls").setLevel(logging.ERROR)
     gc.set_threshold(*COLLECTION_THRESHOLDS)

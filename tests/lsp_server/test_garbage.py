@@ -17,9 +17,9 @@ def inline(id, kind=1, **position):
     return message(INLINE, params, id)
 
 
-async def start():
+async def start(stderr=None):
     process = await asyncio.create_subprocess_exec(
-        *SCRIPTED, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        *SCRIPTED, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=stderr
     )
     wire = Wire(process.stdout, process.stdin)
     await wire.initialize()
@@ -27,13 +27,21 @@ async def start():
 
 
 @pytest.fixture
-async def wire():
-    process, wire = await start()
+def log(tmp_path):
+    """What the server writes to standard error."""
+    return tmp_path / "log"
+
+
+@pytest.fixture
+async def wire(log):
+    with log.open("wb") as stderr:
+        process, wire = await start(stderr)
     wire.send(did_open(URI, "x = "))
     yield wire
     await wire.leave()
     await asyncio.wait_for(process.wait(), 20)
     assert set(wire.counts.values()) == {1}
+    assert "Traceback" not in log.read_text(encoding="utf-8")
 
 
 IGNORED = [
@@ -72,6 +80,7 @@ REFUSED = [
     inline("x4", line=-1),
     inline("x5", line="first"),
     inline("x6", kind=17),
+    message("workspace/executeCommand", {"command": "no.such.command"}, "x7"),
 ]
 
 
@@ -86,6 +95,13 @@ async def test_requests_that_make_no_sense_are_refused(wire):
         wire.send(garbage, inline(f"after {count}"))
         assert "error" in await wire.answer(f"x{count}"), garbage
         assert "items" in (await wire.answer(f"after {count}"))["result"]
+
+
+async def test_the_log_tells_what_is_wrong_with_a_message(wire, log):
+    wire.send(message(INLINE, {"textDocument": {}}, 1), inline(2))
+    await wire.answer(2)
+    (line,) = [line for line in log.read_text(encoding="utf-8").splitlines() if "position" in line]
+    assert line == "  required field missing @ $.params.position"
 
 
 async def test_trigger_kind_zero_of_old_clients(wire):

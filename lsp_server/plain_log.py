@@ -1,0 +1,45 @@
+"""The log on standard error: a mistake of the client takes a line, one of this program has its traceback."""
+
+from __future__ import annotations
+
+import logging
+from traceback import walk_tb
+from types import TracebackType
+from typing import TypeAlias
+
+from cattrs import ClassValidationError, transform_error
+from pygls.exceptions import JsonRpcException
+
+ExceptionInfo: TypeAlias = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
+
+_SAID_AGAIN = "Unable to deserialize message"
+
+
+class PlainHandler(logging.StreamHandler):  # type: ignore[type-arg]  # generic for the type checker only
+    """Writes records to standard error, those about one message once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(PlainFormatter("%(asctime)s %(name)s: %(message)s"))
+        self.addFilter(lambda record: not str(record.msg).startswith(_SAID_AGAIN))
+
+
+class PlainFormatter(logging.Formatter):
+    """As the standard one, but for exceptions that tell what is wrong with a message of the client."""
+
+    def formatException(self, ei: ExceptionInfo) -> str:  # noqa: N802 - logging's name
+        """What is wrong with a message, each problem on a line; a traceback where the fault may be ours."""
+        error = ei[1]
+        if isinstance(error, JsonRpcException):
+            cause = error.__cause__
+            found = transform_error(cause) if isinstance(cause, ClassValidationError) else [str(error)]
+            return "\n".join(f"  {problem}" for problem in found)
+        return super().formatException(ei) if error is None or _is_ours(error) else f"  {error}"
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether code of this package had a part in *error*."""
+    modules = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+    return any(module.startswith("fimlsp.") for module in modules)
