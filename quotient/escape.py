@@ -49,7 +49,8 @@ class Brackets:
         for opened, progresses in found.progresses.items():
             # all rules of one node have the same text before them, so any of them tells
             item, child = next((i, c) for i, c in progresses if _is_known(c, insides))
-            inside = Inside.BRACKET if any(self.unmatched(found.rules.read(item))) else Inside.NOTHING
+            read = found.rules.read(item)[:: -1 if found.rules.backward else 1]
+            inside = Inside.BRACKET if any(self.unmatched(read)) else Inside.NOTHING
             insides[opened] = inside | of_child(child, insides)
         return insides
 
