@@ -82,9 +82,9 @@ class Remainder:
     has_groups: bool = False
     on_line: bool = False
 
-    def ends(self, language: Language) -> frozenset[int]:
-        """What the groups may be that it ends."""
-        return self.bodies if self.tail is None else self.bodies & self.tail.bodies(language)
+    def may_end(self, body: int, language: Language) -> bool:
+        """Whether groups of kind *body* may end so."""
+        return body in self.bodies and (self.tail is None or body in self.tail.bodies(language))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,11 +141,12 @@ class ClosedBlock:
     def find_bodies(self, language: Language) -> None:
         """Find `bodies`, given those of all blocks that may be open in this one: itself is among them."""
         column = self.shallowest(MARGIN)
-        size = -1
-        while column is not None and len(self.bodies) > size:
-            size = len(self.bodies)
-            for remainder in self.remainders_in(column):
-                self.bodies.update(remainder.ends(language))
+        remainders = () if column is None else self.remainders_in(column)
+        missing = found = language.bodies
+        while found and missing:
+            found = frozenset(body for body in missing if any(r.may_end(body, language) for r in remainders))
+            missing -= found
+            self.bodies.update(found)
 
 
 @dataclass(frozen=True, slots=True)

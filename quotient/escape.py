@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Flag, auto
 
-from fimlsp.quotient.spine import Child, Hole, Open, Spine
+from fimlsp.quotient.earley import EarleySet
+from fimlsp.quotient.spine import Child, Hole, Spine
 
 _OPENING = ("(", "[", "{", "FIELD_OPEN", "FSTRING_START")
 _CLOSING = (")", "]", "}", "FIELD_CLOSE", "FSTRING_END")
@@ -25,7 +26,8 @@ class Inside(Flag):
     BLOCK = auto()
 
 
-Insides = dict[Open, Inside]
+Insides = dict[EarleySet, Inside]
+"""What is open behind each set at which something open was begun."""
 
 
 class Brackets:
@@ -44,14 +46,18 @@ class Brackets:
         return lowest < 0, depth > lowest
 
     def insides(self, found: Spine) -> Insides:
-        """What is open within each open nonterminal of a spine, forwards or backwards. O(open rules)."""
-        insides: Insides = {}
-        for opened, progresses in found.progresses.items():
-            # all rules of one node have the same text before them, so any of them tells
-            item, child = next((i, c) for i, c in progresses if _is_known(c, insides))
-            read = found.rules.read(item)[:: -1 if found.rules.backward else 1]
+        """What is open behind each set of a spine, forwards or backwards. O(sets).
+
+        All rules begun at one set have the same text behind it, so any of them tells.
+        """
+        rules = found.climber.rules
+        insides: Insides = dict.fromkeys(found.opened if found.holes else (), Inside.BLOCK)
+        for at, reached in found.reached.items():
+            places, child = reached[0]
+            rule, dot = next(iter(places.values()))[0]
+            read = rules.rhs[rule][:dot][:: -1 if rules.backward else 1]
             inside = Inside.BRACKET if any(self.unmatched(read)) else Inside.NOTHING
-            insides[opened] = inside | of_child(child, insides)
+            insides[at] = inside | of_child(child, insides)
         return insides
 
     def escapes(self, left: Inside, between: Iterable[int], right: Inside) -> bool:
@@ -62,12 +68,8 @@ class Brackets:
         return bool(left & right)
 
 
-def _is_known(child: Child, insides: Insides) -> bool:
-    return child is None or isinstance(child, Hole) or child in insides
-
-
 def of_child(child: Child, insides: Insides) -> Inside:
     """What is open within a child of an open rule."""
     if isinstance(child, Hole):
         return Inside.BLOCK
-    return Inside.NOTHING if child is None else insides[child]
+    return Inside.NOTHING if child is None else insides[child[1]]

@@ -70,7 +70,7 @@ class RightHalves(LazyRules):
         indent = self._indent(block)
         groups = self.language.lists[body]
         for remainder in block.remainders_in(column):
-            if body in remainder.ends(self.language):
+            if remainder.may_end(body, self.language):
                 ended = self.first_group(body, remainder)
                 yield (indent, groups, ended)
                 if remainder.tail is not None or remainder.on_line:

@@ -7,11 +7,11 @@ left, whole children, and the beginning of one that is open on the right.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fimlsp.quotient.automaton import DOT, DOT_BITS, Rhs, Rules
-from fimlsp.quotient.spine import Child, Hole, Open, Progress, Spine
+from fimlsp.quotient.automaton import Rhs, Rules
+from fimlsp.quotient.spine import Child, Hole, Open, OpenRules, Spine
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +57,24 @@ def _ways(
     That is None if both sides are in the same child. *element* is what the node repeats, if it does.
     """
     if element is None:
-        return _in_rules(left.rules, right.rules, left[begun], right[ended])
+        return _in_rules(left.climber.rules, left[begun], right[ended])
     return _in_elements(begun[0], _elements(left[begun], element), _elements(right[ended], element))
 
 
 def _in_rules(
-    rules: Rules, backward: Rules, lefts: Iterable[Progress], rights: Iterable[Progress]
+    rules: Rules, lefts: OpenRules, rights: OpenRules
 ) -> Iterator[tuple[Child, Rhs | None, Child]]:
-    by_rule: dict[int, list[tuple[int, Child]]] = {}
-    for item, child in rights:
-        unread = backward.unread(item)
-        by_rule.setdefault(item >> DOT_BITS, []).append((len(unread), child))
-    for item, left in lefts:
-        rule = item >> DOT_BITS
-        for end, right in by_rule.get(rule, ()):
-            begin, last = item & DOT, end - (right is not None)
+    for rule in lefts.keys() & rights.keys():
+        side = rules.rhs[rule]
+        for begin, left in lefts[rule]:
             first = begin + (left is not None)
-            if first <= last:
-                yield left, rules.rhs[rule][first:last], right
-            elif left is not None and right is not None and begin == last:
-                yield left, None, right
+            for ended, right in rights[rule]:
+                end = len(side) - ended
+                last = end - (right is not None)
+                if first <= last:
+                    yield left, side[first:last], right
+                elif left is not None and right is not None and begin + 1 == end:
+                    yield left, None, right
 
 
 def _in_elements(
@@ -91,7 +89,7 @@ def _in_elements(
                 yield left, None, right
 
 
-def _elements(progresses: Iterable[Progress], element: int) -> list[Child]:
+def _elements(rules: OpenRules, element: int) -> list[Child]:
     """How the elements of a repetition stand at the cursor: between two (None), or in an open one."""
-    children = dict.fromkeys(child for _, child in progresses)
+    children = dict.fromkeys([child for ways in rules.values() for _, child in ways])
     return [c for c in children if c is None or (not isinstance(c, Hole) and c[0] == element)]

@@ -22,7 +22,7 @@ from fimlsp.quotient.escape import Brackets, Insides
 from fimlsp.quotient.grammar import Grammar
 from fimlsp.quotient.joining import Joined, join
 from fimlsp.quotient.line_classes import LineClasses
-from fimlsp.quotient.spine import Open, Spine, spine
+from fimlsp.quotient.spine import Climber, Open, Spine
 
 _MOST_REMEMBERED = 3_000
 _MOST_SPINES = 256
@@ -33,11 +33,12 @@ _INDENT_COST = 4
 class Direction:
     """A recogniser that reads groups from one side, remembering what it read."""
 
-    __slots__ = ("_begun", "_brackets", "_insides", "_memo", "_spines", "_starts", "earley", "rules")
+    __slots__ = ("_begun", "_brackets", "_climber", "_insides", "_memo", "_spines", "_starts", "earley", "rules")
 
     def __init__(self, rules: Rules, brackets: Brackets) -> None:
         self.rules = rules
         self._brackets = brackets
+        self._climber = Climber(rules)
         self.earley = Earley(Automaton(rules))
         self._spines: dict[tuple[EarleySet, tuple[int, ...] | None], Spine] = {}
         self._insides: dict[tuple[EarleySet, tuple[int, ...] | None], Insides] = {}
@@ -64,13 +65,13 @@ class Direction:
             return found
 
     def spine(self, last: EarleySet, suites: tuple[int, ...] | None) -> Spine:
-        """As `spine.spine`, remembered."""
+        """As `Climber.spine`, remembered."""
         key = last, suites
         found = self._spines.get(key)
         if found is None:
             if len(self._spines) >= _MOST_SPINES:
                 self._spines.clear()
-            found = self._spines[key] = spine(self.rules, last, suites)
+            found = self._spines[key] = self._climber.spine(last, suites)
         return found
 
     def begun(
@@ -83,7 +84,7 @@ class Direction:
             if len(self._begun) >= _MOST_SPINES:
                 self._begun.clear()
             found_spine, start = self.spine(last, suites), self.start(bodies)
-            found = self._begun[key] = frozenset(body for body in bodies if (body, start) in found_spine)
+            found = self._begun[key] = bodies & found_spine.opened.get(start, frozenset())
         return found
 
     def insides(self, last: EarleySet, suites: tuple[int, ...] | None) -> Insides:

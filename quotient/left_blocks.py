@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
-
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.escape import Inside
 from fimlsp.quotient.language import Language
@@ -39,8 +36,7 @@ class LeftBlock:
     def inside(self) -> Inside:
         """What is open within its last group."""
         insides = self.language.forward.insides(self.group, self.suites)
-        tops = (inside for (_, origin), inside in insides.items() if origin is self.start)
-        return reduce(or_, tops, Inside.NOTHING)
+        return insides.get(self.start, Inside.NOTHING)
 
 
 def left_blocks(left: LeftContext) -> list[LeftBlock]:

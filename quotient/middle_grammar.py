@@ -86,8 +86,7 @@ def middle_grammar(left: LeftContext, right: RightGrammar, kept: int | None = No
     middles = dict.fromkeys(_Pairs(halves, right.halves, kept).middles(right.closed))
     if not middles:
         return None
-    for middle in middles:
-        halves.add(root, middle)
+    halves.add(root, *middles)
     earley = Earley(Automaton(halves, right.automaton))
     return MiddleGrammar(halves, right, earley, earley.start((root,)), root)
 
@@ -118,7 +117,7 @@ class _Pairs:
     def _in_block(self, depth: int, closed: ClosedBlock, body: int) -> Iterator[Rhs]:
         """The middles in a block of groups of kind *body* that is the one at *depth*, and *closed*."""
         for remainder in closed.remainders_in(self.blocks[depth].frame.column):
-            if body in remainder.ends(self.language):
+            if remainder.may_end(body, self.language):
                 yield from self._between_groups(depth, remainder, body)
                 if remainder.tail is not None:
                     yield from self._in_group(depth, remainder.tail, body)

@@ -4,14 +4,17 @@ In an Earley chart these are the rules with their dot after the first symbol, an
 them, up to the start. Read forwards they make the left quotient of the grammar, read backwards the right
 quotient (Melcer et al. 2024, arXiv 2402.17988, section IV); here they are kept apart from any grammar, so
 that the two sides can be joined rule by rule.
+
+Most open rules have only begun, with their open child, and few of those are ever looked at. So a spine has
+the nonterminals that are open at each set, and lists the rules of one when asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fimlsp.quotient.automaton import Rhs, Rules
+from fimlsp.quotient.automaton import DOT, DOT_BITS, Predicted, Rhs, Rules, State
 from fimlsp.quotient.earley import EarleySet
 
 Open = tuple[int, EarleySet]
@@ -29,68 +32,163 @@ Child = Open | Hole | None
 """The open child of an open rule; None if the rule goes on with a whole one."""
 
 
-Progress = tuple[int, Child]
-"""How far an open rule has come: an item with its dot at the cursor or before the open child; that child."""
+Place = tuple[int, int]
+"""The number of a rule, and where its dot is: at the cursor, or before the open child."""
+
+
+OpenRules = Mapping[int, list[tuple[int, Child]]]
+"""Open rules by number, each with the ways in which it is open: where its dot is, and its open child."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spine:
-    """What is open at a cursor: each open nonterminal with its open rules, those nearest to it first."""
+    """What is open at a cursor.
 
-    rules: Rules
-    progresses: dict[Open, dict[Progress, None]]
-    _missing: dict[Open, tuple[tuple[Rhs, Child], ...]] = field(default_factory=dict, repr=False)
+    `opened` has the nonterminals begun at each set, `reached` the places behind the first symbol of their
+    rules, by left-hand side, with the open child there. In both, sets nearer to the cursor come first. The
+    symbols `holes` are suites that stand open at the cursor.
+    """
+
+    climber: Climber
+    holes: frozenset[int]
+    opened: dict[EarleySet, frozenset[int]]
+    reached: dict[EarleySet, list[tuple[Mapping[int, list[Place]], Child]]]
+    _rules: dict[Open, OpenRules] = field(default_factory=dict, repr=False)
+    _missing: dict[Open, list[tuple[Rhs, Child]]] = field(default_factory=dict, repr=False)
 
     def __contains__(self, opened: Open) -> bool:
-        return opened in self.progresses
+        symbol, at = opened
+        return symbol in self.opened.get(at, ())
 
-    def __getitem__(self, opened: Open) -> dict[Progress, None]:
-        return self.progresses[opened]
+    def __getitem__(self, opened: Open) -> OpenRules:
+        """The open rules of *opened*. O(these)."""
+        found = self._rules.get(opened)
+        if found is None:
+            found = self._rules[opened] = self._open_rules(*opened)
+        return found
 
-    def missing(self, opened: Open) -> tuple[tuple[Rhs, Child], ...]:
+    def _open_rules(self, symbol: int, at: EarleySet) -> OpenRules:
+        found: dict[int, list[tuple[int, Child]]] = {}
+        for places, child in self.reached.get(at, ()):
+            for rule, dot in places.get(symbol, ()):
+                found.setdefault(rule, []).append((dot, child))
+        opened = self.opened[at]
+        for rule, first in self.climber.first_children(symbol):
+            if first in opened:
+                found.setdefault(rule, []).append((0, self.child(first, at)))
+        return found
+
+    def child(self, symbol: int, at: EarleySet) -> Open | Hole:
+        """What is open where *symbol* is, begun at *at*."""
+        return Hole(symbol) if symbol in self.holes else (symbol, at)
+
+    def missing(self, opened: Open) -> list[tuple[Rhs, Child]]:
         """What each open rule of *opened* lacks beside its open child, in the order of the text, and that."""
         found = self._missing.get(opened)
         if found is None:
-            unread = self.rules.unread
-            step = -1 if self.rules.backward else 1
-            found = tuple((unread(item + (child is not None))[::step], child) for item, child in self[opened])
-            self._missing[opened] = found
+            behind = self.climber.behind
+            found = self._missing[opened] = [
+                (behind((rule, dot + (child is not None))), child)
+                for rule, ways in self[opened].items()
+                for dot, child in ways
+            ]
         return found
 
 
-def spine(rules: Rules, last: EarleySet, suites: Iterable[int] | None = None) -> Spine:
-    """What is open at *last*.
+class Climber:
+    """Climbs from cursors to what is open there, with tables of the *rules* of a language."""
 
-    With *suites*, the next symbol is one of them, and open. O(open rules), which does not depend on how much
-    was read.
-    """
-    found: dict[Open, dict[Progress, None]] = {}
-    waiting: list[Open] = []
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self._wholes = _begin_with(rules)
+        self._places: dict[tuple[State, int | None], dict[int, list[Place]]] = {}
+        self._predicted: dict[Predicted, frozenset[int]] = {}
+        self._children: dict[int, list[tuple[int, int]]] = {}
+        self._behind: dict[Place, Rhs] = {}
 
-    def add(item: int, origin: EarleySet, child: Child) -> None:
-        key = rules.lhs_of(item), origin
-        progresses = found.get(key)
-        if progresses is None:
-            progresses = found[key] = {}
-            waiting.append(key)
-        progresses[item, child] = None
+    def spine(self, last: EarleySet, suites: Iterable[int] | None = None) -> Spine:
+        """What is open at *last*.
 
-    def add_waiting(at: EarleySet, symbol: int, child: Open | Hole) -> None:
-        for state, origin in at.waiting:
-            for item in state.by_symbol.get(symbol, ()):
-                add(item - 1, origin, child)
-        for state in at.predicted.states:
-            for item in state.by_symbol.get(symbol, ()):
-                add(item - 1, at, child)
+        With *suites*, the next symbol is one of them, and open. O(what waits at the sets where something open
+        was begun), which does not depend on how much was read.
+        """
+        found = Spine(self, frozenset(suites or ()), {}, {})
+        begun: dict[EarleySet, set[int]] = {}
 
-    if suites is None:
-        for state, origin in last.entries:
-            for items in state.by_symbol.values():
-                for item in items:
-                    add(item - 1, origin, None)
-    else:
-        for suite in suites:
-            add_waiting(last, suite, Hole(suite))
-    for opened in waiting:
-        add_waiting(opened[1], opened[0], opened)
-    return Spine(rules, found)
+        def reach(origin: EarleySet, places: dict[int, list[Place]], child: Child) -> None:
+            found.reached.setdefault(origin, []).append((places, child))
+            begun.setdefault(origin, set()).update(places)
+
+        if suites is None:
+            for state, origin in last.entries:
+                if state.by_symbol:
+                    reach(origin, self._places_in(state), None)
+        else:
+            begun[last] = set(found.holes)
+        while begun:
+            at = next(iter(begun))
+            known = found.opened.get(at, _NONE)
+            fresh = self._begun_with(begun.pop(at), at.predicted) - known
+            found.opened[at] = known | fresh
+            for state, origin in at.waiting:
+                for symbol in state.expected:
+                    if symbol in fresh:
+                        reach(origin, self._places_in(state, symbol), found.child(symbol, at))
+        return found
+
+    def _begun_with(self, symbols: Iterable[int], predicted: Predicted) -> frozenset[int]:
+        """The nonterminals among those *predicted* that may begin with one of *symbols*, these included."""
+        expected = self._predicted.get(predicted)
+        if expected is None:
+            items = (item for state in predicted.states for item in state.items)
+            expected = self._predicted[predicted] = frozenset(map(self.rules.lhs_of, items))
+        return expected & _NONE.union(*[self._wholes[symbol] for symbol in symbols])
+
+    def _places_in(self, state: State, symbol: int | None = None) -> dict[int, list[Place]]:
+        """The places in *state* before *symbol*, or before any, by left-hand side."""
+        found = self._places.get((state, symbol))
+        if found is None:
+            found = self._places[state, symbol] = {}
+            groups = state.by_symbol.values() if symbol is None else (state.by_symbol[symbol],)
+            for item in (item for group in groups for item in group):
+                place = item >> DOT_BITS, (item & DOT) - 1
+                found.setdefault(self.rules.lhs_of(item), []).append(place)
+        return found
+
+    def first_children(self, symbol: int) -> list[tuple[int, int]]:
+        """The rules of *symbol* that begin with a nonterminal, and these."""
+        found = self._children.get(symbol)
+        if found is None:
+            numbers = [item >> DOT_BITS for item in self.rules.starts(symbol)]
+            firsts = [(number, self.rules.rhs[number][0]) for number in numbers]
+            nonterminals = self.rules.nonterminals
+            found = self._children[symbol] = [pair for pair in firsts if pair[1] in nonterminals]
+        return found
+
+    def behind(self, place: Place) -> Rhs:
+        """What stands behind *place* as the rule is read, in the order of the text."""
+        found = self._behind.get(place)
+        if found is None:
+            rule, dot = place
+            found = self._behind[place] = self.rules.rhs[rule][dot:][:: -1 if self.rules.backward else 1]
+        return found
+
+
+_NONE = frozenset[int]()
+
+
+def _begin_with(rules: Rules) -> dict[int, frozenset[int]]:
+    """For each nonterminal all that may begin with it, at once or in turn, itself included."""
+    parents: dict[int, set[int]] = {symbol: set() for symbol in rules.nonterminals}
+    for lhs, rhs in zip(rules.lhs, rules.rhs, strict=True):
+        if rhs[0] in parents:
+            parents[rhs[0]].add(lhs)
+    found: dict[int, frozenset[int]] = {}
+    for symbol in parents:
+        above = dict.fromkeys((symbol,))
+        for each in (waiting := [symbol]):
+            fresh = parents[each] - above.keys()
+            above.update(dict.fromkeys(fresh))
+            waiting += fresh
+        found[symbol] = frozenset(above)
+    return found
