@@ -61,9 +61,7 @@ def _ways(
     return _in_elements(begun[0], _elements(left[begun], element), _elements(right[ended], element))
 
 
-def _in_rules(
-    rules: Rules, lefts: OpenRules, rights: OpenRules
-) -> Iterator[tuple[Child, Rhs | None, Child]]:
+def _in_rules(rules: Rules, lefts: OpenRules, rights: OpenRules) -> Iterator[tuple[Child, Rhs | None, Child]]:
     for rule in lefts.keys() & rights.keys():
         side = rules.rhs[rule]
         for begin, left in lefts[rule]:

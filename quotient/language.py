@@ -33,7 +33,17 @@ _INDENT_COST = 4
 class Direction:
     """A recogniser that reads groups from one side, remembering what it read."""
 
-    __slots__ = ("_begun", "_brackets", "_climber", "_insides", "_memo", "_spines", "_starts", "earley", "rules")
+    __slots__ = (
+        "_begun",
+        "_brackets",
+        "_climber",
+        "_insides",
+        "_memo",
+        "_spines",
+        "_starts",
+        "earley",
+        "rules",
+    )
 
     def __init__(self, rules: Rules, brackets: Brackets) -> None:
         self.rules = rules

@@ -12,9 +12,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from fimlsp.lexing.line import physical_end
 from fimlsp.lexing.munching import byte_that_leaves, closing_quotes
 from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.reading import Lexicon, Reading
+
+_LINE_FEED, _RETURN = b"\n\r"
+_TRIPLE_QUOTES = b"'''", b'"""'
 
 End = tuple[int, int] | None
 """The kind of a lexeme, and how many bytes of the right context belong to it; None if it has no end there."""
@@ -86,7 +90,7 @@ def _straddling(runs: Runs, start: int) -> dict[tuple[int, int], tuple[int, ...]
     found: dict[tuple[int, int], tuple[int, ...]] = {}
     lexicon, data, cursor = runs.lexicon, runs.data, runs.cursor
     if cursor < len(data):
-        for state in _moves(lexicon, start, data[cursor]):
+        for state in _fitting(lexicon, start, data[cursor], runs.absent_quotes()):
             end = runs.end(state)
             if end is not None and end[0] not in (lexicon.bad, lexicon.space):
                 found[end] = (*found.get(end, ()), state)
@@ -143,14 +147,25 @@ class Runs:
             state = rows[state][data[position]]
         return self._remember(path, found)
 
+    def absent_quotes(self) -> frozenset[bytes]:
+        """The quotes of which no string ends behind the first byte of the right context."""
+        position = self.cursor + 1
+        rest_of_line = self.data[position : physical_end(self.data, position)]
+        absent = [quotes for quotes in _TRIPLE_QUOTES if self._is_last(quotes, position)]
+        if b"\\" not in rest_of_line:
+            absent += [quote for quote in (b"'", b'"') if quote not in rest_of_line]
+        return frozenset(absent)
+
     def _is_unclosed(self, state: int, position: int) -> bool:
         """Whether *state* is in a string that nothing from *position* on can end."""
         closing = closing_quotes(self.lexicon, state)
-        if closing is None:
-            return False
-        if closing not in self.last:
-            self.last[closing] = self.data.rfind(closing)
-        return self.last[closing] < position
+        return closing is not None and self._is_last(closing, position)
+
+    def _is_last(self, quotes: bytes, position: int) -> bool:
+        """Whether *quotes* do not stand anywhere from *position* on."""
+        if quotes not in self.last:
+            self.last[quotes] = self.data.rfind(quotes)
+        return self.last[quotes] < position
 
     def _name_at(self, state: int, name: int, position: int) -> int:
         if state not in self.lexicon.naming:
@@ -183,6 +198,26 @@ def _moves(lexicon: Lexicon, start: int, byte: int) -> dict[int, list[int]]:
         if following and state != start:
             moves.setdefault(following, []).append(state)
     return moves
+
+
+@lru_cache(maxsize=4096)
+def _fitting(lexicon: Lexicon, start: int, byte: int, absent: frozenset[bytes]) -> tuple[int, ...]:
+    """The states after *byte* in a lexeme begun in *start*, but for strings that end in *absent* quotes."""
+    return tuple(
+        state for state in _moves(lexicon, start, byte) if _quotes_after(lexicon, state) not in absent
+    )
+
+
+@lru_cache(maxsize=4096)
+def _quotes_after(lexicon: Lexicon, state: int) -> bytes | None:
+    """The quotes that must follow, if a string is being read; one only if no line end may stand before it."""
+    kinds = [kind for kind in lexicon.kinds_in(lexicon.dfa.live[state]) if kind != lexicon.bad]
+    suffixes = [lexicon.witnesses.suffix(state, kind) or b"" for kind in kinds]
+    endings = {suffix[-1:] * (not suffix.endswith(_TRIPLE_QUOTES)) for suffix in suffixes}
+    row = lexicon.dfa.rows[state]
+    if endings in ({b"'"}, {b'"'}) and not row[_LINE_FEED] and not row[_RETURN]:
+        return endings.pop()
+    return closing_quotes(lexicon, state)
 
 
 @lru_cache(maxsize=4096)
