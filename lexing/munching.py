@@ -59,14 +59,16 @@ def byte_that_leaves(
     """
     rows, accepts = lexicon.dfa.rows, lexicon.dfa.accepts
     allowed = [byte for byte in range(256) if byte not in forbidden]
-    excursions: dict[bytes, list[int]] = {}
+    leading: dict[int, list[int]] = {}
     for byte in allowed:
-        away = rows[state][byte]
-        if away and away != state and accepts[away] < 0 and away not in lexicon.naming:
-            back = bytes(b for b in allowed if rows[away][b] == state)
+        leading.setdefault(rows[state][byte], []).append(byte)
+    loops = _any_of(bytes(leading.pop(state, ())))
+    excursions: dict[bytes, list[int]] = {}
+    for away, first in leading.items():
+        if away and accepts[away] < 0 and away not in lexicon.naming:
+            back = bytes(byte for byte in allowed if rows[away][byte] == state)
             if back:
-                excursions.setdefault(back, []).append(byte)
-    loops = _any_of(bytes(byte for byte in allowed if rows[state][byte] == state))
+                excursions.setdefault(back, []).extend(first)
     detours = b"|".join(_any_of(bytes(first)) + _any_of(back) for back, first in excursions.items())
     pattern = re.compile(rb"%s*(?:(?:%s)%s*)*" % (loops, detours or _any_of(b""), loops))
 
