@@ -53,8 +53,7 @@ class Brackets:
         rules = found.climber.rules
         insides: Insides = dict.fromkeys(found.opened if found.holes else (), Inside.BLOCK)
         for at, reached in found.reached.items():
-            places, child = reached[0]
-            rule, dot = next(iter(places.values()))[0]
+            ((rule, dot), *_), child = next(iter(reached.values()))[0]
             read = rules.rhs[rule][:dot][:: -1 if rules.backward else 1]
             inside = Inside.BRACKET if any(self.unmatched(read)) else Inside.NOTHING
             insides[at] = inside | of_child(child, insides)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fimlsp.quotient.automaton import Rhs, Rules
+from fimlsp.quotient.automaton import Rhs
 from fimlsp.quotient.spine import Child, Hole, Open, OpenRules, Spine
 
 
@@ -31,13 +31,13 @@ def join(left: Spine, right: Spine, begun: Open, ended: Open, repetitions: Mappi
 
     *repetitions* maps symbols to those they repeat. O(open rules of both).
     """
-    between: dict[tuple[Child, Rhs, Child], None] = {}
+    between: list[tuple[Child, Rhs, Child]] = []
     suites: dict[int, None] = {}
     both = {(begun, ended): None} if begun in left else {}
     for begun, ended in (waiting := list(both)):
-        for before, inner, after in _ways(left, right, begun, ended, repetitions.get(begun[0])):
+        for before, inner, after in _ways(left, right, begun, ended, repetitions):
             if inner is not None:
-                between[before, inner, after] = None
+                between.append((before, inner, after))
             elif isinstance(before, Hole):
                 suites[before.suite] = None
             else:
@@ -50,20 +50,23 @@ def join(left: Spine, right: Spine, begun: Open, ended: Open, repetitions: Mappi
 
 
 def _ways(
-    left: Spine, right: Spine, begun: Open, ended: Open, element: int | None
+    left: Spine, right: Spine, begun: Open, ended: Open, repetitions: Mapping[int, int]
 ) -> Iterator[tuple[Child, Rhs | None, Child]]:
     """How a node is begun and ended: by which children, and what stands between these.
 
-    That is None if both sides are in the same child. *element* is what the node repeats, if it does.
+    That is None if both sides are in the same child.
     """
-    if element is None:
-        return _in_rules(left.climber.rules, left[begun], right[ended])
-    return _in_elements(begun[0], _elements(left[begun], element), _elements(right[ended], element))
+    if begun[0] in repetitions:
+        element = repetitions[begun[0]]
+        return _in_elements(begun[0], _elements(left[begun], element), _elements(right[ended], element))
+    return _in_rules(left.climber.rules.rhs, left[begun], right[ended])
 
 
-def _in_rules(rules: Rules, lefts: OpenRules, rights: OpenRules) -> Iterator[tuple[Child, Rhs | None, Child]]:
+def _in_rules(
+    sides: Sequence[Rhs], lefts: OpenRules, rights: OpenRules
+) -> Iterator[tuple[Child, Rhs | None, Child]]:
     for rule in lefts.keys() & rights.keys():
-        side = rules.rhs[rule]
+        side = sides[rule]
         for begin, left in lefts[rule]:
             first = begin + (left is not None)
             for ended, right in rights[rule]:

@@ -45,14 +45,14 @@ class Spine:
     """What is open at a cursor.
 
     `opened` has the nonterminals begun at each set, `reached` the places behind the first symbol of their
-    rules, by left-hand side, with the open child there. In both, sets nearer to the cursor come first. The
-    symbols `holes` are suites that stand open at the cursor.
+    rules, with the open child there. In both, sets nearer to the cursor come first. The symbols `holes` are
+    suites that stand open at the cursor.
     """
 
     climber: Climber
     holes: frozenset[int]
     opened: dict[EarleySet, frozenset[int]]
-    reached: dict[EarleySet, list[tuple[Mapping[int, list[Place]], Child]]]
+    reached: dict[EarleySet, dict[int, list[tuple[list[Place], Child]]]]
     _rules: dict[Open, OpenRules] = field(default_factory=dict, repr=False)
     _missing: dict[Open, list[tuple[Rhs, Child]]] = field(default_factory=dict, repr=False)
 
@@ -69,8 +69,8 @@ class Spine:
 
     def _open_rules(self, symbol: int, at: EarleySet) -> OpenRules:
         found: dict[int, list[tuple[int, Child]]] = {}
-        for places, child in self.reached.get(at, ()):
-            for rule, dot in places.get(symbol, ()):
+        for places, child in self.reached.get(at, _NOWHERE).get(symbol, ()):
+            for rule, dot in places:
                 found.setdefault(rule, []).append((dot, child))
         opened = self.opened[at]
         for rule, first in self.climber.first_children(symbol):
@@ -116,7 +116,9 @@ class Climber:
         begun: dict[EarleySet, set[int]] = {}
 
         def reach(origin: EarleySet, places: dict[int, list[Place]], child: Child) -> None:
-            found.reached.setdefault(origin, []).append((places, child))
+            reached = found.reached.setdefault(origin, {})
+            for symbol, own in places.items():
+                reached.setdefault(symbol, []).append((own, child))
             begun.setdefault(origin, set()).update(places)
 
         if suites is None:
@@ -175,6 +177,7 @@ class Climber:
 
 
 _NONE = frozenset[int]()
+_NOWHERE: dict[int, list[tuple[list[Place], Child]]] = {}
 
 
 def _begin_with(rules: Rules) -> dict[int, frozenset[int]]:
