@@ -27,6 +27,8 @@ from fimlsp.quotient.within_lexeme import Kind, WithinLexeme, kind_of_lexeme, st
 State = MiddleState | WithinLexeme
 
 _QUOTES = ("'", '"', "'''", '"""')
+_ESCAPED = (b"'", b'"', b"\\", b"\r", b"\n")
+"""What means something else behind a backslash, in the text of a string."""
 
 
 def connect(
@@ -165,8 +167,10 @@ class _Meetings:
     def _ends(self, quote: str) -> list[int]:
         """Where a sealed string of *quote* that is open at the cursor may end."""
         data, cursor = self.document.data, self.cursor
-        after_escape = (0, 2) if data.startswith(b"\r\n", cursor) else (0, 1)
-        ends = {closing_quote(data, cursor + taken, quote) for taken in after_escape} - {None}
+        taken = [0]
+        if data[cursor : cursor + 1] in _ESCAPED:  # by a backslash before the cursor
+            taken.append(2 if data.startswith(b"\r\n", cursor) else 1)
+        ends = {closing_quote(data, cursor + each, quote) for each in taken} - {None}
         if len(quote) == 3:  # the closing quotes may straddle the cursor
             ends |= {cursor + k for k in (1, 2) if data.startswith(quote[:k].encode(), cursor)}
         return [end for end in ends if end is not None]

@@ -73,6 +73,8 @@ class OpenStrings:
 
     def rests(self, place: Nesting, kind: int | None, position: int) -> list[Rest]:
         """The readings from *position* on, after a lexeme of *kind* that was begun inside *place*, if any."""
+        if place.in_code and kind not in self.lexicon.nesting:
+            return [Rest((), position, ())]
         at_cursor = self.cursor
         found = self._from(place, position) if kind is None else self._after(place, kind, at_cursor, position)
         own = place.opened if place.shape != SOME_BRACKET else ()
