@@ -243,7 +243,9 @@ class _Meetings:
     def _ways(self, following: RightContext, kinds: tuple[int, ...] | None) -> dict[Ending, EarleySet]:
         if kinds is None:
             return {ending: ending.base for ending in following.endings}
-        return read_backward(self.language, following.ways(), self.language.terminals(kinds))
+        terminals = self.language.terminals(kinds)
+        behind = read_backward(self.language, following.ways(), terminals[1:])  # often the same
+        return read_backward(self.language, behind, terminals[:1])
 
 
 def _leading_quotes(data: bytes, position: int) -> tuple[int, int] | None:
