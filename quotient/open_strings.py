@@ -230,8 +230,17 @@ class OpenStrings:
             after_escape = (0, 1, 2) if position == self.cursor else (0,)
             return any(_goes_on(quote)(self.data, position + taken) for taken in after_escape)
         brace = self.data.find(b"}", position)
-        quotes = {each.removeprefix("r") for each in ((style,) if style else self.styles)}
-        return brace >= 0 and any(self.data.find(quote.encode(), brace) >= 0 for quote in quotes)
+        if brace < 0:
+            return False
+        end = self.cursor if part in ("spec", "respec", "tail") else self._first_end(position, brace)
+        styles = (style,) if style else self.styles
+        fitting = [each.removeprefix("r").encode() for each in styles if self._is_unsealed(each, end)]
+        return any(self.data.find(quote, brace) >= 0 for quote in fitting)
+
+    def _first_end(self, position: int, brace: int) -> int:
+        """Where the code of a field may end first: *position* is in it, *brace* the first one after that."""
+        colon = self.data.find(b":", position, brace)
+        return brace if colon < 0 else colon
 
     def _begins_with_quote(self, shape: str) -> bool:
         """Whether a quote of *shape* stands right of the cursor: closing quotes may straddle it."""
