@@ -35,7 +35,8 @@ class Lexicon:
     `known` is the nesting at the start of a file, `unknown` that of code of which the left has not been
     read. `quiet` bytes may begin what leaves a line blank. `skipped` kinds never reach the grammar, `blank`
     ones may stand wherever they are read. In the states `naming` the DFA reads the name of a character, in
-    `counting` the digits of a decimal integer, `spelt` are both.
+    `counting` the digits of a decimal integer, `spelt` are both. `loops[state]` are the bytes that leave a
+    state as it is and count for nothing else.
     """
 
     __slots__ = (
@@ -51,6 +52,7 @@ class Lexicon:
         "kinds",
         "known",
         "line_end",
+        "loops",
         "names",
         "naming",
         "nesting",
@@ -88,6 +90,7 @@ class Lexicon:
         self.naming = _naming_states(dfa)
         self.counting = _counting_states(dfa)
         self.spelt = self.naming | self.counting
+        self.loops = _Loops(dfa, self.spelt)
         self.blank = (self.space, self.continuation, *spec_line_ends)
         self.always_viable = sum(1 << kind for kind in self.blank)
         self.ends_line = 1 << self.comment | 1 << self.line_end
@@ -95,6 +98,22 @@ class Lexicon:
     def kinds_in(self, bits: int) -> list[int]:
         """The kinds in a bit set."""
         return [kind for kind in range(bits.bit_length()) if bits >> kind & 1]
+
+
+class _Loops(dict[int, bytes]):
+    """The bytes that lead from a state to itself, found when they are asked for; none for *spelt* states."""
+
+    __slots__ = ("_rows", "_spelt")
+
+    def __init__(self, dfa: Dfa, spelt: frozenset[int]) -> None:
+        super().__init__()
+        self._rows = dfa.rows
+        self._spelt = spelt
+
+    def __missing__(self, state: int) -> bytes:
+        row = () if state in self._spelt else self._rows[state]
+        found = self[state] = bytes(byte for byte, following in enumerate(row) if following == state)
+        return found
 
 
 def _naming_states(dfa: Dfa) -> frozenset[int]:
@@ -180,6 +199,18 @@ class Reading(NamedTuple):
     def name_must_follow(self) -> bool:
         r"""Whether `\N` was read, which the name of a character in braces must follow."""
         return not self.name and self.lexicon.dfa.rows[self.state][ord("{")] in self.lexicon.naming
+
+    def stays_after(self, data: bytes) -> bool:
+        """Whether *data* changes nothing of all this, as most of a name, a string or a comment does not.
+
+        False where that would take more than a look to know. O(len(data)).
+        """
+        lexicon, state = self.lexicon, self.state
+        return (
+            not (data.strip(lexicon.loops[state]) or self.leftover or self.digits)
+            and (self.margin is None or self.accepted == lexicon.comment)
+            and not self.nesting.restricted
+        )
 
     def feed(self, data: bytes) -> Step | None:
         """Read *data*; None when no continuation could be lexically valid. O(len(data))."""

@@ -15,6 +15,7 @@ the position of the dot; so `item + 1` has the dot one symbol further.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 DOT_BITS = 6
 DOT = (1 << DOT_BITS) - 1
@@ -124,35 +125,72 @@ class State:
         self.gotos: dict[int, State] = {}  # filled by the automaton
 
 
+class Begun(NamedTuple):
+    """The *nonterminals* of a layer that may begin somewhere, and what may begin there *below* it.
+
+    `items` are those of their rules with the dots at 1, by the symbol before the dot.
+    """
+
+    nonterminals: frozenset[int]
+    items: dict[int, list[int]]
+    below: Predicted | None
+
+
 class Predicted:
-    """All rules that may begin at some place: a state for each layer that has any."""
+    """All rules that may begin at some place, where *symbols* are expected.
 
-    __slots__ = ("chains", "states")
+    They are looked up when something is read there, which after the last symbol of a middle is never. Of
+    hundreds of rules few begin with what is read, so what a symbol leads to is looked up when it is.
+    """
 
-    def __init__(self, states: tuple[State, ...]) -> None:
-        self.states = states
+    __slots__ = ("_after", "_automaton", "_begun", "_symbols", "chains")
+
+    def __init__(self, automaton: Automaton, symbols: frozenset[int]) -> None:
         self.chains: dict[int, tuple[tuple[State, ...], frozenset[int]]] = {}  # filled by the automaton
+        self._automaton = automaton
+        self._symbols = symbols
+        self._begun: Begun | None = None
+        self._after: dict[int, tuple[State, ...]] = {}
+
+    @property
+    def begun(self) -> Begun:
+        """What may begin here."""
+        if self._begun is None:
+            self._begun = self._automaton.begun(self._symbols)
+        return self._begun
 
     def expects(self, symbol: int) -> bool:
         """Whether some rule begins with *symbol*."""
-        for state in self.states:  # noqa: SIM110 - `any` takes thrice the time for one to three states
-            if symbol in state.by_symbol:
-                return True
-        return False
+        _, items, below = self.begun
+        return symbol in items or (below is not None and below.expects(symbol))
+
+    def expected(self) -> set[int]:
+        """All symbols that some rule begins with."""
+        _, items, below = self.begun
+        return set(items) if below is None else below.expected().union(items)
+
+    def after(self, symbol: int) -> tuple[State, ...]:
+        """What has begun with *symbol*: a state for each layer in which some rule does."""
+        found = self._after.get(symbol)
+        if found is None:
+            _, items, below = self.begun
+            found = () if below is None else below.after(symbol)
+            if symbol in items:
+                found = self._automaton.state(items[symbol]), *found
+            self._after[symbol] = found
+        return found
 
 
 class Automaton:
     """All states reached so far for the rules of a layer; those of the layers below are theirs."""
 
-    __slots__ = ("_beginnings", "_closures", "_kernels", "_predicted", "below", "rules")
+    __slots__ = ("_kernels", "_predicted", "below", "rules")
 
     def __init__(self, rules: Rules, below: Automaton | None = None) -> None:
         self.rules = rules
         self.below = below
         self._kernels: dict[tuple[int, ...], State] = {}
         self._predicted: dict[frozenset[int], Predicted] = {}
-        self._beginnings: dict[tuple[State, ...], Predicted] = {}
-        self._closures: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
 
     def is_nonterminal(self, symbol: int) -> bool:
         """Whether there are rules for *symbol*."""
@@ -164,7 +202,7 @@ class Automaton:
         """The state after *state* and *symbol*, which it expects."""
         following = state.gotos.get(symbol)
         if following is None:
-            following = self._layer_of(state)._state(state.by_symbol[symbol])
+            following = self._layer_of(state).state(state.by_symbol[symbol])
             state.gotos[symbol] = following
         return following
 
@@ -190,10 +228,7 @@ class Automaton:
         states: dict[State, None] = {}
         symbols = {symbol: None}
         for completed in (waiting := [symbol]):
-            for beginning in predicted.states:
-                if completed not in beginning.by_symbol:
-                    continue
-                state = self.goto(beginning, completed)
+            for state in predicted.after(completed):
                 if state not in states:
                     states[state] = None
                     fresh = [s for s in state.completed if s not in symbols]
@@ -201,7 +236,7 @@ class Automaton:
                     waiting.extend(fresh)
         return tuple(states), frozenset(symbols)
 
-    def _state(self, items: Iterable[int]) -> State:
+    def state(self, items: Iterable[int]) -> State:
         """The state of *items* of this layer's rules."""
         key = tuple(sorted(items))
         state = self._kernels.get(key)
@@ -215,7 +250,7 @@ class Automaton:
             return self.below.predicted(symbols)
         found = self._predicted.get(symbols)
         if found is None:
-            found = self._predicted[symbols] = self._predict(symbols)
+            found = self._predicted[symbols] = Predicted(self, symbols)
         return found
 
     def begins_with(self, symbols: Iterable[int], terminal: int) -> bool:
@@ -223,45 +258,35 @@ class Automaton:
         rules = self.rules
         return any(rules.rhs[item >> DOT_BITS][0] == terminal for s in symbols for item in rules.starts(s))
 
-    def _predict(self, symbols: frozenset[int]) -> Predicted:
-        items: set[int] = set()
-        lower: set[int] = set()
+    def begun(self, symbols: frozenset[int]) -> Begun:
+        """What *symbols* may begin with."""
+        nonterminals: set[int] = set()
+        items: dict[int, list[int]] = {}
         for symbol in symbols:
-            if symbol in self.rules.nonterminals:
-                begun, others = self._closure(symbol)
-                items |= begun
-                lower |= others
-            else:
-                lower.add(symbol)
-        states: tuple[State, ...] = (self._state(items),) if items else ()
+            if symbol in self.rules.nonterminals and symbol not in nonterminals:
+                self._close(symbol, nonterminals, items)
+        below: Predicted | None = None
         if self.below is not None:
-            states += self.below.predicted(frozenset(lower)).states
-        found = self._beginnings.get(states)
-        if found is None:
-            found = self._beginnings[states] = Predicted(states)
-        return found
+            lower = symbols.union(items) - nonterminals
+            below = self.below.predicted(self.below.nonterminals_of(lower))
+        return Begun(frozenset(nonterminals), items, below)
 
-    def _closure(self, symbol: int) -> tuple[frozenset[int], frozenset[int]]:
-        """The items of this layer that *symbol* may begin with, and the nonterminals below that these do."""
-        found = self._closures.get(symbol)
-        if found is None:
-            found = self._closures[symbol] = self._close(symbol)
-        return found
-
-    def _close(self, symbol: int) -> tuple[frozenset[int], frozenset[int]]:
+    def _close(self, symbol: int, nonterminals: set[int], begun: dict[int, list[int]]) -> None:
+        """Add the *nonterminals* of this layer that *symbol* may begin with, and what those have *begun*."""
         rules = self.rules
-        items: list[int] = []
-        lower: set[int] = set()
-        seen = {symbol}
+        nonterminals.add(symbol)
         for nonterminal in (waiting := [symbol]):
-            starts = rules.starts(nonterminal)
-            items.extend(starts)
-            for item in starts:
+            for item in rules.starts(nonterminal):
                 following = rules.rhs[item >> DOT_BITS][0]
-                if following not in seen:
-                    seen.add(following)
-                    if following in rules.nonterminals:
-                        waiting.append(following)
-                    elif self.below is not None and self.below.is_nonterminal(following):
-                        lower.add(following)
-        return frozenset(items), frozenset(lower)
+                if following in begun:
+                    begun[following].append(item + 1)
+                    continue
+                begun[following] = [item + 1]
+                if following in rules.nonterminals and following not in nonterminals:
+                    nonterminals.add(following)
+                    waiting.append(following)
+
+    def nonterminals_of(self, symbols: frozenset[int]) -> frozenset[int]:
+        """Those of *symbols* that there are rules for."""
+        found = symbols & self.rules.nonterminals
+        return found if self.below is None else found | self.below.nonterminals_of(symbols)

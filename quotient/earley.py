@@ -38,8 +38,7 @@ class EarleySet:
 
     def expected(self) -> set[int]:
         """All symbols that may come next. O(entries)."""
-        states = (*self.predicted.states, *(state for state, _ in self.entries))
-        return set[int]().union(*(state.by_symbol for state in states))
+        return set[int]().union(self.predicted.expected(), *(state.by_symbol for state, _ in self.entries))
 
     def completed_from(self, start: EarleySet) -> frozenset[int]:
         """The nonterminals that span everything since *start*."""
@@ -101,9 +100,8 @@ class Earley:
             for state, origin in before.entries:
                 if symbol in state.by_symbol:
                     entries[state.gotos.get(symbol) or goto(state, symbol), origin] = None
-            for state in before.predicted.states:
-                if symbol in state.by_symbol:
-                    entries[state.gotos.get(symbol) or goto(state, symbol), before] = None
+            for state in before.predicted.after(symbol):
+                entries[state, before] = None
         if not entries:
             return None
         return self._complete(entries)

@@ -89,6 +89,8 @@ class MiddleState:
 
     def feed(self, data: bytes) -> MiddleState | None:
         """The state after *data*, None if nothing that begins so connects. O(len(data))."""
+        if self.reading.stays_after(data):
+            return self
         step = self.reading.feed(data)
         if step is None:
             return None

@@ -82,10 +82,12 @@ def _beginnings(chart: EarleySet, start: EarleySet, root: int) -> Iterator[tuple
 
 
 def _waiting(symbol: int, origin: EarleySet) -> Iterator[tuple[int, EarleySet, Symbols]]:
-    beginning = ((state, origin) for state in origin.predicted.states)
-    for state, earlier in (*origin.waiting, *beginning):
+    for state, earlier in origin.waiting:
         for item in state.by_symbol.get(symbol, ()):
             yield state.rules.lhs_of(item), earlier, state.rules.unread(item)
+    for state in origin.predicted.after(symbol):
+        for item in state.items:
+            yield state.rules.lhs_of(item), origin, state.rules.unread(item)
 
 
 def _symbols(path: _Path) -> Symbols:

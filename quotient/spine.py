@@ -102,7 +102,6 @@ class Climber:
         self.rules = rules
         self._wholes = _begin_with(rules)
         self._places: dict[tuple[State, int | None], dict[int, list[Place]]] = {}
-        self._predicted: dict[Predicted, frozenset[int]] = {}
         self._children: dict[int, list[tuple[int, int]]] = {}
         self._behind: dict[Place, Rhs] = {}
 
@@ -140,11 +139,7 @@ class Climber:
 
     def _begun_with(self, symbols: Iterable[int], predicted: Predicted) -> frozenset[int]:
         """The nonterminals among those *predicted* that may begin with one of *symbols*, these included."""
-        expected = self._predicted.get(predicted)
-        if expected is None:
-            items = (item for state in predicted.states for item in state.items)
-            expected = self._predicted[predicted] = frozenset(map(self.rules.lhs_of, items))
-        return expected & _NONE.union(*[self._wholes[symbol] for symbol in symbols])
+        return predicted.begun.nonterminals & _NONE.union(*[self._wholes[symbol] for symbol in symbols])
 
     def _places_in(self, state: State, symbol: int | None = None) -> dict[int, list[Place]]:
         """The places in *state* before *symbol*, or before any, by left-hand side."""

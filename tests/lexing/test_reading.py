@@ -162,3 +162,35 @@ def test_what_ended_stays(data, more):
     if further is not None:
         assert step is not None
         assert further.symbols[: len(step.symbols)] == step.symbols
+
+
+@given(TEXTS, st.one_of(TEXTS, st.sampled_from([b"a", b" ", b"_1", b".", b"\n", b"0", b"'", b"{"])))
+def test_what_changes_nothing(data, more):
+    step = START.feed(data)
+    if step is not None and step.reading.stays_after(more):
+        assert step.reading.feed(more) == (step.reading, [])
+
+
+INSIDE = {
+    # bytes: next ones that change nothing, and next ones that change something
+    b"self": (b"abc_9", b" .(=\n'"),
+    b"# note": (b"abc .'", b"\n\r"),
+    b"    # note": (b"abc .'", b"\n\r"),
+    b"x = 'text": (b"abc .#", b"'\\\n\r"),
+    b"x = 'text\\": (b"", b"n'x"),
+    b"x = '''text": (b"abc .\n", b"'\\"),
+    b"f'text": (b"abc .", b"'{}\\\n\r"),
+    b"f'{x} {a": (b"", b"b_}:"),
+    b"x = 12": (b"", b"345_.ej"),
+    b"x = '\\N{DASH": (b"", b"ABC }"),
+    b"x =  ": (b" \t", b"xyz("),
+    b"    ": (b"", b" \tx#"),
+}
+
+
+@pytest.mark.parametrize("text", INSIDE)
+def test_most_of_a_long_lexeme_changes_nothing(text):
+    step = START.feed(text)
+    assert step is not None
+    same, others = INSIDE[text]
+    assert [byte for byte in same + others if step.reading.stays_after(bytes((byte,)))] == list(same)
