@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fimlsp.lexing.indentation import Column
@@ -57,11 +58,24 @@ class Middle:
     cursor: int
     _ways: dict[tuple[int, bytes, Seam], bytes | None] = field(default_factory=dict, repr=False)
     _ends: dict[tuple[int, Nesting], End] = field(default_factory=dict, repr=False)
+    _scans: dict[tuple[EarleySet, Symbol], EarleySet | None] = field(default_factory=dict, repr=False)
 
     @property
     def start(self) -> MiddleState:
         """The state before any byte."""
         return MiddleState(self, self.reading, self.grammar.start)
+
+    def scan(self, chart: EarleySet, symbol: Symbol) -> EarleySet | None:
+        """The chart after *symbol* as well, None if that is not expected; remembered."""
+        key = chart, symbol
+        if key not in self._scans:
+            self._scans[key] = self.grammar.earley.scan(chart, self._terminals(chart, symbol))
+        return self._scans[key]
+
+    def _terminals(self, chart: EarleySet, symbol: Symbol) -> Sequence[int]:
+        if isinstance(symbol, Column):
+            return self.grammar.indent_terminals(chart, symbol)
+        return (self.language.terminal_of[symbol],)
 
     def end_of_lexeme(self, reading: Reading) -> End:
         """Where the lexeme being read ends in the right context; None if it ends with the middle."""
@@ -103,15 +117,11 @@ class MiddleState:
 
     def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
         """The chart after *symbols*."""
-        grammar = self.middle.grammar
         chart: EarleySet | None = self.chart
         for symbol in symbols:
             if chart is None:
                 return None
-            if isinstance(symbol, Column):
-                chart = grammar.earley.scan(chart, grammar.indent_terminals(chart, symbol))
-            else:
-                chart = grammar.earley.scan(chart, (self.middle.language.terminal_of[symbol],))
+            chart = self.middle.scan(chart, symbol)
         return chart
 
     @property
