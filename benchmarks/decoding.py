@@ -1,13 +1,20 @@
 """Measures decoding on the interpreter's standard library: `python benchmarks/decoding.py`.
 
 At seeded cursors a middle is decoded without the constraint, under it, and again behind one more typed
-character, as in an editor. Prints, as medians and 90th percentiles over cursors, what the prompt costs, what
-a token costs in the network and in all else, and how much longer a token takes under the constraint than
-without; and what four candidates cost beside one.
+character, as in an editor. Prints, for how many cursors, the median and what one and nine of ten do not
+exceed: what the prompt costs, what a step of the network and all else cost, and how much longer a step takes
+under the constraint than without; and what four candidates cost beside one.
+
+Times are divided by the steps of the network behind the prompt, not by the tokens: the last token of a middle
+that ends with its line is followed by no step, so of two middles that cost the same for each step the longer
+one would look dearer for each token. A middle without any step is left out of these rows. The constraint also
+decides what is written; so the cursors where both middles are the same are shown on their own as well.
+Garbage is collected as the worker of the server does it, between two requests.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import sys
@@ -20,6 +27,7 @@ from time import process_time
 
 import click
 from corpus import random_place, shuffled_files
+from fimlsp.lsp_server.worker import COLLECTION_THRESHOLDS, collect_garbage
 from fimlsp.models.completion import complete, complete_many
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.middle import DecodeSettings, Middle
@@ -59,6 +67,7 @@ class Figures:
     share: list[float] = field(default_factory=list)
     share_of_all: list[float] = field(default_factory=list)
     added: list[float] = field(default_factory=list)
+    added_to_same: list[float] = field(default_factory=list)
     rejected: list[float] = field(default_factory=list)
     tokens: list[float] = field(default_factory=list)
     one: list[float] = field(default_factory=list)
@@ -66,19 +75,30 @@ class Figures:
 
     def add(self, free: Middle, middle: Middle, again: Middle) -> None:
         """Count a middle, the one *free* of the constraint, and that after one more character was typed."""
-        tokens = max(1, middle.tokens)
         prompt = max(free.prefill_ms, middle.prefill_ms)  # whichever was decoded first
         self.prompt.append(prompt)
         self.prompt_again.append(again.prefill_ms)
-        self.network.append(middle.model_ms / tokens)
-        self.constraint.append(middle.engine_ms / tokens)
         decoding = middle.model_ms + middle.engine_ms
         self.share.append(100 * middle.engine_ms / decoding)
         self.share_of_all.append(100 * middle.engine_ms / (decoding + prompt))
-        without = (free.model_ms + free.engine_ms) / max(1, free.tokens)
-        self.added.append(100 * (decoding / tokens / without - 1))
-        self.rejected.append(middle.rejected / tokens)
+        self.rejected.append(middle.rejected / middle.tokens)
         self.tokens.append(middle.tokens)
+        if steps(middle) and steps(free):
+            self._add_steps(free, middle)
+
+    def _add_steps(self, free: Middle, middle: Middle) -> None:
+        n = steps(middle)
+        self.network.append(middle.model_ms / n)
+        self.constraint.append(middle.engine_ms / n)
+        without = (free.model_ms + free.engine_ms) / steps(free)
+        self.added.append(100 * ((middle.model_ms + middle.engine_ms) / n / without - 1))
+        if middle.text == free.text:
+            self.added_to_same.append(self.added[-1])
+
+
+def steps(middle: Middle) -> int:
+    """How often the network was asked behind the prompt."""
+    return sum(token.stop is not None for token in middle.trace)
 
 
 def cursors(seed: int, files: int, cuts: int) -> Iterator[Cursor]:
@@ -107,6 +127,7 @@ def measure(model: FimModel, cursor: Cursor, settings: DecodeSettings, figures: 
         decoded(model, cursor, settings)
     for numbers, candidates in ((figures.one, 1), (figures.several, _CANDIDATES)):
         wanted = replace(settings, candidates=candidates)
+        collect_garbage()
         begun = process_time()
         complete_many(model, cursor.left, cursor.right, cursor.start, wanted, lambda: False)
         numbers.append(1000 * (process_time() - begun))
@@ -114,31 +135,33 @@ def measure(model: FimModel, cursor: Cursor, settings: DecodeSettings, figures: 
 
 def decoded(model: FimModel, cursor: Cursor, settings: DecodeSettings) -> Middle:
     """The middle at *cursor*."""
+    collect_garbage()
     return complete(model, cursor.left, cursor.right, cursor.start, settings, lambda: False)
 
 
 def table_of(figures: Figures) -> Table:
-    """Medians and 90th percentiles."""
+    """The numbers of cursors, medians, 10th and 90th percentiles."""
     rows = {
         "prompt, first time (ms)": figures.prompt,
         "prompt, one character later (ms)": figures.prompt_again,
-        "network per token (ms)": figures.network,
-        "all else per token: constraint and loop (ms)": figures.constraint,
+        "network per step (ms)": figures.network,
+        "all else per step: constraint and loop (ms)": figures.constraint,
         "share of all else in decoding (%)": figures.share,
         "share of all else, prompt included (%)": figures.share_of_all,
-        "a token under the constraint, longer by (%)": figures.added,
+        "a step under the constraint, longer by (%)": figures.added,
+        "the same where both write the same (%)": figures.added_to_same,
         "candidates rejected per token": figures.rejected,
         "tokens": figures.tokens,
         "one candidate, prompt known (CPU ms)": figures.one,
         f"{_CANDIDATES} candidates, prompt known (CPU ms)": figures.several,
     }
     table = Table()
-    for column in ("", "n", "median", "p90"):
+    for column in ("", "n", "p10", "median", "p90"):
         table.add_column(column, justify="right" if column else "left")
     for name, numbers in rows.items():
         ordered = sorted(numbers)
-        p90 = ordered[(len(ordered) * 9 + 9) // 10 - 1]
-        table.add_row(name, str(len(numbers)), f"{median(numbers):.2f}", f"{p90:.2f}")
+        p10, p90 = (ordered[(len(ordered) * tenths + 9) // 10 - 1] for tenths in (1, 9))
+        table.add_row(name, str(len(numbers)), *(f"{x:.2f}" for x in (p10, median(numbers), p90)))
     return table
 
 
@@ -155,6 +178,7 @@ def main(
 ) -> None:
     """Measure and print."""
     console = Console(width=None if sys.stdout.isatty() else 120)
+    gc.set_threshold(*COLLECTION_THRESHOLDS)
     loaded, figures = load_model(model, device=device), Figures()
     settings = DecodeSettings(tokens=tokens, lines=lines or None)
     for cursor in cursors(seed, files, cuts):
