@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fimlsp.lexing.character_names import CharacterNames
-from fimlsp.lexing.dfa import Dfa
 from fimlsp.lexing.indentation import MARGIN, Column, Indents
+from fimlsp.lexing.lexeme_states import Loops, counting_states, naming_states
 from fimlsp.lexing.nesting import Nesting, changes_nesting, field_rules, file_start, unknown_bottom
 from fimlsp.lexing.python_terminals import python_dfa
 from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion
@@ -87,10 +87,10 @@ class Lexicon:
         # In 3.8 a backslash in the indentation is already the beginning of the line.
         self.quiet = frozenset(b" \t\f#\r\n" if version == (3, 8) else b" \t\f#\\\r\n")
         self.real = dfa.kinds.index("REAL")
-        self.naming = _naming_states(dfa)
-        self.counting = _counting_states(dfa)
+        self.naming = naming_states(dfa)
+        self.counting = counting_states(dfa)
         self.spelt = self.naming | self.counting
-        self.loops = _Loops(dfa, self.spelt)
+        self.loops = Loops(dfa, self.spelt)
         self.blank = (self.space, self.continuation, *spec_line_ends)
         self.always_viable = sum(1 << kind for kind in self.blank)
         self.ends_line = 1 << self.comment | 1 << self.line_end
@@ -98,42 +98,6 @@ class Lexicon:
     def kinds_in(self, bits: int) -> list[int]:
         """The kinds in a bit set."""
         return [kind for kind in range(bits.bit_length()) if bits >> kind & 1]
-
-
-class _Loops(dict[int, bytes]):
-    """The bytes that lead from a state to itself, found when they are asked for; none for *spelt* states."""
-
-    __slots__ = ("_rows", "_spelt")
-
-    def __init__(self, dfa: Dfa, spelt: frozenset[int]) -> None:
-        super().__init__()
-        self._rows = dfa.rows
-        self._spelt = spelt
-
-    def __missing__(self, state: int) -> bytes:
-        row = () if state in self._spelt else self._rows[state]
-        found = self[state] = bytes(byte for byte, following in enumerate(row) if following == state)
-        return found
-
-
-def _naming_states(dfa: Dfa) -> frozenset[int]:
-    r"""The states inside the braces of `\N{...}`."""
-    openings = [(start, b"") for mode, start in dfa.starts.items() if ":" in mode]
-    openings += [(dfa.starts["code"], quote) for quote in (b"'", b'"', b"'''", b'"""')]
-    found = {dfa.run(start, quote + rb"\N{") for start, quote in openings if dfa.run(start, quote + rb"\N")}
-    found.discard(0)
-    for state in (waiting := list(found)):
-        for byte, following in enumerate(dfa.rows[state]):
-            if following and byte != ord("}") and following not in found:
-                found.add(following)
-                waiting.append(following)
-    return frozenset(found)
-
-
-def _counting_states(dfa: Dfa) -> frozenset[int]:
-    """The states inside a decimal integer that is not zero."""
-    digits = [dfa.run(dfa.starts[mode], b"1") for mode in ("code", "field", "nested")]
-    return frozenset((*digits, *(dfa.run(state, b"_") for state in digits)))
 
 
 class Margin(NamedTuple):
