@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fimlsp.lexing.indentation import MARGIN, Column
+from fimlsp.lexing.memo import Memo
 from fimlsp.lexing.munching import closing_quotes
 from fimlsp.lexing.nesting import MAX_BRACKETS, FieldRules
 from fimlsp.lexing.reading import Lexicon, Reading, Symbol, start_of_line
@@ -20,19 +21,20 @@ from fimlsp.lexing.reading import Lexicon, Reading, Symbol, start_of_line
 MOST_JOINED = 50
 """Of how many lines one is made at most."""
 
+_CHUNK = 1024
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _OPENERS = {"(": ")", "[": "]", "{": "}"}
 _OPENING, _CLOSING = {*_OPENERS, "FIELD_OPEN"}, {*_OPENERS.values(), "FIELD_CLOSE"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Line:
     """The lexemes of one line.
 
     `size` is its length in bytes with the line end, `column` None if it is blank, `closers` the brackets it
     closes but does not open and `openers` those it leaves open (both as closing brackets, outermost first
     for openers). A `broken` line has no reading; its other fields are empty. `reach` tells how many bytes
-    from its start decide about all this, 0 if its first physical line does.
+    from its start decide about all this, 0 if its first physical line does. Lines are compared by identity.
     """
 
     size: int
@@ -74,15 +76,35 @@ def n_joined(lines: Sequence[Line]) -> int:
 class LineReader:
     """Reads lines, remembering them by their text; of lines that strings join, the last that began alike."""
 
-    __slots__ = ("_lexicon", "_lines", "_long_lines")
+    __slots__ = ("_joined", "_lexicon", "_lines", "_long_lines")
 
     _MOST_REMEMBERED = 30_000
     _MOST_LONG, _LONGEST = 1_000, 50_000
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
-        self._lines: dict[bytes, Line] = {}
-        self._long_lines: dict[bytes, tuple[bytes, Line]] = {}
+        self._lines: Memo[bytes, Line] = Memo(self._MOST_REMEMBERED)
+        self._long_lines: Memo[bytes, tuple[bytes, Line]] = Memo(self._MOST_LONG)
+        self._joined: Memo[tuple[Line, ...], Line] = Memo(self._MOST_LONG)
+
+    def lines(self, data: bytes, start: int) -> Iterator[Line]:
+        """The lines of *data* from *start* on, each read when it is asked for."""
+        known = self._lines.get
+        while start < len(data):
+            for text in _physical_lines(data, start):
+                line = known(text) or self.read(data, start)
+                start += line.size
+                yield line
+                if line.size != len(text):
+                    break
+
+    def joined(self, lines: Sequence[Line]) -> Line:
+        """As `joined`; equal lines give the same object."""
+        key = tuple(lines)
+        found = self._joined.get(key)
+        if found is None:
+            found = self._joined[key] = joined(key)
+        return found
 
     def read(self, data: bytes, start: int) -> Line:
         """The line of *data* that begins at *start*. O(line)."""
@@ -102,12 +124,8 @@ class LineReader:
     def _remember(self, text: bytes, whole: bytes, line: Line) -> None:
         """Remember that a line whose first physical line is *text* is *line*, in all *whole*."""
         if len(text) == len(whole):
-            if len(self._lines) >= self._MOST_REMEMBERED:
-                self._lines.clear()
             self._lines[text] = line
         elif whole.endswith(b"\n") and len(whole) <= self._LONGEST:  # nothing that follows belongs to it
-            if len(self._long_lines) >= self._MOST_LONG:
-                self._long_lines.clear()
             self._long_lines[text] = whole, line
 
     def _read(self, data: bytes, start: int, end: int, reading: Reading) -> Line:
@@ -143,6 +161,15 @@ def physical_end(data: bytes, start: int) -> int:
     """Where the physical line that begins at *start* ends, its line end included."""
     found = _LINE_END.search(data, start)
     return found.end() if found else len(data)
+
+
+def _physical_lines(data: bytes, start: int) -> list[bytes]:
+    """Some physical lines from *start* on, at least one."""
+    chunk = data[start : start + _CHUNK]
+    texts = chunk.splitlines(keepends=True)
+    if start + len(chunk) < len(data):
+        texts.pop()  # it may go on
+    return texts or [data[start : physical_end(data, start)]]
 
 
 def _line(lexicon: Lexicon, size: int, symbols: list[Symbol], is_long: bool) -> Line:

@@ -7,17 +7,17 @@ one of them turns out to hold again, so do all beyond it, and a keystroke costs 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from itertools import pairwise
+from collections.abc import Callable, Hashable, Iterator
 from typing import TypeVar, cast
 
-from fimlsp.lexing.line import MOST_JOINED, Line, LineReader, joined, n_joined, physical_end
-from fimlsp.quotient.language import Language
+from fimlsp.lexing.line import MOST_JOINED, Line, n_joined, physical_end
+from fimlsp.lexing.memo import Memo
 from fimlsp.quotient.left_context import LeftContext, start_of_file
 from fimlsp.quotient.left_places import LeftPlaces
 from fimlsp.quotient.places import Places
 from fimlsp.quotient.right_context import RightContext, end_of_file
 from fimlsp.quotient.right_places import RightPlaces
+from fimlsp.quotient.steps import Steps
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_BATCHES = 3
@@ -29,10 +29,10 @@ T = TypeVar("T")
 class Document:
     """The text of a buffer as UTF-8, with the contexts of its lines."""
 
-    def __init__(self, language: Language, lines: LineReader, data: bytes) -> None:
-        self.language = language
+    def __init__(self, steps: Steps, data: bytes) -> None:
+        self.steps = steps
+        self.language = steps.language
         self.data = data
-        self.lines = lines
         self._reset()
 
     def _reset(self) -> None:
@@ -42,7 +42,7 @@ class Document:
         self._left_stale: list[LeftPlaces] = []
         self._right_stale: list[RightPlaces] = []
         self._dead: set[int] = set()
-        self._of_suffix: dict[tuple[int, Hashable], object] = {}
+        self._of_suffix: Memo[tuple[int, Hashable], object] = Memo(_MOST_SUFFIXES)
 
     def prepare(self) -> None:
         """Make all contexts now, so that no later question pays for them. O(len(data)) the first time."""
@@ -52,7 +52,7 @@ class Document:
 
     def line_at(self, position: int) -> Line:
         """The line that begins at *position*."""
-        return self.lines.read(self.data, position)
+        return self.steps.lines.read(self.data, position)
 
     def left_at(self, position: int) -> tuple[int, LeftContext]:
         """The start of the line with *position*, and the context there. O(lines not seen before)."""
@@ -70,7 +70,7 @@ class Document:
             if start + line.size > position:
                 break
             start += line.size
-            context = context.after_line(line)
+            context = self.steps.after(context, line)
             self._lefts.put(start, context)
         return start, context
 
@@ -80,21 +80,25 @@ class Document:
         return context.reading().feed(self.data[start:position]) is not None
 
     def _extend_left(self, position: int) -> bool:
-        start, before = self._lefts.last
-        line = self.line_at(start)
-        if not self._ends_before(position, start, line):
-            return False
-        if line.broken and self._is_open_from(start, position):
-            return False
-        if line.broken:
-            self._lefts.unreadable.append(start)
-        whole = line if before.nesting.depth or before.broken else self._joined_from(line, start, position)
-        context = before.after_line(whole)
-        if context.broken and whole is not line:
-            whole, context = line, before.after_line(line)
-        self._lefts.put(start + whole.size, context)
-        self._revive_left(start + whole.size, context)
-        return True
+        """Read some lines that end before *position*; False if no more than these do, or can be read."""
+        start, context = self._lefts.last
+        for line in self.steps.lines.lines(self.data, start):
+            if not self._ends_before(position, start, line):
+                return False
+            if line.broken:
+                if self._is_open_from(start, position):
+                    return False
+                self._lefts.unreadable.append(start)
+            opens = line.openers and not context.nesting.depth and not context.broken
+            whole = self._joined_from(line, start, position) if opens else line
+            following = self.steps.after(context, whole)
+            if following.broken and whole is not line:
+                whole, following = line, self.steps.after(context, line)
+            start, context = start + whole.size, following
+            self._lefts.put(start, context)
+            if self._revive_left(start, context) or whole is not line:
+                return True
+        return False
 
     def _ends_before(self, position: int, start: int, line: Line) -> bool:
         """Whether *line*, which begins at *start*, has a line end, and that not after *position*."""
@@ -113,80 +117,94 @@ class Document:
             end += line.size
             lines.append(line)
             depth += len(line.openers) - len(line.closers)
-        whole = lines[0] if depth else joined(lines)
+        whole = lines[0] if depth else self.steps.lines.joined(lines)
         return lines[0] if self.language.too_deep(whole.kinds, 0) else whole
 
-    def _revive_left(self, start: int, context: LeftContext) -> None:
+    def _revive_left(self, start: int, context: LeftContext) -> bool:
+        """Whether contexts that were set aside hold again beyond *start*."""
         for batch in self._left_stale:
             if self._lefts.revive(batch, start, context):
                 self._left_stale.remove(batch)
-                return
+                return True
+        return False
 
     def right_at(self, position: int) -> RightContext:
         """The context at *position*, a line start in ordinary code. O(lines not seen before)."""
-        rights = self._rights
-        length = len(self.data)
-        lines: list[Line] = []
-        while length - position not in rights:
-            lines.append(self.line_at(position))
-            position += lines[-1].size
-        context = rights.get(length - position)
-        assert context is not None
-        while lines:
-            count = 1 if context.unmatched or context.broken else n_joined(lines)
-            before = self._right_before(position, context, whole := joined(lines[-count:]))
-            if before.broken and count > 1:
-                count = 1
-                before = self._right_before(position, context, whole := lines[-1])
-            del lines[-count:]
-            position -= whole.size
-            context = before
-            if length - position not in rights:
-                rights.put(length - position, context, whole)
-                self._revive_right(length - position, context)
+        distance = len(self.data) - position
+        while (context := self._rights.get(distance)) is None:
+            self._extend_right(distance, [line for _, line in self._unknown_lines(position)])
         return context
-
-    def _right_before(self, position: int, context: RightContext, line: Line) -> RightContext:
-        """The context before *line*, which ends at *position*, where *context* holds."""
-        known = self._rights.get(len(self.data) - position + line.size)
-        return context.before_line(line) if known is None else known
 
     def goes_on_at(self, position: int) -> RightContext | None:
         """As `right_at`, but None as soon as a line turns out to be broken."""
-        length = len(self.data)
-        start = position
+        lines: list[Line] = []
         seen: list[int] = []
-        while length - position not in self._rights:
-            line = self.line_at(position)
-            seen.append(length - position)
-            if length - position in self._dead or line.broken or not self.may_stand(line):
+        for distance, line in self._unknown_lines(position):
+            lines.append(line)
+            seen.append(distance)
+            if distance in self._dead or line.broken or not self.may_stand(line):
                 self._dead.update(seen)
                 return None
-            position += line.size
-        context = self.right_at(start)
+        self._extend_right(len(self.data) - position, lines)
+        context = self.right_at(position)
         return None if context.broken else context
+
+    def _unknown_lines(self, position: int) -> Iterator[tuple[int, Line]]:
+        """The lines from *position* on, with their distances, up to one before which the context is known."""
+        distance = len(self.data) - position
+        known = self._rights.known_within(distance)
+        for line in self.steps.lines.lines(self.data, position):
+            if distance <= known:
+                known = self._rights.known_within(distance)
+                if distance == known:
+                    return
+            yield distance, line
+            distance -= line.size
+
+    def _extend_right(self, distance: int, lines: list[Line]) -> None:
+        """Make the contexts before *lines*, the first of which is at *distance*, beginning with the last.
+
+        Ends early if contexts that were set aside turn out to hold again.
+        """
+        distance -= sum([line.size for line in lines])
+        context = self._rights.get(distance)
+        assert context is not None
+        while lines:
+            whole = line = lines[-1]
+            count = 1
+            if line.closers and not context.unmatched and not context.broken:
+                count = n_joined(lines)
+                whole = self.steps.lines.joined(lines[-count:])
+            before = self.steps.before(context, whole)
+            if before.broken and count > 1:
+                count, whole, before = 1, line, self.steps.before(context, line)
+            del lines[-count:]
+            distance += whole.size
+            context = before
+            self._rights.put(distance, context, whole)
+            if self._revive_right(distance, context):
+                return
 
     def may_stand(self, line: Line) -> bool:
         """Whether each two neighbouring lexemes of *line* may stand beside each other."""
-        return self.may_follow(line.kinds)
+        return self.steps.may_stand(line)
 
     def may_follow(self, kinds: tuple[int, ...]) -> bool:
         """Whether each two neighbours of *kinds* may stand beside each other."""
-        terminals = self.language.terminals(kinds)
-        return self.language.neighbours.issuperset(pairwise(terminals))
+        return self.language.may_follow(kinds)
 
-    def _revive_right(self, distance: int, context: RightContext) -> None:
+    def _revive_right(self, distance: int, context: RightContext) -> bool:
+        """As `_revive_left`."""
         for batch in self._right_stale:
             if self._rights.revive(batch, distance, context):
                 self._right_stale.remove(batch)
-                return
+                return True
+        return False
 
     def of_suffix(self, position: int, key: Hashable, make: Callable[[], T]) -> T:
         """What *make* gives: a function of the text after *position*, remembered while that text stays."""
         place = len(self.data) - position, key
         if place not in self._of_suffix:
-            if len(self._of_suffix) >= _MOST_SUFFIXES:
-                self._of_suffix.clear()
             self._of_suffix[place] = make()
         return cast("T", self._of_suffix[place])
 
@@ -217,4 +235,5 @@ class Document:
         moved = [batch.moved_beyond(start, shift) for batch in batches]
         self._right_stale = [batch for batch in moved if len(batch)][-_MOST_BATCHES:]
         self._dead = {d for d in self._dead if d <= end}
-        self._of_suffix = {place: found for place, found in self._of_suffix.items() if place[0] <= end}
+        for place in [place for place in self._of_suffix if place[0] > end]:
+            del self._of_suffix[place]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from fimlsp.lexing.line import LineReader
 from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.lexing.reading import Lexicon
 from fimlsp.quotient.byte_order_mark import FileStart
@@ -15,6 +14,7 @@ from fimlsp.quotient.document import BYTE_ORDER_MARK, Document
 from fimlsp.quotient.ebnf import python_grammar
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.relaxing import Relaxed, relaxed
+from fimlsp.quotient.steps import Steps
 
 Start = State | FileStart
 """A state before or after some bytes of a middle: `feed`, `complete`, `shortest_completion`."""
@@ -94,8 +94,8 @@ class Engine:
 
     def __init__(self, language: Language | None = None) -> None:
         self.language = language or python_language()
-        self._lines = LineReader(self.language.lexicon)
+        self._steps = Steps(self.language)
 
     def document(self, data: bytes) -> EditedDocument:
         """A document of *data*, UTF-8; its contexts are made when asked for, or by `prepare`."""
-        return EditedDocument(self.language, self._lines, data)
+        return EditedDocument(self._steps, data)

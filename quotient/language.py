@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from fimlsp.lexing.line import too_deep
+from fimlsp.lexing.memo import Memo
 from fimlsp.lexing.nesting import MAX_BRACKETS
 from fimlsp.lexing.reading import Lexicon
 from fimlsp.quotient.automaton import Automaton, Rules
@@ -20,6 +21,7 @@ from fimlsp.quotient.cheapest import CheapestSentences, cheapest
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.escape import Brackets, Insides
 from fimlsp.quotient.grammar import Grammar
+from fimlsp.quotient.interning import Interner
 from fimlsp.quotient.joining import Joined, join
 from fimlsp.quotient.line_classes import LineClasses
 from fimlsp.quotient.spine import Climber, Open, Spine
@@ -50,11 +52,11 @@ class Direction:
         self._brackets = brackets
         self._climber = Climber(rules)
         self.earley = Earley(Automaton(rules))
-        self._spines: dict[tuple[EarleySet, tuple[int, ...] | None], Spine] = {}
-        self._insides: dict[tuple[EarleySet, tuple[int, ...] | None], Insides] = {}
-        self._begun: dict[tuple[EarleySet, tuple[int, ...] | None], frozenset[int]] = {}
+        self._spines: Memo[tuple[EarleySet, tuple[int, ...] | None], Spine] = Memo(_MOST_SPINES)
+        self._insides: Memo[tuple[EarleySet, tuple[int, ...] | None], Insides] = Memo(_MOST_SPINES)
+        self._begun: Memo[tuple[EarleySet, tuple[int, ...] | None], frozenset[int]] = Memo(_MOST_SPINES)
         self._starts: dict[frozenset[int], EarleySet] = {}
-        self._memo: dict[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = {}
+        self._memo: Memo[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = Memo(_MOST_REMEMBERED)
 
     def start(self, bodies: frozenset[int]) -> EarleySet:
         """The set before a group that may be any of *bodies*; always the same object."""
@@ -69,8 +71,6 @@ class Direction:
         try:
             return self._memo[key]
         except KeyError:
-            if len(self._memo) >= _MOST_REMEMBERED:
-                self._memo.clear()
             found = self._memo[key] = self.earley.read(before, symbols)
             return found
 
@@ -79,8 +79,6 @@ class Direction:
         key = last, suites
         found = self._spines.get(key)
         if found is None:
-            if len(self._spines) >= _MOST_SPINES:
-                self._spines.clear()
             found = self._spines[key] = self._climber.spine(last, suites)
         return found
 
@@ -91,8 +89,6 @@ class Direction:
         key = last, suites
         found = self._begun.get(key)
         if found is None:
-            if len(self._begun) >= _MOST_SPINES:
-                self._begun.clear()
             found_spine, start = self.spine(last, suites), self.start(bodies)
             found = self._begun[key] = bodies & found_spine.opened.get(start, frozenset())
         return found
@@ -102,8 +98,6 @@ class Direction:
         key = last, suites
         found = self._insides.get(key)
         if found is None:
-            if len(self._insides) >= _MOST_SPINES:
-                self._insides.clear()
             found = self._insides[key] = self._brackets.insides(self.spine(last, suites))
         return found
 
@@ -117,12 +111,13 @@ class Language:
 
     `terminal_of` maps lexeme kinds to terminals of the grammar (-1 for kinds without one). `suites` maps
     each suite symbol to the symbol of its groups, `bodies` are those symbols, `lists` maps each to the
-    nonterminal of one or more of it.
+    nonterminal of one or more of it. `once` makes values of which equal ones are the same object.
     """
 
     def __init__(self, lexicon: Lexicon, grammar: Grammar) -> None:
         self.lexicon = lexicon
         self.grammar = grammar
+        self.once = Interner()
         self.newline = grammar.symbol("NEWLINE")
         self.indent = grammar.symbol("INDENT")
         self.dedent = grammar.symbol("DEDENT")
@@ -130,8 +125,8 @@ class Language:
         self.suites: dict[int, int] = {}
         self.lists: dict[int, int] = {}
         self._live_terminals: dict[int, tuple[int, ...]] = {}
-        self._joined: dict[tuple[Spine, Spine, Open, Open], Joined] = {}
-        self._at_line_start: dict[EarleySet, tuple[EarleySet | None, frozenset[int]]] = {}
+        self._joined: Memo[tuple[Spine, Spine, Open, Open], Joined] = Memo(_MOST_JOINED)
+        self._at_line_start: Memo[EarleySet, tuple[EarleySet | None, frozenset[int]]] = Memo(_MOST_REMEMBERED)
         self._find_suites()
         self.bodies = frozenset(self.lists)
         self.file_body = grammar.repetitions[self._file_list()]
@@ -205,6 +200,10 @@ class Language:
         terminal_of = self.terminal_of
         return tuple([terminal_of[kind] for kind in kinds])
 
+    def may_follow(self, kinds: Sequence[int]) -> bool:
+        """Whether each two neighbours of *kinds* may stand beside each other."""
+        return self.neighbours.issuperset(pairwise(self.terminals(kinds)))
+
     def too_deep(self, kinds: Sequence[int], open_at_end: int) -> bool:
         """Whether more brackets are open somewhere in *kinds* than may be, if so many are at their end."""
         if len(kinds) + open_at_end <= MAX_BRACKETS:
@@ -216,8 +215,6 @@ class Language:
         key = left, right, begun, ended
         found = self._joined.get(key)
         if found is None:
-            if len(self._joined) >= _MOST_JOINED:
-                self._joined.clear()
             found = self._joined[key] = join(left, right, begun, ended, self.grammar.repetitions)
         return found
 
@@ -225,8 +222,6 @@ class Language:
         """A backward set, or None if its group has no line before; what the group is if it begins there."""
         found = self._at_line_start.get(group)
         if found is None:
-            if len(self._at_line_start) >= _MOST_REMEMBERED:
-                self._at_line_start.clear()
             goes_on = any(group.expects(symbol) for symbol in (self.newline, *self.suites))
             completed = group.completed_from(self.backward.start(self.bodies)) & self.bodies
             found = self._at_line_start[group] = group if goes_on else None, completed

@@ -9,11 +9,12 @@ from fimlsp.lexing.line import Line
 from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.reading import Reading, Symbol, start_of_line
 from fimlsp.quotient.earley import EarleySet
+from fimlsp.quotient.interning import Interned
 from fimlsp.quotient.language import Language
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame(Interned):
     """An open block: its column, what its groups may be, and the set that waits for its suite."""
 
     column: Column
@@ -27,9 +28,9 @@ class Frame:
         return self.parent.depth + 1 if self.parent else 0
 
 
-@dataclass(frozen=True, slots=True)
-class LeftContext:
-    """What a file's beginning leaves open.
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftContext(Interned):
+    """What a file's beginning leaves open. Equal contexts are the same object.
 
     `group` is the set after what was read of the innermost block's last group (`start` if it has none yet).
     `nesting` holds the open brackets; `broken` tells that something before could not be parsed and was
@@ -40,7 +41,7 @@ class LeftContext:
     frame: Frame
     group: EarleySet
     nesting: Nesting
-    broken: bool = False
+    broken: bool
 
     @property
     def start(self) -> EarleySet:
@@ -71,14 +72,15 @@ class LeftContext:
         if line.blank:
             return self
         context = None if line.broken else self._after_line(line)
-        if context is None:
-            known = self.language.lexicon.known
-            return LeftContext(self.language, self.frame, self.start, known, broken=True)
-        return context
+        return self.passing_over(self.language.lexicon.known) if context is None else context
+
+    def passing_over(self, nesting: Nesting) -> LeftContext:
+        """This context, with something after it that could not be parsed; then *nesting* is open."""
+        return _context(self.language, self.frame, self.start, nesting, broken=True)
 
     def _at(self, frame: Frame, group: EarleySet) -> LeftContext:
         """This context with another innermost block or group."""
-        return LeftContext(self.language, frame, group, self.nesting, self.broken)
+        return _context(self.language, frame, group, self.nesting, self.broken)
 
     def _after_line(self, line: Line) -> LeftContext | None:
         nesting = self._after_brackets(line)
@@ -101,7 +103,7 @@ class LeftContext:
             context = context and context._after_logical_line(symbols)
         if context is None or context.nesting is nesting:
             return context
-        return LeftContext(self.language, context.frame, context.group, nesting, self.broken)
+        return _context(self.language, context.frame, context.group, nesting, self.broken)
 
     def _after_logical_line(self, symbols: tuple[int, ...]) -> LeftContext | None:
         """The context after a whole logical line, without brackets that are open before or after it."""
@@ -109,8 +111,6 @@ class LeftContext:
         start = self._group_before(symbols[0] if symbols else newline)
         symbols = self.language.line_classes.representative(symbols)
         group = start and self.language.forward.read(start, (*symbols, newline))
-        if group is self.group:
-            return self
         return None if group is None else self._at(self.frame, group)
 
     def _after_brackets(self, line: Line) -> Nesting | None:
@@ -139,7 +139,7 @@ class LeftContext:
         if not suites:
             return None
         bodies = frozenset(self.language.suites[suite] for suite in suites)
-        frame = Frame(column, bodies, self.frame, self.group)
+        frame = self.language.once(Frame, column, bodies, self.frame, self.group)
         return self._at(frame, self.language.forward.start(bodies))
 
     def closed(self, count: int) -> LeftContext | None:
@@ -165,6 +165,12 @@ class LeftContext:
         return self.after_symbols((self.language.terminal_of[symbol],))
 
 
+def _context(
+    language: Language, frame: Frame, group: EarleySet, nesting: Nesting, broken: bool
+) -> LeftContext:
+    return language.once(LeftContext, language, frame, group, nesting, broken)
+
+
 def _opening(closer: str) -> str:
     return {")": "(", "]": "[", "}": "{"}[closer]
 
@@ -173,4 +179,5 @@ def start_of_file(language: Language) -> LeftContext:
     """The context at the beginning of a file."""
     bodies = frozenset((language.file_body,))
     start = language.forward.start(bodies)
-    return LeftContext(language, Frame(MARGIN, bodies), start, language.lexicon.known)
+    frame = language.once(Frame, MARGIN, bodies)
+    return _context(language, frame, start, language.lexicon.known, broken=False)

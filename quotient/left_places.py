@@ -56,7 +56,7 @@ class LeftPlaces:
 
     def revive(self, stale: LeftPlaces, place: int, context: LeftContext) -> bool:
         """Add what *stale* has beyond *place* if it holds again, as the *context* there tells."""
-        if stale._contexts.get(place) != context:
+        if stale._contexts.get(place) is not context:
             return False
         self._contexts.extend(stale._contexts, place, until=lambda later: later.broken != context.broken)
         self.unreadable += [each for each in stale.unreadable if place <= each < self._contexts.last[0]]

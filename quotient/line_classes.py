@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Protocol
 
+from fimlsp.lexing.memo import Memo
 from fimlsp.quotient.automaton import State
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.grammar import Grammar, Production
@@ -54,7 +55,7 @@ class LineClasses:
         self._within = frozenset(symbol for symbol in after_breaks if grammar.is_terminal(symbol))
         self._begun = after_breaks - self._within | frozenset(bodies)
         self._forward = forward
-        self._known: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._known: Memo[tuple[int, ...], tuple[int, ...]] = Memo(_MOST_REMEMBERED)
         self._representatives: dict[Form, tuple[int, ...]] = {}
 
     def representative(self, symbols: tuple[int, ...]) -> tuple[int, ...]:
@@ -64,8 +65,6 @@ class LineClasses:
         """
         found = self._known.get(symbols)
         if found is None:
-            if len(self._known) >= _MOST_REMEMBERED:
-                self._known.clear()
             form = None if self._within.intersection(symbols[:1]) else self._form(symbols)
             found = symbols if form is None else self._representatives.setdefault(form, symbols)
             self._known[symbols] = found

@@ -27,9 +27,6 @@ class Places(Generic[T]):
     def __len__(self) -> int:
         return len(self._keys) - self._first
 
-    def __contains__(self, place: int) -> bool:
-        return self.get(place) is not None
-
     def get(self, place: int) -> T | None:
         """The value at *place*."""
         index = bisect_left(self._keys, place - self._shift, self._first)
@@ -40,9 +37,13 @@ class Places(Generic[T]):
     def put(self, place: int, value: T) -> None:
         """Set the value at *place*, which has none."""
         key = place - self._shift
-        index = bisect_left(self._keys, key, self._first)
-        self._keys.insert(index, key)
-        self._values.insert(index, value)
+        if self._keys and key < self._keys[-1]:
+            index = bisect_left(self._keys, key, self._first)
+            self._keys.insert(index, key)
+            self._values.insert(index, value)
+        else:
+            self._keys.append(key)
+            self._values.append(value)
 
     def places(self) -> list[int]:
         """All places, in order."""

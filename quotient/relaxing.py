@@ -46,7 +46,7 @@ def _rights(document: Document, end: int, left: Left, demand: Demand) -> Iterato
     line_end = physical_end(document.data, end)
     yield connect(document, line_end, *left, lenient), False
     for rest in (document.data[end:line_end], b""):
-        yield connect(Document(document.language, document.lines, rest), 0, *left, demand), False
+        yield connect(Document(document.steps, rest), 0, *left, demand), False
 
 
 def _lefts(document: Document, start: int, found: Left | None) -> Iterator[tuple[Left, bool]]:
@@ -55,7 +55,7 @@ def _lefts(document: Document, start: int, found: Left | None) -> Iterator[tuple
         yield found, not found[0].broken
     line_start, context = document.left_at(start)
     step = context.reading().feed(document.data[line_start:start])
-    fresh = replace(context, group=context.start, broken=True)
+    fresh = context.passing_over(context.nesting)
     if step is not None:
         language = document.language
         kinds = [symbol for symbol in step.symbols if isinstance(symbol, int)]

@@ -10,12 +10,14 @@ itself; any others it closes were opened further left.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from fimlsp.lexing.indentation import MARGIN, Column
 from fimlsp.lexing.line import Line
 from fimlsp.quotient.earley import EarleySet
+from fimlsp.quotient.interning import Interned
 from fimlsp.quotient.language import Language
 
 
@@ -28,8 +30,8 @@ class Joint(Enum):
     SUITE_JOIN = "the following lines are its suite, then a line of its own column continues it"
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+@dataclass(frozen=True, slots=True, eq=False)
+class Head(Interned):
     """A reading, from its end, of the first group at a line start.
 
     `group` is the backward set at the line start, None if no line may stand before it in its group;
@@ -47,7 +49,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ending:
+class Ending(Interned):
     """One way in which a group goes on after a line end: the backward set before that line end."""
 
     joint: Joint
@@ -56,13 +58,14 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RightContext:
-    """What a file's end leaves to be opened, at a line start.
+class RightContext(Interned):
+    """What a file's end leaves to be opened, at a line start. Equal contexts are the same object.
 
     Of a line that may begin a group: `column`, its `heads`, what the block's groups may be from here on
     (`bodies`), and `fall`, the first later line left of it. Inside brackets (`unmatched` counts those that
     the text closes), `inside` holds for each ending of the logical line the backward set here, and `logical`
-    the context after the logical line. `broken` tells that something after could not be parsed.
+    the context after the logical line; such contexts are no values. `broken` tells that something after could
+    not be parsed.
     """
 
     language: Language
@@ -70,10 +73,10 @@ class RightContext:
     heads: tuple[Head, ...] = ()
     bodies: frozenset[int] = frozenset()
     fall: RightContext | None = None
+    broken: bool = False
     unmatched: int = 0
     inside: dict[Ending, EarleySet] = field(default_factory=dict)
     logical: RightContext | None = None
-    broken: bool = False
     _endings: list[Ending] = field(default_factory=list)
 
     @property
@@ -88,25 +91,26 @@ class RightContext:
             self._endings.extend(self._find_endings())
         return self._endings
 
-    def _find_endings(self) -> list[Ending]:
+    def _find_endings(self) -> Iterator[Ending]:
         language = self.language
-        every = language.bodies
-        start = language.backward.start(every)
-        found = [Ending(Joint.END, start, self.bodies)]
-        found += [Ending(Joint.JOIN, head.group, head.rest) for head in self.heads if head.group is not None]
+        start = language.backward.start(language.bodies)
+        yield language.once(Ending, Joint.END, start, self.bodies)
+        for head in self.heads:
+            if head.group is not None:
+                yield language.once(Ending, Joint.JOIN, head.group, head.rest)
         if self.fall is not None:
             suites = language.suites_of(self.bodies)
-            after = [(Joint.SUITE_END, start, self.fall.bodies)]
-            after += [
-                (Joint.SUITE_JOIN, head.group, head.rest)
-                for head in self.fall.heads
-                if head.group is not None
-            ]
-            for joint, base, rest in after:
+            for joint, base, rest in self.fall._after_suite(start):
                 group = language.backward.read_any(base, suites)
                 if group is not None:
-                    found.append(Ending(joint, group, rest))
-        return found
+                    yield language.once(Ending, joint, group, rest)
+
+    def _after_suite(self, start: EarleySet) -> Iterator[tuple[Joint, EarleySet, frozenset[int]]]:
+        """The ways in which a group may go on here after its suite: the sets after that, and what follows."""
+        yield Joint.SUITE_END, start, self.bodies
+        for head in self.heads:
+            if head.group is not None:
+                yield Joint.SUITE_JOIN, head.group, head.rest
 
     def ways(self) -> dict[Ending, EarleySet]:
         """For each way to go on, the backward set at the end of the line before, its line end included."""
@@ -118,17 +122,6 @@ class RightContext:
             if group is not None:
                 found[ending] = group
         return found
-
-    def equivalent(self, other: RightContext) -> bool:
-        """Whether this context, made from another text, can stand for *other*."""
-        if self is other:
-            return True
-        if self.unmatched or other.unmatched or (self.fall is None) != (other.fall is None):
-            return False
-        return (
-            (self.column, self.heads, self.bodies, self.broken)
-            == (other.column, other.heads, other.bodies, other.broken)
-        ) and (self.fall is None or other.fall is None or self.fall.equivalent(other.fall))
 
     def after_logical_line(self) -> RightContext:
         """The context at the next line start outside brackets."""
@@ -163,17 +156,10 @@ class RightContext:
 
     def _passing_over(self) -> RightContext:
         """This context, with a line before it that cannot be parsed."""
-        return RightContext(
-            self.language,
-            self.column,
-            self.heads,
-            self.bodies,
-            self.fall,
-            self.unmatched,
-            self.inside,
-            self.logical,
-            broken=True,
-            _endings=self._endings,
+        if self.unmatched:
+            return replace(self, broken=True)
+        return self.language.once(
+            RightContext, self.language, self.column, self.heads, self.bodies, self.fall, True
         )
 
     def _heads_of(self, column: Column, symbols: tuple[int, ...]) -> list[Head]:
@@ -192,20 +178,18 @@ class RightContext:
         """The context at a line of *column*, given its *heads*; None if there are none."""
         if not heads:
             return None
-        if column == self.column and broken == self.broken and self.heads == tuple(heads):
-            return self
         bodies = frozenset[int]().union(*(head.bodies for head in heads))
         fall: RightContext | None = self
         while fall is not None and fall.column.tabs8 >= column.tabs8:
             fall = fall.fall
-        return RightContext(self.language, column, tuple(heads), bodies, fall, broken=broken)
+        return self.language.once(RightContext, self.language, column, tuple(heads), bodies, fall, broken)
 
     def _head(self, column: Column, ending: Ending, group: EarleySet) -> Head | None:
         rest = self._rest(column, ending)
         if rest is None:
             return None
         goes_on, completed = self.language.at_line_start(group)
-        head = Head(goes_on, completed, rest)
+        head = self.language.once(Head, goes_on, completed, rest)
         return head if head.bodies or goes_on is not None else None
 
     def _rest(self, column: Column, ending: Ending) -> frozenset[int] | None:
@@ -241,4 +225,4 @@ def read_backward(
 
 def end_of_file(language: Language) -> RightContext:
     """The context at the end of a file."""
-    return RightContext(language, bodies=language.bodies)
+    return language.once(RightContext, language, MARGIN, (), language.bodies)

@@ -22,12 +22,13 @@ class RightPlaces:
     def __len__(self) -> int:
         return len(self._contexts)
 
-    def __contains__(self, distance: int) -> bool:
-        return distance in self._contexts
-
     def get(self, distance: int) -> RightContext | None:
         """The context at *distance*."""
         return self._contexts.get(distance)
+
+    def known_within(self, distance: int) -> int:
+        """The last distance that is not beyond *distance* and has a context."""
+        return self._contexts.at_or_before(distance)[0]
 
     def put(self, distance: int, context: RightContext, line: Line) -> None:
         """Set the *context* at *distance*, which has none, made of *line*."""
@@ -47,8 +48,7 @@ class RightPlaces:
 
     def revive(self, stale: RightPlaces, distance: int, context: RightContext) -> bool:
         """Add what *stale* has beyond *distance* if it holds again, as the *context* there tells."""
-        found = stale.get(distance)
-        if found is None or not found.equivalent(context) or stale._reaches_beyond(distance):
+        if stale.get(distance) is not context or stale._reaches_beyond(distance):
             return False
         self._contexts.extend(stale._contexts, distance, until=lambda _: False)
         self._reaches.extend(stale._reaches, distance, until=lambda _: False)

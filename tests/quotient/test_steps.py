@@ -1,0 +1,90 @@
+"""Steps between contexts: equal contexts are one object; what is remembered changes no answer and can go."""
+
+import gc
+import random
+
+import pytest
+from fimlsp.lexing.memo import Memo
+from fimlsp.quotient.engine import EditedDocument, Engine, python_language
+from fimlsp.quotient.language import Language
+
+from .middle_support import engine
+from .test_document import SAMPLE, answers, edits
+
+ONE = b"class A(B):\n    def f(self):\n        return [\n            1,\n        ]\n\n    x = 1\n\n\ny = 2\n"
+OTHER = b"class Cc:\n    def g(x, y=3):\n        z()\n    # note\n    del x, y\nimport os\n"
+"""Alike at the starts of corresponding lines, but for the class line's own context."""
+
+PLACES = {
+    # a line of ONE, one of OTHER
+    b"    def f": b"    def g",
+    b"        return": b"        z()",
+    b"    x = 1": b"    del",
+    b"y = 2": b"import",
+}
+
+
+@pytest.mark.parametrize("one", PLACES)
+def test_contexts_that_are_alike_are_one_object(one):
+    first, second = engine().document(ONE), engine().document(OTHER)
+    at, other = ONE.index(one), OTHER.index(PLACES[one])
+    assert first.right_at(at) is second.right_at(other)
+    first_frame, second_frame = first.left_at(at)[1].frame, second.left_at(other)[1].frame
+    assert (first_frame.column, first_frame.depth) == (second_frame.column, second_frame.depth)
+    again = engine().document(b"\n" + ONE)
+    assert again.left_at(at + 1)[1] is first.left_at(at)[1]
+
+
+def test_contexts_differ_where_what_is_open_differs():
+    texts = (b"if a:\n  b\n", b"while a:\n  b\n", b"if a:\n   b\n", b"with a:\n  b\n")
+    assert len({engine().document(text).left_at(len(text))[1] for text in texts}) == len(texts)
+    texts = (b"else:\n  b\n", b"finally:\n  b\n", b"b\n", b"  b\n", b")\n")
+    assert len({engine().document(text).right_at(0) for text in texts}) == len(texts)
+
+
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """An engine of which each table is emptied at every entry."""
+    whole = Memo.__init__
+    monkeypatch.setattr(Memo, "__init__", lambda self, _: whole(self, 1))
+    language = python_language()
+    return Engine(Language(language.lexicon, language.grammar))
+
+
+def test_what_is_forgotten_changes_no_answer(monkeypatch):
+    rng = random.Random(11)
+    short = forgetful(monkeypatch).document(SAMPLE)
+    for edit in edits(SAMPLE, rng, 12):
+        short.edit(*edit)
+        place = min(rng.choice((edit[0], rng.randrange(len(short.data) + 1))), len(short.data))
+        relax = rng.random() < 0.5
+        long = engine().document(short.data)
+        assert answers(short, place, place, relax=relax) == answers(long, place, place, relax=relax)
+
+
+def test_a_table_never_grows_beyond_its_size():
+    table: Memo[int, int] = Memo(3)
+    for key in range(10):
+        table[key] = key
+        assert key in table
+        assert len(table) <= 3
+
+
+def prepared(text: bytes) -> EditedDocument:
+    document = Engine(python_language()).document(text)
+    document.prepare()
+    document.middle(len(text) // 2, len(text) // 2)
+    return document
+
+
+def test_contexts_go_with_the_last_who_holds_them():
+    made = python_language().once._made
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(made)
+        document = prepared(b"\t" + SAMPLE.replace(b"\n", b"\n\t").replace(b"\t\n", b"\n"))
+        during = len(made)
+        del document
+        assert before == len(made) < during
+    finally:
+        gc.enable()
