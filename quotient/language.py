@@ -24,6 +24,7 @@ from fimlsp.quotient.grammar import Grammar
 from fimlsp.quotient.interning import Interner
 from fimlsp.quotient.joining import Joined, join
 from fimlsp.quotient.line_classes import LineClasses
+from fimlsp.quotient.sharing import SharedSets
 from fimlsp.quotient.spine import Climber, Open, Spine
 
 _MOST_REMEMBERED = 3_000
@@ -41,6 +42,7 @@ class Direction:
         "_climber",
         "_insides",
         "_memo",
+        "_sets",
         "_spines",
         "_starts",
         "earley",
@@ -55,6 +57,7 @@ class Direction:
         self._spines: Memo[tuple[EarleySet, tuple[int, ...] | None], Spine] = Memo(_MOST_SPINES)
         self._insides: Memo[tuple[EarleySet, tuple[int, ...] | None], Insides] = Memo(_MOST_SPINES)
         self._begun: Memo[tuple[EarleySet, tuple[int, ...] | None], frozenset[int]] = Memo(_MOST_SPINES)
+        self._sets = SharedSets()
         self._starts: dict[frozenset[int], EarleySet] = {}
         self._memo: Memo[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = Memo(_MOST_REMEMBERED)
 
@@ -71,7 +74,8 @@ class Direction:
         try:
             return self._memo[key]
         except KeyError:
-            found = self._memo[key] = self.earley.read(before, symbols)
+            found = self.earley.read(before, symbols)
+            self._memo[key] = found = found and self._sets.standing_for(found)
             return found
 
     def spine(self, last: EarleySet, suites: tuple[int, ...] | None) -> Spine:

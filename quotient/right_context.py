@@ -11,7 +11,7 @@ itself; any others it closes were opened further left.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 from fimlsp.lexing.indentation import MARGIN, Column
@@ -64,19 +64,18 @@ class RightContext(Interned):
     Of a line that may begin a group: `column`, its `heads`, what the block's groups may be from here on
     (`bodies`), and `fall`, the first later line left of it. Inside brackets (`unmatched` counts those that
     the text closes), `inside` holds for each ending of the logical line the backward set here, and `logical`
-    the context after the logical line; such contexts are no values. `broken` tells that something after could
-    not be parsed.
+    the context after the logical line. `broken` tells that something after could not be parsed.
     """
 
     language: Language
-    column: Column = MARGIN
-    heads: tuple[Head, ...] = ()
-    bodies: frozenset[int] = frozenset()
-    fall: RightContext | None = None
-    broken: bool = False
-    unmatched: int = 0
-    inside: dict[Ending, EarleySet] = field(default_factory=dict)
-    logical: RightContext | None = None
+    column: Column
+    heads: tuple[Head, ...]
+    bodies: frozenset[int]
+    fall: RightContext | None
+    broken: bool
+    unmatched: int
+    inside: tuple[tuple[Ending, EarleySet], ...]
+    logical: RightContext | None
     _endings: list[Ending] = field(default_factory=list)
 
     @property
@@ -115,7 +114,7 @@ class RightContext(Interned):
     def ways(self) -> dict[Ending, EarleySet]:
         """For each way to go on, the backward set at the end of the line before, its line end included."""
         if self.unmatched:
-            return self.inside
+            return dict(self.inside)
         found: dict[Ending, EarleySet] = {}
         for ending in self.endings:
             group = self.language.backward.read(ending.base, (self.language.newline,))
@@ -142,25 +141,22 @@ class RightContext(Interned):
             return self._before_heads(line.column, heads, self.broken) or self._passing_over()
         ways = read_backward(self.language, self.ways(), symbols)
         if unmatched:
-            return RightContext(
-                self.language,
-                unmatched=unmatched,
-                inside=ways,
-                logical=self.after_logical_line(),
-                broken=self.broken,
-            )
+            return self._inside(unmatched, ways)
         assert line.column is not None
         logical = self.after_logical_line()
         heads = logical._heads(line.column, ways)
         return logical._before_heads(line.column, heads, self.broken) or self._passing_over()
 
+    def _inside(self, unmatched: int, ways: dict[Ending, EarleySet]) -> RightContext:
+        """The context before a line within brackets, given its readings."""
+        readings = tuple(ways.items())
+        place = MARGIN, (), frozenset[int](), None
+        return _context(self.language, *place, self.broken, unmatched, readings, self.after_logical_line())
+
     def _passing_over(self) -> RightContext:
         """This context, with a line before it that cannot be parsed."""
-        if self.unmatched:
-            return replace(self, broken=True)
-        return self.language.once(
-            RightContext, self.language, self.column, self.heads, self.bodies, self.fall, True
-        )
+        place = self.column, self.heads, self.bodies, self.fall
+        return _context(self.language, *place, True, self.unmatched, self.inside, self.logical)
 
     def _heads_of(self, column: Column, symbols: tuple[int, ...]) -> list[Head]:
         """The heads at a line start of *column*, before a whole logical line of *symbols*."""
@@ -182,7 +178,7 @@ class RightContext(Interned):
         fall: RightContext | None = self
         while fall is not None and fall.column.tabs8 >= column.tabs8:
             fall = fall.fall
-        return self.language.once(RightContext, self.language, column, tuple(heads), bodies, fall, broken)
+        return _context(self.language, column, tuple(heads), bodies, fall, broken)
 
     def _head(self, column: Column, ending: Ending, group: EarleySet) -> Head | None:
         rest = self._rest(column, ending)
@@ -225,4 +221,19 @@ def read_backward(
 
 def end_of_file(language: Language) -> RightContext:
     """The context at the end of a file."""
-    return language.once(RightContext, language, MARGIN, (), language.bodies)
+    return _context(language, MARGIN, (), language.bodies, None, broken=False)
+
+
+def _context(
+    language: Language,
+    column: Column,
+    heads: tuple[Head, ...],
+    bodies: frozenset[int],
+    fall: RightContext | None,
+    broken: bool,
+    unmatched: int = 0,
+    inside: tuple[tuple[Ending, EarleySet], ...] = (),
+    logical: RightContext | None = None,
+) -> RightContext:
+    place = column, heads, bodies, fall
+    return language.once(RightContext, language, *place, broken, unmatched, inside, logical)

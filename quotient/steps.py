@@ -21,7 +21,7 @@ _MOST_STEPS = 10_000
 class Steps:
     """The contexts before and after lines; shared by all documents of a language."""
 
-    __slots__ = ("_after", "_before", "_letters", "_may_stand", "_standing", "language", "lines")
+    __slots__ = ("_after", "_before", "_letter_of", "_letters", "_may_stand", "language", "lines")
 
     def __init__(self, language: Language) -> None:
         self.language = language
@@ -29,12 +29,12 @@ class Steps:
         self._after: Memo[tuple[LeftContext, Line], LeftContext] = Memo(_MOST_STEPS)
         self._before: Memo[tuple[RightContext, Line], RightContext] = Memo(_MOST_STEPS)
         self._letters: Memo[tuple[Column, tuple[int, ...]], Line] = Memo(_MOST_LETTERS)
-        self._standing: Memo[Line, Line | None] = Memo(_MOST_LINES)
+        self._letter_of: Memo[tuple[Line, bool], Line | None] = Memo(_MOST_LINES)
         self._may_stand: Memo[Line, bool] = Memo(_MOST_LINES)
 
     def after(self, context: LeftContext, line: Line) -> LeftContext:
         """As `LeftContext.after_line`."""
-        letter = None if context.nesting.depth else self._letter(line)
+        letter = self._letter(line, context.nesting.depth > 0)
         if letter is None:
             return context.after_line(line)
         key = context, letter
@@ -45,7 +45,7 @@ class Steps:
 
     def before(self, context: RightContext, line: Line) -> RightContext:
         """As `RightContext.before_line`."""
-        letter = None if context.unmatched else self._letter(line)
+        letter = self._letter(line, context.unmatched > 0)
         if letter is None:
             return context.before_line(line)
         key = context, letter
@@ -61,19 +61,20 @@ class Steps:
             found = self._may_stand[line] = self.language.may_follow(line.kinds)
         return found
 
-    def _letter(self, line: Line) -> Line | None:
-        """The line that stands for *line* wherever no bracket is open; None if it is no logical line."""
+    def _letter(self, line: Line, inside: bool) -> Line | None:
+        """The line that stands for *line* wherever brackets are open (*inside*), or none; None for itself."""
         try:
-            return self._standing[line]
+            return self._letter_of[line, inside]
         except KeyError:
-            found = self._standing[line] = self._find_letter(line)
+            found = self._letter_of[line, inside] = self._find_letter(line, inside)
             return found
 
-    def _find_letter(self, line: Line) -> Line | None:
-        whole = not (line.openers or line.closers or line.broken)
-        if line.column is None or not whole or self.language.too_deep(line.kinds, 0):
+    def _find_letter(self, line: Line, inside: bool) -> Line | None:
+        if line.column is None or self.language.too_deep(line.kinds, 0):
             return None
-        symbols = self.language.line_classes.representative(self.language.terminals(line.kinds))
+        symbols = self.language.terminals(line.kinds)
+        if not (inside or line.openers or line.closers):
+            symbols = self.language.line_classes.representative(symbols)
         key = line.column, symbols
         letter = self._letters.get(key)
         if letter is None:

@@ -1,0 +1,85 @@
+"""Shared sets: they stand for the sets they were made from, and those after the lines of a table are few."""
+
+import random
+from collections.abc import Iterable
+
+import pytest
+from fimlsp.quotient.automaton import Automaton, Rules
+from fimlsp.quotient.earley import Earley, EarleySet
+from fimlsp.quotient.sharing import SharedSets
+from fimlsp.quotient.spine import Child, Climber, Hole, Spine
+
+from .middle_support import engine
+from .test_earley import check_members, made, random_sides, sentences
+
+
+class SharingEarley(Earley):
+    """A recogniser that goes on with a shared set after every symbol."""
+
+    __slots__ = ("shared",)
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__(Automaton(rules))
+        self.shared = SharedSets()
+
+    def read(self, before: EarleySet, symbols: Iterable[int]) -> EarleySet | None:
+        current: EarleySet | None = before
+        for symbol in symbols:
+            after = current and self.scan(current, (symbol,))
+            current = after and self.shared.standing_for(after)
+        return current
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_same_may_follow(seed, backward):
+    sides = random_sides(random.Random(seed))
+    check_members(sides, SharingEarley(made(sides, backward=backward)), backward=backward)
+
+
+def paths(found: Spine, child: Child, depth: int) -> frozenset[tuple[object, ...]]:
+    """What is missing of the rules that are open in each other, from the outermost, some levels deep."""
+    if child is None or isinstance(child, Hole) or not depth:
+        return frozenset({()})
+    ways = found.missing(child)
+    return frozenset((rest, *inner) for rest, below in ways for inner in paths(found, below, depth - 1))
+
+
+def all_open(rules: Rules, last: EarleySet, start: EarleySet) -> dict[int, frozenset[tuple[object, ...]]]:
+    """The paths of each nonterminal that was begun at *start* and is open at *last*."""
+    found = Climber(rules).spine(last)
+    return {lhs: paths(found, (lhs, start), 6) for lhs in found.opened.get(start, ())}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_same_rules_are_open(seed):
+    rules = made(random_sides(random.Random(seed)))
+    earley, sharing = Earley(Automaton(rules)), SharingEarley(rules)
+    symbols = rules.nonterminals
+    start, other = earley.start(symbols), sharing.start(symbols)
+    for sentence in sentences():
+        last, shared = earley.read(start, sentence), sharing.read(other, sentence)
+        assert (last is None) == (shared is None)
+        if last is not None and shared is not None:
+            assert all_open(rules, last, start) == all_open(rules, shared, other)
+
+
+TABLES = {
+    "dictionary": (b"x = {\n", b'    "a": 1,\n', b"}\n"),
+    "list": (b"x = [\n", b'    "a", b,\n', b"]\n"),
+    "tuples": (b"x = (\n", b"    (1, [2, -x]),\n", b")\n"),
+    "call": (b"f(\n", b"    a=g(x)[1],\n", b")\n"),
+    "sum": (b"x = (1\n", b"    + f(x)\n", b")\n"),
+    "string": (b"x = (\n", b"    'a' f'{b}'\n", b")\n"),
+    "methods": (b"x = (y\n", b"    .f(x)\n", b")\n"),
+    "inside others": (b"with a:\n  f([{1: [\n", b"  (1, {2: {3}}),\n", b"]}])\n"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_lines_of_a_table_leave_few_contexts(name):
+    begin, line, end = TABLES[name]
+    document = engine().document(begin + 120 * line + end)
+    starts = range(len(begin), len(begin) + 120 * len(line), len(line))
+    assert len({document.right_at(start) for start in starts}) < 6
+    assert len({document.left_at(start)[1] for start in starts}) < 6
