@@ -58,13 +58,10 @@ class SharedSets:
         key = predicted, state
         found = self._wanted.get(key)
         if found is None:
-            wanted = dict.fromkeys(state.rules.lhs_of(item) for item in state.items)
+            wanted = {state.rules.lhs_of(item) for item in state.items}
             for symbol in (waiting := list(wanted)):
-                for beginning in predicted.states:
-                    for item in beginning.by_symbol.get(symbol, ()):
-                        lhs = beginning.rules.lhs_of(item)
-                        if lhs not in wanted:
-                            wanted[lhs] = None
-                            waiting.append(lhs)
+                begun = {s.rules.lhs_of(item) for s in predicted.after(symbol) for item in s.items}
+                waiting += begun - wanted
+                wanted |= begun
             found = self._wanted[key] = frozenset(wanted)
         return found
