@@ -55,7 +55,7 @@ class Direction:
         self._climber = Climber(rules)
         self.earley = Earley(Automaton(rules))
         self._spines: Memo[tuple[EarleySet, tuple[int, ...] | None], Spine] = Memo(_MOST_SPINES)
-        self._insides: Memo[tuple[EarleySet, tuple[int, ...] | None], Insides] = Memo(_MOST_SPINES)
+        self._insides: Memo[Spine, Insides] = Memo(_MOST_SPINES)
         self._begun: Memo[tuple[EarleySet, tuple[int, ...] | None], frozenset[int]] = Memo(_MOST_SPINES)
         self._sets = SharedSets()
         self._starts: dict[frozenset[int], EarleySet] = {}
@@ -97,12 +97,11 @@ class Direction:
             found = self._begun[key] = bodies & found_spine.opened.get(start, frozenset())
         return found
 
-    def insides(self, last: EarleySet, suites: tuple[int, ...] | None) -> Insides:
-        """As `Brackets.insides` of the spine at *last*, remembered."""
-        key = last, suites
-        found = self._insides.get(key)
+    def insides(self, of: Spine) -> Insides:
+        """As `Brackets.insides`, remembered."""
+        found = self._insides.get(of)
         if found is None:
-            found = self._insides[key] = self._brackets.insides(self.spine(last, suites))
+            found = self._insides[of] = self._brackets.insides(of)
         return found
 
     def read_any(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:

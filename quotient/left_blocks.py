@@ -12,7 +12,7 @@ class LeftBlock:
     """One open block, with the spine of its last group.
 
     `empty` tells that it has no group yet, `ended` what its groups may be if the last one ends at the cursor.
-    `suites` are the symbols that the open block in its last group, *inner*, may be.
+    *inner* is the open block in its last group.
     """
 
     def __init__(
@@ -21,9 +21,8 @@ class LeftBlock:
         self.language = language
         self.frame = frame
         self.start = language.forward.start(frame.bodies)
-        self.suites = None if inner is None else language.suites_of(filter(inner.may_be, inner.frame.bodies))
-        self.group = group
-        self.spine = language.forward.spine(group, self.suites)
+        suites = None if inner is None else language.suites_of(filter(inner.may_be, inner.frame.bodies))
+        self.spine = language.forward.spine(group, suites)
         self.empty = group is self.start
         done = group.completed_from(self.start) & frame.bodies if inner is None else frozenset[int]()
         self.ended = frame.bodies if self.empty else done
@@ -35,7 +34,7 @@ class LeftBlock:
     @property
     def inside(self) -> Inside:
         """What is open within its last group."""
-        insides = self.language.forward.insides(self.group, self.suites)
+        insides = self.language.forward.insides(self.spine)
         return insides.get(self.start, Inside.NOTHING)
 
 

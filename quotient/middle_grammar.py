@@ -158,11 +158,11 @@ class _Pairs:
         if self.kept is None:
             return False
         block, language = self.blocks[depth], self.language
-        closed = of_child(left, language.forward.insides(block.group, block.suites))
+        closed = of_child(left, language.forward.insides(block.spine))
         if depth + 1 < len(self.blocks):
             closed |= self.blocks[-1].inside
         if depth + 1 >= self.kept:
             closed &= ~Inside.BLOCK
-        insides = language.backward.insides(tail.group, tail.open_suites(language))
+        insides = language.backward.insides(self.right.spine(tail))
         opened = of_child(right, insides) & ~Inside.BLOCK | tail.inside
         return language.brackets.escapes(closed, between, opened)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from fimlsp.lexing.reading import BAD, Lexicon, Reading
@@ -86,6 +87,7 @@ def kind_of_lexeme(reading: Reading) -> Kind:
     return _kind(reading.lexicon, reading.state)
 
 
+@lru_cache(maxsize=4096)
 def _kind(lexicon: Lexicon, state: int) -> Kind:
     kinds = {lexicon.kinds[kind] for kind in lexicon.kinds_in(lexicon.dfa.live[state])} - {BAD}
     return next((name for name, members in _KINDS.items() if kinds <= members), "other")
