@@ -15,7 +15,7 @@ from operator import or_
 
 from fimlsp.lexing.indentation import MARGIN, Column
 from fimlsp.quotient.earley import EarleySet
-from fimlsp.quotient.escape import Inside
+from fimlsp.quotient.escape import BLOCK, NOTHING, Inside
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.right_context import Ending, Joint, RightContext
 from fimlsp.quotient.spine import Spine
@@ -50,7 +50,7 @@ class Tail:
     group: EarleySet
     marker: int | None
     suites: tuple[ClosedBlock, ...] = ()
-    inside: Inside = Inside.NOTHING
+    inside: Inside = NOTHING
 
     def open_suites(self, language: Language) -> tuple[int, ...] | None:
         """The symbols that one of `suites` may be; None if the group ends at the cursor's line."""
@@ -171,7 +171,7 @@ def closed_blocks(language: Language, logical: RightContext, line_ends: Sequence
     for line_end in line_ends:
         for ending, group in line_end.ways.items():
             _add_line(language, levels, line_end, ending, group)
-    inside = reduce(or_, (line_end.inside for line_end in line_ends), Inside.NOTHING)
+    inside = reduce(or_, (line_end.inside for line_end in line_ends), NOTHING)
     inner: tuple[ClosedBlock, ...] = ()
     for level in levels:
         suites = (level.between, *level.bounded)
@@ -179,7 +179,7 @@ def closed_blocks(language: Language, logical: RightContext, line_ends: Sequence
         for block in (*level.bounded, level.between, level.same):
             block.find_bodies(language)
         inner = (level.same,)
-        inside |= Inside.BLOCK  # from here on the blocks have whole lines of the text after the cursor
+        inside |= BLOCK  # from here on the blocks have whole lines of the text after the cursor
     return levels[-1].same
 
 
@@ -206,7 +206,7 @@ def _add_line(
     places = [(level.same, ending.rest)]
     if ending.joint in (Joint.END, Joint.SUITE_END):
         places.append((level.between, every))
-    tail = Tail(group, line_end.marker, (), Inside.BLOCK if indented else Inside.NOTHING)
+    tail = Tail(group, line_end.marker, (), BLOCK if indented else NOTHING)
     for block, rest in places:
         if group is start:
             follows = block is level.same and not level.context.is_end

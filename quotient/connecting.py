@@ -15,7 +15,7 @@ from fimlsp.quotient.closing import ClosedBlock, LineEnd, closed_blocks
 from fimlsp.quotient.demand import Demand
 from fimlsp.quotient.document import Document
 from fimlsp.quotient.earley import EarleySet
-from fimlsp.quotient.escape import Inside
+from fimlsp.quotient.escape import BLOCK, BRACKET, NOTHING, Inside
 from fimlsp.quotient.left_context import LeftContext
 from fimlsp.quotient.middle_grammar import RightGrammar, middle_grammar
 from fimlsp.quotient.middle_state import Join, Middle, MiddleState
@@ -199,7 +199,7 @@ class _Meetings:
         quotes = _leading_quotes(self.document.data, self.cursor) if rest.opened else None
         if seam.kind is None and not rest.kinds and line.blank:
             if following.unmatched:
-                marker = self._marker(following, (), inside=Inside.BRACKET)
+                marker = self._marker(following, (), inside=BRACKET)
                 return Join(seam, rest.opened, quotes, marker, None, None)
             blank = self._marker(following, None)
             return Join(seam, rest.opened, quotes, self._marker(following, ()), blank, None)
@@ -213,7 +213,7 @@ class _Meetings:
         if lead.startswith(b"\\"):
             width = min(width, 1)  # it may stand at any column, and is measured only if that is the first
         unmatched = len(line.closers) + following.unmatched - len(line.openers)
-        inside = Inside.BLOCK | Inside.BRACKET if unmatched > 0 or rest.opened else Inside.BLOCK
+        inside = BLOCK | BRACKET if unmatched > 0 or rest.opened else BLOCK
         marker = self._marker(following, kinds, width, inside)
         return Join(seam, rest.opened, quotes, marker, None, lead)
 
@@ -228,7 +228,7 @@ class _Meetings:
         following: RightContext,
         kinds: tuple[int, ...] | None,
         width: int = 0,
-        inside: Inside = Inside.NOTHING,
+        inside: Inside = NOTHING,
     ) -> int:
         """The marker of a line that ends with *kinds*; no kinds stand for one that is blank altogether."""
         key = following, kinds, width

@@ -9,7 +9,7 @@ bracket or block that is open on the left and opens one of the same kind that is
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Flag, auto
+from typing import Literal
 
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.spine import Child, Hole, Spine
@@ -18,13 +18,12 @@ _OPENING = ("(", "[", "{", "FIELD_OPEN", "FSTRING_START")
 _CLOSING = (")", "]", "}", "FIELD_CLOSE", "FSTRING_END")
 
 
-class Inside(Flag):
-    """What is open within a rule, on one side of the cursor."""
+Inside = frozenset[Literal["bracket", "block"]]
+"""What is open within a rule, on one side of the cursor."""
 
-    NOTHING = 0
-    BRACKET = auto()
-    BLOCK = auto()
-
+NOTHING: Inside = frozenset()
+BRACKET: Inside = frozenset({"bracket"})
+BLOCK: Inside = frozenset({"block"})
 
 Insides = dict[EarleySet, Inside]
 """What is open behind each set at which something open was begun."""
@@ -51,24 +50,24 @@ class Brackets:
         All rules begun at one set have the same text behind it, so any of them tells.
         """
         rules = found.climber.rules
-        insides: Insides = dict.fromkeys(found.opened if found.holes else (), Inside.BLOCK)
+        insides: Insides = dict.fromkeys(found.opened if found.holes else (), BLOCK)
         for at, reached in found.reached.items():
             ((rule, dot), *_), child = next(iter(reached.values()))[0]
             read = rules.rhs[rule][:dot][:: -1 if rules.backward else 1]
-            inside = Inside.BRACKET if any(self.unmatched(read)) else Inside.NOTHING
+            inside = BRACKET if any(self.unmatched(read)) else NOTHING
             insides[at] = inside | of_child(child, insides)
         return insides
 
     def escapes(self, left: Inside, between: Iterable[int], right: Inside) -> bool:
         """Whether a middle escapes that ends an open child, goes on with *between*, and begins another."""
         closes, opens = self.unmatched(between)
-        left |= Inside.BRACKET if closes else Inside.NOTHING
-        right |= Inside.BRACKET if opens else Inside.NOTHING
+        left |= BRACKET if closes else NOTHING
+        right |= BRACKET if opens else NOTHING
         return bool(left & right)
 
 
 def of_child(child: Child, insides: Insides) -> Inside:
     """What is open within a child of an open rule."""
     if isinstance(child, Hole):
-        return Inside.BLOCK
-    return Inside.NOTHING if child is None else insides[child[1]]
+        return BLOCK
+    return NOTHING if child is None else insides[child[1]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fimlsp.quotient.earley import EarleySet
-from fimlsp.quotient.escape import Inside
+from fimlsp.quotient.escape import NOTHING, Inside
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_context import Frame, LeftContext
 
@@ -35,7 +35,7 @@ class LeftBlock:
     def inside(self) -> Inside:
         """What is open within its last group."""
         insides = self.language.forward.insides(self.spine)
-        return insides.get(self.start, Inside.NOTHING)
+        return insides.get(self.start, NOTHING)
 
 
 def left_blocks(left: LeftContext) -> list[LeftBlock]:

@@ -20,7 +20,7 @@ from fimlsp.quotient.automaton import Automaton, Rhs
 from fimlsp.quotient.cheapest import CheapestSentences
 from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
 from fimlsp.quotient.earley import Earley, EarleySet
-from fimlsp.quotient.escape import Inside, of_child
+from fimlsp.quotient.escape import BLOCK, of_child
 from fimlsp.quotient.halves import LeftHalves, RightHalves
 from fimlsp.quotient.language import Language
 from fimlsp.quotient.left_blocks import left_blocks
@@ -162,7 +162,7 @@ class _Pairs:
         if depth + 1 < len(self.blocks):
             closed |= self.blocks[-1].inside
         if depth + 1 >= self.kept:
-            closed &= ~Inside.BLOCK
+            closed -= BLOCK
         insides = language.backward.insides(self.right.spine(tail))
-        opened = of_child(right, insides) & ~Inside.BLOCK | tail.inside
+        opened = of_child(right, insides) - BLOCK | tail.inside
         return language.brackets.escapes(closed, between, opened)
