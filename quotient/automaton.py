@@ -143,11 +143,11 @@ class Predicted:
     hundreds of rules few begin with what is read, so what a symbol leads to is looked up when it is.
     """
 
-    __slots__ = ("_after", "_automaton", "_begun", "_symbols", "chains")
+    __slots__ = ("_after", "_begun", "_layer", "_symbols", "chains")
 
-    def __init__(self, automaton: Automaton, symbols: frozenset[int]) -> None:
+    def __init__(self, layer: Layer, symbols: frozenset[int]) -> None:
         self.chains: dict[int, tuple[tuple[State, ...], frozenset[int]]] = {}  # filled by the automaton
-        self._automaton = automaton
+        self._layer = layer
         self._symbols = symbols
         self._begun: Begun | None = None
         self._after: dict[int, tuple[State, ...]] = {}
@@ -156,7 +156,7 @@ class Predicted:
     def begun(self) -> Begun:
         """What may begin here."""
         if self._begun is None:
-            self._begun = self._automaton.begun(self._symbols)
+            self._begun = self._layer.begun(self._symbols)
         return self._begun
 
     def expects(self, symbol: int) -> bool:
@@ -176,27 +176,85 @@ class Predicted:
             _, items, below = self.begun
             found = () if below is None else below.after(symbol)
             if symbol in items:
-                found = self._automaton.state(items[symbol]), *found
+                found = self._layer.state(items[symbol]), *found
             self._after[symbol] = found
         return found
 
 
-class Automaton:
-    """All states reached so far for the rules of a layer; those of the layers below are theirs."""
+class Layer:
+    """The rules of a layer, the automaton *below* it, and the states made of these rules so far."""
 
-    __slots__ = ("_kernels", "_predicted", "below", "rules")
+    __slots__ = ("_states", "below", "rules")
 
-    def __init__(self, rules: Rules, below: Automaton | None = None) -> None:
+    def __init__(self, rules: Rules, below: Automaton | None) -> None:
         self.rules = rules
         self.below = below
-        self._kernels: dict[tuple[int, ...], State] = {}
-        self._predicted: dict[frozenset[int], Predicted] = {}
+        self._states: dict[tuple[int, ...], State] = {}
 
     def is_nonterminal(self, symbol: int) -> bool:
         """Whether there are rules for *symbol*."""
         if symbol in self.rules.nonterminals:
             return True
-        return self.below is not None and self.below.is_nonterminal(symbol)
+        return self.below is not None and self.below.layer.is_nonterminal(symbol)
+
+    def nonterminals_of(self, symbols: frozenset[int]) -> frozenset[int]:
+        """Those of *symbols* that there are rules for."""
+        found = symbols & self.rules.nonterminals
+        return found if self.below is None else found | self.below.layer.nonterminals_of(symbols)
+
+    def state(self, items: Iterable[int]) -> State:
+        """The state of *items* of this layer's rules."""
+        key = tuple(sorted(items))
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = State(self.rules, key, self.is_nonterminal)
+        return state
+
+    def begins_with(self, symbols: Iterable[int], terminal: int) -> bool:
+        """Whether a rule of one of *symbols*, which are of this layer, begins with *terminal* itself."""
+        rules = self.rules
+        return any(rules.rhs[item >> DOT_BITS][0] == terminal for s in symbols for item in rules.starts(s))
+
+    def begun(self, symbols: frozenset[int]) -> Begun:
+        """What *symbols* may begin with."""
+        nonterminals: set[int] = set()
+        items: dict[int, list[int]] = {}
+        for symbol in symbols:
+            if symbol in self.rules.nonterminals and symbol not in nonterminals:
+                self._close(symbol, nonterminals, items)
+        below: Predicted | None = None
+        if self.below is not None:
+            lower = symbols.union(items) - nonterminals
+            below = self.below.predicted(self.below.layer.nonterminals_of(lower))
+        return Begun(frozenset(nonterminals), items, below)
+
+    def _close(self, symbol: int, nonterminals: set[int], begun: dict[int, list[int]]) -> None:
+        """Add the *nonterminals* of this layer that *symbol* may begin with, and what those have *begun*."""
+        rules = self.rules
+        nonterminals.add(symbol)
+        for nonterminal in (waiting := [symbol]):
+            for item in rules.starts(nonterminal):
+                following = rules.rhs[item >> DOT_BITS][0]
+                if following in begun:
+                    begun[following].append(item + 1)
+                    continue
+                begun[following] = [item + 1]
+                if following in rules.nonterminals and following not in nonterminals:
+                    nonterminals.add(following)
+                    waiting.append(following)
+
+
+class Automaton:
+    """What may begin where, by rules of a *layer*; what those below begin is known below.
+
+    The layer does not know them, so that no cycle keeps alive what a cursor has left behind.
+    """
+
+    __slots__ = ("_predicted", "layer")
+
+    def __init__(self, rules: Rules, below: Automaton | None = None) -> None:
+        self.layer = Layer(rules, below)
+        self._predicted: dict[frozenset[int], Predicted] = {}
 
     def goto(self, state: State, symbol: int) -> State:
         """The state after *state* and *symbol*, which it expects."""
@@ -206,12 +264,22 @@ class Automaton:
             state.gotos[symbol] = following
         return following
 
-    def _layer_of(self, state: State) -> Automaton:
-        layer: Automaton = self
+    def _layer_of(self, state: State) -> Layer:
+        layer = self.layer
         while layer.rules is not state.rules:
             assert layer.below is not None
-            layer = layer.below
+            layer = layer.below.layer
         return layer
+
+    def predicted(self, symbols: frozenset[int]) -> Predicted:
+        """Everything that *symbols* may begin with."""
+        layer = self.layer
+        if layer.below is not None and symbols.isdisjoint(layer.rules.nonterminals):
+            return layer.below.predicted(symbols)
+        found = self._predicted.get(symbols)
+        if found is None:
+            found = self._predicted[symbols] = Predicted(layer, symbols)
+        return found
 
     def chain(self, predicted: Predicted, symbol: int) -> tuple[tuple[State, ...], frozenset[int]]:
         """What completing *symbol* where *predicted* is predicted completes there in turn.
@@ -235,58 +303,3 @@ class Automaton:
                     symbols.update(dict.fromkeys(fresh))
                     waiting.extend(fresh)
         return tuple(states), frozenset(symbols)
-
-    def state(self, items: Iterable[int]) -> State:
-        """The state of *items* of this layer's rules."""
-        key = tuple(sorted(items))
-        state = self._kernels.get(key)
-        if state is None:
-            state = self._kernels[key] = State(self.rules, key, self.is_nonterminal)
-        return state
-
-    def predicted(self, symbols: frozenset[int]) -> Predicted:
-        """Everything that *symbols* may begin with."""
-        if self.below is not None and symbols.isdisjoint(self.rules.nonterminals):
-            return self.below.predicted(symbols)
-        found = self._predicted.get(symbols)
-        if found is None:
-            found = self._predicted[symbols] = Predicted(self, symbols)
-        return found
-
-    def begins_with(self, symbols: Iterable[int], terminal: int) -> bool:
-        """Whether a rule of one of *symbols*, which are of this layer, begins with *terminal* itself."""
-        rules = self.rules
-        return any(rules.rhs[item >> DOT_BITS][0] == terminal for s in symbols for item in rules.starts(s))
-
-    def begun(self, symbols: frozenset[int]) -> Begun:
-        """What *symbols* may begin with."""
-        nonterminals: set[int] = set()
-        items: dict[int, list[int]] = {}
-        for symbol in symbols:
-            if symbol in self.rules.nonterminals and symbol not in nonterminals:
-                self._close(symbol, nonterminals, items)
-        below: Predicted | None = None
-        if self.below is not None:
-            lower = symbols.union(items) - nonterminals
-            below = self.below.predicted(self.below.nonterminals_of(lower))
-        return Begun(frozenset(nonterminals), items, below)
-
-    def _close(self, symbol: int, nonterminals: set[int], begun: dict[int, list[int]]) -> None:
-        """Add the *nonterminals* of this layer that *symbol* may begin with, and what those have *begun*."""
-        rules = self.rules
-        nonterminals.add(symbol)
-        for nonterminal in (waiting := [symbol]):
-            for item in rules.starts(nonterminal):
-                following = rules.rhs[item >> DOT_BITS][0]
-                if following in begun:
-                    begun[following].append(item + 1)
-                    continue
-                begun[following] = [item + 1]
-                if following in rules.nonterminals and following not in nonterminals:
-                    nonterminals.add(following)
-                    waiting.append(following)
-
-    def nonterminals_of(self, symbols: frozenset[int]) -> frozenset[int]:
-        """Those of *symbols* that there are rules for."""
-        found = symbols & self.rules.nonterminals
-        return found if self.below is None else found | self.below.nonterminals_of(symbols)

@@ -122,7 +122,7 @@ class _Meetings:
         self.language = document.language
         self.cursor = cursor
         self.rests: dict[int, tuple[Line, RightContext] | None] = {}
-        self.line_ends: dict[tuple[RightContext, tuple[int, ...] | None, int], LineEnd] = {}
+        self.line_ends: dict[tuple[RightContext, tuple[int, ...] | None, int, Inside], LineEnd] = {}
 
     def right_side(self) -> _RightSide:
         """The ways to meet the text after the cursor, and what is closed there."""
@@ -146,7 +146,7 @@ class _Meetings:
     def _closed_blocks(self) -> list[ClosedBlock]:
         """What the text after the cursor closes, for each line that the cursor's line may end before."""
         by_context: dict[RightContext, list[LineEnd]] = {}
-        for (following, _, _), line_end in self.line_ends.items():
+        for (following, *_), line_end in self.line_ends.items():
             if line_end.ways:
                 by_context.setdefault(following.after_logical_line(), []).append(line_end)
         return [closed_blocks(self.language, logical, ends) for logical, ends in by_context.items()]
@@ -231,7 +231,7 @@ class _Meetings:
         inside: Inside = NOTHING,
     ) -> int:
         """The marker of a line that ends with *kinds*; no kinds stand for one that is blank altogether."""
-        key = following, kinds, width
+        key = following, kinds, width, inside
         found = self.line_ends.get(key)
         if found is None:
             marker = self.language.first_free_symbol + len(self.line_ends)

@@ -72,7 +72,7 @@ class Beginning(EarleySet):
 
     def expects(self, terminal: int) -> bool:
         """As in other sets."""
-        if self._predicted is None and self._automaton.begins_with(self._symbols, terminal):
+        if self._predicted is None and self._automaton.layer.begins_with(self._symbols, terminal):
             return True
         return self.predicted.expects(terminal)
 
