@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from fimlsp.lexing.dfa import DEAD
 from fimlsp.lexing.line import physical_end
 from fimlsp.lexing.munching import byte_that_leaves, closing_quotes
 from fimlsp.lexing.nesting import Nesting
@@ -235,8 +236,8 @@ def reachable(lexicon: Lexicon, start: int) -> tuple[int, ...]:
     """The DFA's states that can be reached from *start*, itself included."""
     found = {start: None}
     for state in (waiting := [start]):
-        for following in dict.fromkeys(lexicon.dfa.rows[state]):
-            if following and following not in found:
+        for following, _ in _exits(lexicon, state):
+            if following not in found:
                 found[following] = None
                 waiting.append(following)
     return tuple(found)
@@ -249,11 +250,19 @@ def way_to(lexicon: Lexicon, state: int, goals: frozenset[int]) -> bytes | None:
     for current in (waiting := [state]):
         if current in goals:
             return found[current]
-        for byte, following in enumerate(lexicon.dfa.rows[current]):
-            if following and following not in found:
-                found[following] = found[current] + bytes((byte,))
+        for following, byte in _exits(lexicon, current):
+            if following not in found:
+                found[following] = found[current] + byte
                 waiting.append(following)
     return None
+
+
+@lru_cache(maxsize=4096)
+def _exits(lexicon: Lexicon, state: int) -> tuple[tuple[int, bytes], ...]:
+    """The states that *state* is followed by, each with the least byte that leads there, by that byte."""
+    row = lexicon.dfa.rows[state]
+    firsts = (row.index(following) for following in {*row} - {DEAD})
+    return tuple((row[byte], bytes((byte,))) for byte in sorted(firsts))
 
 
 def way_into(reading: Reading, seam: Seam) -> bytes | None:
