@@ -10,7 +10,7 @@ from fimlsp.lexing.indentation import MARGIN
 from fimlsp.lexing.line import Line, physical_end
 from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.python_terminals import F_STRING_STYLES
-from fimlsp.lexing.reading import Reading, Step
+from fimlsp.lexing.reading import Reading
 from fimlsp.quotient.closing import ClosedBlock, LineEnd, closed_blocks
 from fimlsp.quotient.demand import Demand
 from fimlsp.quotient.document import Document
@@ -80,7 +80,7 @@ def _with_bracket(left: LeftContext, reading: Reading) -> tuple[LeftContext, Rea
     if reading.accepted not in reading.lexicon.nesting or reading.leftover:
         return left, reading
     step = reading.finish()
-    after = step and _after_symbols(left, step)
+    after = step and left.after(step.symbols)
     return (left, reading) if step is None or after is None else (after, step.reading)
 
 
@@ -270,12 +270,5 @@ def read_up_to(document: Document, cursor: int) -> tuple[LeftContext, Reading] |
     step = context.reading().feed(document.data[start:cursor])
     if step is None:
         return None
-    left = _after_symbols(context, step)
+    left = context.after(step.symbols)
     return None if left is None else (left, step.reading)
-
-
-def _after_symbols(context: LeftContext, step: Step) -> LeftContext | None:
-    left: LeftContext | None = context
-    for symbol in step.symbols:
-        left = left and left.after(symbol)
-    return left

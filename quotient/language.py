@@ -74,9 +74,12 @@ class Direction:
         try:
             return self._memo[key]
         except KeyError:
-            found = self.earley.read(before, symbols)
-            self._memo[key] = found = found and self._sets.standing_for(found)
+            found = self._memo[key] = self.earley.read(before, symbols)
             return found
+
+    def shared(self, found: EarleySet) -> EarleySet:
+        """As `SharedSets.standing_for`."""
+        return self._sets.standing_for(found)
 
     def spine(self, last: EarleySet, suites: tuple[int, ...] | None) -> Spine:
         """As `Climber.spine`, remembered."""
@@ -227,7 +230,8 @@ class Language:
         if found is None:
             goes_on = any(group.expects(symbol) for symbol in (self.newline, *self.suites))
             completed = group.completed_from(self.backward.start(self.bodies)) & self.bodies
-            found = self._at_line_start[group] = group if goes_on else None, completed
+            shared = self.backward.shared(group) if goes_on else None
+            found = self._at_line_start[group] = shared, completed
         return found
 
     def suites_of(self, bodies: Iterable[int]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fimlsp.lexing.indentation import MARGIN, Column, Indents
@@ -51,7 +52,10 @@ class LeftContext(Interned):
     @property
     def completed(self) -> frozenset[int]:
         """What the group is, if it may end here."""
-        return self.group.completed_from(self.start) & self.frame.bodies
+        return self._completed(self.group)
+
+    def _completed(self, group: EarleySet) -> frozenset[int]:
+        return group.completed_from(self.start) & self.frame.bodies
 
     @property
     def indents(self) -> Indents:
@@ -101,14 +105,15 @@ class LeftContext(Interned):
             context = context and context.after_symbols((*symbols, self.language.newline))
         else:
             context = context and context._after_logical_line(symbols)
-        if context is None or context.nesting is nesting:
-            return context
-        return _context(self.language, context.frame, context.group, nesting, self.broken)
+        if context is None:
+            return None
+        group = self.language.forward.shared(context.group)
+        return _context(self.language, context.frame, group, nesting, self.broken)
 
     def _after_logical_line(self, symbols: tuple[int, ...]) -> LeftContext | None:
         """The context after a whole logical line, without brackets that are open before or after it."""
         newline = self.language.newline
-        start = self._group_before(symbols[0] if symbols else newline)
+        start = self._before(self.group, symbols[0] if symbols else newline)
         symbols = self.language.line_classes.representative(symbols)
         group = start and self.language.forward.read(start, (*symbols, newline))
         return None if group is None else self._at(self.frame, group)
@@ -123,15 +128,15 @@ class LeftContext(Interned):
         """The context after terminals of one line; the first may begin a new group."""
         if not symbols:
             return self
-        start = self._group_before(symbols[0])
+        start = self._before(self.group, symbols[0])
         group = start and self.language.forward.read(start, symbols)
         return None if group is None else self._at(self.frame, group)
 
-    def _group_before(self, symbol: int) -> EarleySet | None:
-        """The set before *symbol*, which goes on with the group or begins a new one; None if it cannot."""
-        if self.group.expects(symbol):
-            return self.group
-        return self.start if self.completed else None
+    def _before(self, group: EarleySet, symbol: int) -> EarleySet | None:
+        """The set before *symbol*, which goes on with *group* or begins a new one; None if it cannot."""
+        if group.expects(symbol):
+            return group
+        return self.start if self._completed(group) else None
 
     def opened(self, column: Column) -> LeftContext | None:
         """The context after INDENT, or None if no block may begin here."""
@@ -155,14 +160,26 @@ class LeftContext(Interned):
             context = context._at(frame.parent, group)
         return context
 
-    def after(self, symbol: Symbol) -> LeftContext | None:
-        """The context after one symbol of a `Reading`."""
-        if isinstance(symbol, Column):
-            return self.opened(symbol)
-        lexicon = self.language.lexicon
-        if symbol == lexicon.dedent:
-            return self.closed(1)
-        return self.after_symbols((self.language.terminal_of[symbol],))
+    def after(self, symbols: Iterable[Symbol]) -> LeftContext | None:
+        """The context after *symbols* of a `Reading`. What was read before is not read again."""
+        lexicon, terminal_of = self.language.lexicon, self.language.terminal_of
+        context, group = self, self.group
+        for symbol in symbols:
+            if isinstance(symbol, Column) or symbol == lexicon.dedent:
+                following = context._at(context.frame, group)._after_layout(symbol)
+                if following is None:
+                    return None
+                context, group = following, following.group
+                continue
+            before = context._before(group, terminal_of[symbol])
+            read = before and self.language.forward.read(before, (terminal_of[symbol],))
+            if read is None:
+                return None
+            group = read
+        return context._at(context.frame, group)
+
+    def _after_layout(self, symbol: Symbol) -> LeftContext | None:
+        return self.opened(symbol) if isinstance(symbol, Column) else self.closed(1)
 
 
 def _context(

@@ -149,7 +149,8 @@ class RightContext(Interned):
 
     def _inside(self, unmatched: int, ways: dict[Ending, EarleySet]) -> RightContext:
         """The context before a line within brackets, given its readings."""
-        readings = tuple(ways.items())
+        shared = self.language.backward.shared
+        readings = tuple((ending, shared(group)) for ending, group in ways.items())
         place = MARGIN, (), frozenset[int](), None
         return _context(self.language, *place, self.broken, unmatched, readings, self.after_logical_line())
 
