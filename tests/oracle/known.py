@@ -18,7 +18,7 @@ class Known:
     """A difference between the engine and some versions of CPython.
 
     It explains disagreements of its `laws` if CPython's message has `message` in it and the file's text
-    has `source`, or that before the end of the middle; both are regular expressions.
+    has `source`, or that before the end of the middle, or the completed one; both are regular expressions.
     """
 
     name: str
@@ -32,10 +32,11 @@ class Known:
     def explains(self, found: Disagreement) -> bool:
         """Whether *found* is an instance."""
         case = found.case
+        texts = case.whole, case.left + case.middle, found.completed
         return (
             found.law in self.laws
             and re.search(self.message, found.message) is not None
-            and any(re.search(self.source.encode(), text) for text in (case.whole, case.left + case.middle))
+            and any(re.search(self.source.encode(), text) for text in texts)
         )
 
     def still_differs(self, bench: Bench) -> bool:

@@ -53,13 +53,17 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A case about which the engine is wrong; `law` is the key in `LAWS` of what it breaks."""
+    """A case about which the engine is wrong; `law` is the key in `LAWS` of what it breaks.
+
+    `completed` is the text that was judged, where the engine completed the middle.
+    """
 
     law: str
     case: Case
     expected: str
     got: str
     message: str = ""
+    completed: bytes = b""
     construct: str = ""
     seed: str = ""
     origin: str = ""
@@ -155,9 +159,10 @@ def completion_fails(bench: Bench, case: Case, state: MiddleState | None) -> Dis
         rest = state.shortest_completion
     except NoCompletionError as error:
         return Disagreement("completion", case, "a completion", "none", type(error).__name__)
-    verdict = bench.judge(case.left + case.middle + rest + case.right)
+    completed = case.left + case.middle + rest + case.right
+    verdict = bench.judge(completed)
     if verdict.kind == INVALID:
-        return Disagreement("completion", case, "a valid completion", repr(rest), verdict.message)
+        return Disagreement("completion", case, "a valid completion", repr(rest), verdict.message, completed)
     after = state.feed(rest)
     if verdict.kind == VALID and (after is None or not after.complete):
         return Disagreement("completion", case, "takes its completion", repr(rest))
