@@ -60,10 +60,6 @@ class Rules:
         """The left-hand side of the rule of *item*."""
         return self.lhs[item >> DOT_BITS]
 
-    def read(self, item: int) -> Rhs:
-        """The symbols before the dot of *item*."""
-        return self.rhs[item >> DOT_BITS][: item & DOT]
-
     def unread(self, item: int) -> Rhs:
         """The symbols after the dot of *item*."""
         return self.rhs[item >> DOT_BITS][item & DOT :]

@@ -183,7 +183,7 @@ class _Meetings:
 
     def _read_rest(self, position: int) -> tuple[Line, RightContext] | None:
         line = self.document.line_at(position)
-        if line.broken or not self.document.may_stand(line):
+        if line.broken or not self.document.steps.may_stand(line):
             return None
         context_at = self.document.right_at if self.demand.lenient else self.document.goes_on_at
         following = context_at(position + line.size)
@@ -205,7 +205,7 @@ class _Meetings:
             return Join(seam, rest.opened, quotes, self._marker(following, ()), blank, None)
         straddling = () if seam.kind is None or seam.kind in self.language.lexicon.skipped else (seam.kind,)
         kinds = (*straddling, *rest.kinds, *line.kinds)
-        if not self.document.may_follow(kinds) or self.language.too_deep(kinds, following.unmatched):
+        if not self.language.may_follow(kinds) or self.language.too_deep(kinds, following.unmatched):
             return None
         begins_in_code = seam.kind is None and not rest.opened
         lead = self._lead(rest.end) if begins_in_code else b""

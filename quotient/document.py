@@ -142,7 +142,7 @@ class Document:
         for distance, line in self._unknown_lines(position):
             lines.append(line)
             seen.append(distance)
-            if distance in self._dead or line.broken or not self.may_stand(line):
+            if distance in self._dead or line.broken or not self.steps.may_stand(line):
                 self._dead.update(seen)
                 return None
         self._extend_right(len(self.data) - position, lines)
@@ -184,14 +184,6 @@ class Document:
             self._rights.put(distance, context, whole)
             if self._revive_right(distance, context):
                 return
-
-    def may_stand(self, line: Line) -> bool:
-        """Whether each two neighbouring lexemes of *line* may stand beside each other."""
-        return self.steps.may_stand(line)
-
-    def may_follow(self, kinds: tuple[int, ...]) -> bool:
-        """Whether each two neighbours of *kinds* may stand beside each other."""
-        return self.language.may_follow(kinds)
 
     def _revive_right(self, distance: int, context: RightContext) -> bool:
         """As `_revive_left`."""

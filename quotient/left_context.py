@@ -23,11 +23,6 @@ class Frame(Interned):
     parent: Frame | None = None
     holder: EarleySet | None = None
 
-    @property
-    def depth(self) -> int:
-        """How many blocks are open around this one."""
-        return self.parent.depth + 1 if self.parent else 0
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeftContext(Interned):

@@ -29,8 +29,7 @@ def test_contexts_that_are_alike_are_one_object(one):
     first, second = engine().document(ONE), engine().document(OTHER)
     at, other = ONE.index(one), OTHER.index(PLACES[one])
     assert first.right_at(at) is second.right_at(other)
-    first_frame, second_frame = first.left_at(at)[1].frame, second.left_at(other)[1].frame
-    assert (first_frame.column, first_frame.depth) == (second_frame.column, second_frame.depth)
+    assert first.left_at(at)[1].indents == second.left_at(other)[1].indents
     again = engine().document(b"\n" + ONE)
     assert again.left_at(at + 1)[1] is first.left_at(at)[1]
 
