@@ -88,7 +88,7 @@ def _prepare(
     )
     if not model.uses_buffer:
         return model.network, prompt
-    left = left[: len(left) - len(prompt.owed)]
+    left = left[: max(0, len(left) - len(prompt.owed))]
     buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
     files = [neighbour.text[: NEIGHBOUR_BYTES // len(neighbours)] for neighbour in neighbours]
     return BufferCache(model.network, model.vocabulary, *buffer, files), prompt

@@ -2,9 +2,25 @@
 
 A prompt has its parts in the order prefix, suffix, middle ("PSM") or suffix, prefix, middle ("SPM"; both
 Bavarian et al. 2022). In SPM order typing only appends to the prompt, so what a network has read stays read;
-it is taken where the family was trained with it. The marker names, and how other files of a project stand
-before the one with the cursor, come from the model cards and papers of the families. A family is recognised
-by its markers being single tokens of the vocabulary, so a local fine-tune needs no configuration.
+it is taken where the family was trained with it and its authors say how they write it. But for our own model
+they all write the second variant of Bavarian et al., appendix D, where the prefix goes on into the middle
+behind all markers. A family is recognised by its markers being single tokens of the vocabulary, so a local
+fine-tune needs no configuration. The marker names, and how other files of a project stand before the one with
+the cursor, come from the model cards and from:
+
+| family | source |
+|---|---|
+| SantaCoder, StarCoder | arXiv 2301.03988, 2305.06161; `permute` in BigCode's Megatron-LM: both orders |
+| Granite | arXiv 2405.04324: both orders, with StarCoder's markers |
+| StarCoder2 | arXiv 2402.19173, section 5.1 |
+| DeepSeek-Coder | arXiv 2401.14196, section 3.1: the prefix first only |
+| CodeLlama | arXiv 2308.12950, section 2.3; `infilling_prompt_tokens` in its repository |
+| CodeGemma | arXiv 2406.11409: trained in both orders, but only the prefix first is shown |
+| Qwen-Coder | arXiv 2409.12186, figures 3 and 4: the prefix first only |
+| Stable-Code | its model card, which shows the prefix first only |
+
+StarCoder's marker of a file name heads a document of one file; it was never shown a second one behind it. So
+other files stand there as comments tell of them, as for all families that were shown one file at a time.
 """
 
 from __future__ import annotations
@@ -55,7 +71,7 @@ class Family:
     Attributes:
         psm: the prompt with the prefix first; None: the family was not trained with it.
         spm: the prompt with the suffix first; None: the family was not trained with it.
-        stops: tokens that end a middle.
+        stops: tokens that end a middle; its own markers among them where its authors say so.
         project: how other files are written.
         architecture: the `model_type` that tells the family from another with the same markers.
     """
@@ -158,7 +174,7 @@ FAMILIES = (
         "CodeGemma",
         ("<bos>", FILES, HERE, "<|fim_prefix|>", LEFT, "<|fim_suffix|>", RIGHT, "<|fim_middle|>"),
         None,
-        ("<|file_separator|>", "<eos>"),
+        ("<|file_separator|>", "<eos>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
         Project(file=("{path}\n{text}", "<|file_separator|>"), here=("{path}\n",)),
     ),
     Family(

@@ -26,7 +26,8 @@ BYTES_PER_TOKEN = 6
 class Prompt:
     """Token ids to be read, and how many tokens of the context are left for the middle.
 
-    *owed* are the last bytes before the cursor that are not among the tokens, for the middle to begin with.
+    *owed* are the last bytes before the cursor that are not among the tokens, for the middle to begin with;
+    with the space that stands before them where a vocabulary put one in front of all.
     """
 
     tokens: tuple[int, ...]
@@ -64,11 +65,13 @@ def build_prompt(
             f"{reserve} tokens for the middle do not fit into a context of {context}; ask for fewer."
         )
     step = max(1, budget // STEPS) if steady else 1
-    before = _encoded(vocabulary, left, budget, lambda size: _last(left, size, step * BYTES_PER_TOKEN_MAX))
-    after = _encoded(vocabulary, right, budget, lambda size: beginning(right, size))
+    has_files = bool(neighbours) and fim.reads_files
+    encode = vocabulary.encode if has_files else vocabulary.encode_first
+    before = _encoded(encode, left, budget, lambda size: _last(left, size, step * BYTES_PER_TOKEN_MAX))
+    after = _encoded(vocabulary.encode, right, budget, lambda size: beginning(right, size))
     owed = vocabulary.decode([before.pop()]) if heal and before else b""
     files, here = list[int](), list[int]()
-    if neighbours and fim.reads_files:
+    if has_files:
         room = max(budget - len(before) - len(after), budget // NEIGHBOURS_ONE_IN)
         files, here = read_neighbours(vocabulary, fim, neighbours, path, room - room % step)
     n_before, n_after = share(budget - len(files) - len(here), len(before), len(after))
@@ -79,14 +82,16 @@ def build_prompt(
     return Prompt(tuple(tokens), context - len(tokens), owed)
 
 
-def _encoded(vocabulary: Vocabulary, text: bytes, budget: int, part: Callable[[int], bytes]) -> list[int]:
+def _encoded(
+    encode: Callable[[str], list[int]], text: bytes, budget: int, part: Callable[[int], bytes]
+) -> list[int]:
     """Tokens of the *part* of *text* next to the cursor; more than *budget*, if there are so many.
 
     Parts are tried by size, since most tokens of code have about four bytes and encoding takes time.
     """
     tokens = list[int]()
     for bytes_per_token in (BYTES_PER_TOKEN, BYTES_PER_TOKEN_MAX):
-        tokens = vocabulary.encode(part(budget * bytes_per_token).decode(errors="replace"))
+        tokens = encode(part(budget * bytes_per_token).decode(errors="replace"))
         if len(tokens) > budget or len(text) <= budget * bytes_per_token:
             break
     return tokens

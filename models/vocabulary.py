@@ -44,6 +44,10 @@ class Vocabulary:
         """
         return self._encoded(text) if len(text) < _LONG else self._typed.tokens(text)
 
+    def encode_first(self, text: str) -> list[int]:
+        """Token ids of *text* as the first of a document, with the space that some vocabularies put there."""
+        return self.encode(f" {text}" if self.adds_space and text else text)
+
     def _encoded(self, text: str) -> list[int]:
         """A vocabulary that writes spaces as `▁` writes that character itself as its bytes."""
         if not self.visible_space or VISIBLE_SPACE not in text:
@@ -78,15 +82,16 @@ def read_vocabulary(tokenizer: Tokenizer, silent: Collection[int]) -> Vocabulary
     """
     tokenizer.encode_special_tokens = True
     added = tokenizer.get_added_tokens_decoder()
-    piece_bytes = byte_level_bytes if is_byte_level(tokenizer) else sentence_piece_bytes
+    of_bytes = is_byte_level(tokenizer)
+    piece_bytes = byte_level_bytes if of_bytes else sentence_piece_bytes
     table: list[bytes | None] = [None] * tokenizer.get_vocab_size(with_added_tokens=True)
     for text, token in tokenizer.get_vocab(with_added_tokens=True).items():
         if token >= len(table):
             table.extend([None] * (token + 1 - len(table)))
-        if token in added:
-            table[token] = None if added[token].special else text.encode()
-        else:
+        if token not in added:
             table[token] = piece_bytes(text)
+        elif not added[token].special:
+            table[token] = text.encode() if of_bytes else sentence_piece_bytes(text)
     for token in silent:
         table[token] = None
     first = tokenizer.encode("a", add_special_tokens=False).ids[0]

@@ -4,7 +4,7 @@ import json
 
 import torch
 from safetensors.torch import load_file, save_file
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import (
     GemmaConfig,
     GemmaForCausalLM,
@@ -88,6 +88,26 @@ def sentence_piece_tokenizer():
     return tokenizer
 
 
+def gemma_tokenizer():
+    """A vocabulary like Gemma's: SentencePiece, no space in front, runs of spaces added as text."""
+    runs = ["\n\n", "▁▁", "▁▁▁", "<table>"]
+    letters = ["▁", "\n", "\t", *map(chr, range(0x21, 0x7F)), "é"]
+    texts = [*GEMMA, "<unk>", *runs, *(f"<0x{byte:02X}>" for byte in range(256)), *letters, "▁x"]
+    merges = [("▁", "▁"), ("▁▁", "▁"), ("▁", "x")]
+    vocabulary = {text: n for n, text in enumerate(texts)}
+    tokenizer = Tokenizer(
+        models.BPE(vocabulary, merges, byte_fallback=True, unk_token="<unk>", fuse_unk=True)
+    )
+    tokenizer.add_special_tokens([*GEMMA, "<unk>"])
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in runs])
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    )
+    return tokenizer
+
+
 def santacoder(size):
     return GPTBigCodeForCausalLM(
         GPTBigCodeConfig(vocab_size=size, n_positions=256, n_embd=32, n_layer=2, n_head=4, multi_query=True)
@@ -150,8 +170,8 @@ def train_sentence_piece(sentencepiece, path):
 
 
 def make(folder, network, special, **options):
-    """A checkpoint of *network* with a byte-level vocabulary; without *special* tokens, SentencePiece's."""
-    tokenizer = byte_tokenizer(special) if special else sentence_piece_tokenizer()
+    """A checkpoint of *network* with the tokenizer *special* makes, or a byte-level one of these tokens."""
+    tokenizer = special() if callable(special) else byte_tokenizer(special)
     return write_checkpoint(folder, network(tokenizer.get_vocab_size()), tokenizer, **options)
 
 

@@ -24,8 +24,8 @@ FAMILIES = {
     "StarCoder2": (c.starcoder2, c.STARCODER2),
     "DeepSeek-Coder": (c.llama, c.DEEPSEEK),
     "Qwen-Coder": (c.qwen, c.QWEN),
-    "CodeGemma": (c.gemma, c.GEMMA),
-    "CodeLlama": (c.llama, None),
+    "CodeGemma": (c.gemma, c.gemma_tokenizer),
+    "CodeLlama": (c.llama, c.sentence_piece_tokenizer),
     "fimlsp": (c.llama, c.FIMLSP),
 }
 
@@ -159,7 +159,7 @@ def test_the_context_is_no_longer_than_a_sliding_window(tmp_path):
 
 def test_slow_tokenizers_are_converted(tmp_path):
     spm = pytest.importorskip("sentencepiece", reason="slow tokenizers need the extra `sentencepiece`")
-    folder = c.make(tmp_path, c.llama, None)
+    folder = c.make(tmp_path, c.llama, c.sentence_piece_tokenizer)
     (folder / "tokenizer.json").unlink()
     c.train_sentence_piece(spm, folder / "tokenizer.model")
     c.change_config(folder, vocab_size=c.SLOW_SIZE)

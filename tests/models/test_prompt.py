@@ -104,6 +104,29 @@ WITH_FILES = [
 ]
 
 
+CODELLAMA = {
+    "psm": ("<s>▁<PRE> left▁<SUF>right▁<MID>", "<s>▁<PRE>▁<SUF>right▁<MID>"),
+    "spm": ("<s>▁<PRE>▁<SUF>right▁<MID> left", "<s>▁<PRE>▁<SUF>right▁<MID>"),
+}
+
+
+@pytest.mark.parametrize("order", CODELLAMA)
+def test_only_the_prefix_of_codellama_begins_with_a_space(order):
+    tokenizer = c.sentence_piece_tokenizer()
+    fim = find_format(tokenizer.get_vocab(), "test", order=order)
+    vocabulary = read_vocabulary(tokenizer, fim.markers)
+
+    def shown(left, **options):
+        built = build_prompt(vocabulary, fim, 200, left, b"right", 10, **options)
+        texts = (vocabulary.token_bytes[n] or tokenizer.id_to_token(n).encode() for n in built.tokens)
+        return b"".join(texts).decode(), built.owed
+
+    whole, without = CODELLAMA[order]
+    assert shown(b"left") == (whole, b"")
+    assert shown(b"x", heal=True) == (without, b" x")
+    assert "\nleft" in shown(b"left", neighbours=[A], path="b.py")[0]
+
+
 def shown_with_files(special, context=200, neighbours=(A, B), left=b"left", order=None):
     tokenizer = byte_tokenizer(special)
     fim = find_format(tokenizer.get_vocab(), "test", order=order)

@@ -7,11 +7,12 @@ from fimlsp.models.vocabulary import byte_level_bytes, read_vocabulary, sentence
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from .checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, sentence_piece_tokenizer
+from .checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, gemma_tokenizer, sentence_piece_tokenizer
 
 VOCABULARIES = {
     "byte-level": (byte_tokenizer(SANTACODER), SANTACODER),
     "SentencePiece": (sentence_piece_tokenizer(), ["<s>", "</s>", "▁<PRE>", "▁<MID>"]),
+    "SentencePiece with runs of spaces": (gemma_tokenizer(), ["<bos>", "<|fim_prefix|>", "<unk>"]),
 }
 
 
@@ -25,6 +26,7 @@ def vocabulary_of(kind):
 @example(text="<|endoftext|><fim-prefix>")
 @example(text="a = '<s>'")
 @example(text="a▁ ▁▁b")
+@example(text="  a\n\n\n    b <table>")
 def test_tokens_of_a_text_hold_exactly_its_bytes(kind, text):
     vocabulary = vocabulary_of(kind)
     assert vocabulary.decode(vocabulary.encode(text)) == text.encode()
@@ -57,6 +59,18 @@ def test_added_tokens_that_are_text_keep_it():
     assert table[tokenizer.token_to_id("é    ")] == "é    ".encode()
 
 
+FIRST = {"a": "▁a", " a": "▁ ▁a", "": "", "\na": "▁ <0x0A> a"}
+
+
+@pytest.mark.parametrize("text", FIRST)
+def test_a_document_begins_with_the_space_that_a_vocabulary_puts_there(text):
+    found = vocabulary_of("SentencePiece")
+    pieces = [found.tokenizer.id_to_token(token) for token in found.encode_first(text)]
+    assert " ".join(pieces) == FIRST[text]
+    for kind in VOCABULARIES.keys() - {"SentencePiece"}:
+        assert vocabulary_of(kind).encode_first(text) == vocabulary_of(kind).encode(text)
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_a_family_is_recognised_by_its_markers(family):
     markers = dict.fromkeys([*family.markers, *family.project.markers, *family.stops])
@@ -71,6 +85,14 @@ def test_a_family_is_recognised_by_its_markers(family):
         if template is not None:
             arranged = find_format(ids, "model", order=order).arrange([100], [200], [300], [400])
             assert tuple(texts[token] for token in arranged) == template
+
+
+def test_markers_of_codegemma_end_a_middle():
+    family = next(family for family in FAMILIES if family.name == "CodeGemma")
+    found = find_format(
+        {text: number for number, text in enumerate([*family.markers, *family.stops])}, "model"
+    )
+    assert found.stops >= {found.marker_ids[text] for text in family.markers if text != "<bos>"}
 
 
 def test_no_family():
