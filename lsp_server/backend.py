@@ -21,11 +21,15 @@ from fimlsp.lsp_server.workspace_files import WorkspaceFiles, workspace_files
 from fimlsp.quotient.engine import Engine, python_language
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from fimlsp.models.loading import FimModel
     from fimlsp.models.middle import DecodeSettings, Middle
     from fimlsp.models.neighbours import Neighbour
+
+PRECISIONS: Mapping[str | None, Mapping[str, int]] = {None: {}, "int8": {"bits": 8}, "int4": {"bits": 4}}
+"""What the option of that name is called where models are loaded; all others are types of numbers."""
 
 GRAMMAR_PERCENT = 40
 """How far loading is when the model's turn comes."""
@@ -74,10 +78,8 @@ class Backend:
             self.documents.engine(DEFAULT_VERSION)
             step = f"loading {load.model or 'the bundled model'}"
             report(step, GRAMMAR_PERCENT)
-            from fimlsp.models.loading import load_model
-
             telling = distinct_percents(lambda percent: report(step, percent))
-            self._model = load_model(load.model, device=load.device, revision=load.revision, tell=telling)
+            self._model = loaded(load, telling)
         except Exception as error:
             self._why_no_model = f"no model is loaded: {summary(error)}"
             raise
@@ -160,6 +162,25 @@ class Backend:
             for other, entry in self.documents.others(name)
         ]
         return shown_path(path, files), neighbours_of(path, data, others, files, tokens)
+
+
+def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
+    """The model of *load*; *tell* hears which share of its weights is there."""
+    from fimlsp.models.loading import load_model
+    from fimlsp.models.threads import default_threads
+
+    precision: Any = PRECISIONS.get(load.precision, {"dtype": load.precision})
+    order: Any = load.order
+    return load_model(
+        load.model,
+        device=load.device,
+        revision=load.revision,
+        family=load.family,
+        order=order,
+        threads=load.threads or default_threads(),
+        tell=tell,
+        **precision,
+    )
 
 
 def cannot_connect(limits: Limits) -> str:

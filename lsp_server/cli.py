@@ -7,11 +7,14 @@ Everything but click is imported by the command that needs it, so that `fimlsp -
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import click
 from fimlsp.lsp_server.models_command import models
+from fimlsp.lsp_server.settings import MODEL_FIELDS, OPTIONS, Option, Settings, load_of
 
 from fimlsp import __version__
 
@@ -96,9 +99,31 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
         raise click.ClickException(f"The server cannot be started ({error}); choose another port.") from error
 
 
-_MODEL = click.option(
-    "--model", metavar="PATH_OR_NAME", help="A model's folder or hub name, instead of the bundled one."
-)
+def to_value(option: Option) -> Callable[[click.Context, click.Parameter, object], object]:
+    """What makes a value of the server's *option* from a text."""
+
+    def convert(_: click.Context, __: click.Parameter, value: object) -> object:
+        is_number = isinstance(option.default, int) and isinstance(value, str) and value.isdecimal()
+        typed = int(str(value)) if is_number else value
+        if not option.values.allows(typed):
+            raise click.BadParameter(f"{option.name} must be {option.values.words}, not {value!r}.")
+        return typed
+
+    return convert
+
+
+def model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives *command* the options about models, whose values it gets as `Settings` would."""
+    wanted = [option for option in OPTIONS if option.field in MODEL_FIELDS]
+    for option in reversed(wanted):
+        command = click.option(
+            f"--{option.name}",
+            default=str(option.default),
+            callback=to_value(option),
+            metavar=option.name.upper(),
+            help=f"{option.meaning} Values: {option.values.words}.",
+        )(command)
+    return command
 
 
 _PYTHON = click.option(
@@ -121,32 +146,32 @@ _PYTHON = click.option(
     callback=to_place,
     help="The cursor stands before this character.",
 )
-@_MODEL
+@model_options
 @_PYTHON
 @click.option("--max-tokens", default=64, show_default=True, type=click.IntRange(1, 1024))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def complete(
     file: Path,
     at: tuple[int, int],
-    model: str | None,
     python: tuple[int, int],
     max_tokens: int,
     as_json: bool,
+    **model: Any,  # noqa: ANN401 - of many types
 ) -> None:
     """Complete FILE at a place and show the completion there."""
     from fimlsp.lsp_server.complete_command import DEADLINE_MS, complete_file
-    from fimlsp.lsp_server.messages import Limits, Load
+    from fimlsp.lsp_server.messages import Limits
 
-    complete_file(file, at, Load(model), Limits(max_tokens, DEADLINE_MS), python, as_json)
+    complete_file(file, at, load_of(Settings(**model)), Limits(max_tokens, DEADLINE_MS), python, as_json)
 
 
 @command_line.command()
-@_MODEL
-def doctor(model: str | None) -> None:
+@model_options
+def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     """Check the installation: versions, model, and a completion with timings."""
     from fimlsp.lsp_server.doctor_command import run_checks
 
-    raise SystemExit(0 if run_checks(model) else 1)
+    raise SystemExit(0 if run_checks(load_of(Settings(**model))) else 1)
 
 
 @command_line.command()

@@ -24,14 +24,14 @@ SAMPLE_LEFT = b"def area(width, height):\n    return width * "
 SAMPLE_RIGHT = b"\n\n\nprint(area(2, 3))\n"
 
 
-def run_checks(model: str | None) -> bool:
-    """Print the checks with *model*, or the bundled one; whether all went well."""
+def run_checks(model: Load) -> bool:
+    """Print the checks with *model*; whether all went well."""
     click.echo(f"fimlsp {__version__}, Python {platform.python_version()} on {platform.platform()}")
     click.echo(", ".join(f"{name} {package_version(name)}" for name in PACKAGES))
     backend = Backend()
     checks = {
         "engine": lambda: parse_sample(backend),
-        "device": find_device,
+        "device": lambda: find_device(model),
         "model": lambda: load(backend, model),
         "first completion": lambda: complete_sample(backend),
         "next completion": lambda: complete_sample(backend),
@@ -67,16 +67,19 @@ def parse_sample(backend: Backend) -> str:
     return "the grammar of Python is loaded and parses"
 
 
-def find_device() -> str:
+def find_device(model: Load) -> str:
     """Where models other than the bundled one would run."""
     from fimlsp.models.placement import default_device
+    from fimlsp.models.threads import default_threads
 
-    return f"models other than the bundled one run on {default_device()}"
+    threads = model.threads or default_threads()
+    many = f"{threads} thread{'s' * (threads > 1)} of the CPU"
+    return f"models other than the bundled one run on {model.device or default_device()}, with {many}"
 
 
-def load(backend: Backend, model: str | None) -> str:
+def load(backend: Backend, model: Load) -> str:
     """Load the model; its name and device."""
-    name = backend.load(Load(model), lambda _, __: None)
+    name = backend.load(model, lambda _, __: None)
     return f"{name} on {backend.model.device}" if backend.model else name
 
 

@@ -45,8 +45,8 @@ class LoadingProgress:
         match report:
             case Loading(step, percent):
                 await self._step(step, percent)
-            case Ready(model):
-                self._end(model)
+            case Ready(model, problem):
+                self._end(problem or model)
             case NotReady(reason):
                 self._end(reason)
 

@@ -25,11 +25,18 @@ class DocumentId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load the model *model*: a folder, a hub name, or None for the bundled one. None: as the model likes."""
+    """Load the model *model*: a folder, a hub name, or None for the bundled one.
+
+    The others are as in the settings; None: as the model likes.
+    """
 
     model: str | None = None
     device: str | None = None
     revision: str | None = None
+    precision: str | None = None
+    family: str | None = None
+    order: str | None = None
+    threads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +129,10 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """*model* (a short name) is loaded."""
+    """*model* (a short name) is loaded; *problem*: why it is another than the one that was asked for."""
 
     model: str
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

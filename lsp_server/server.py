@@ -86,6 +86,8 @@ class FimServer(LanguageServer):
     def _show_loading(self, report: Loading | Ready | NotReady) -> None:
         if self._progress is not None:
             self._progress.tell(report)
+        if isinstance(report, Ready) and report.problem is not None and self.protocol.writer is not None:
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, report.problem))
 
 
 def create_server(pool: WorkerPool, leave: Callable[[bool], None]) -> FimServer:

@@ -11,9 +11,9 @@ from dataclasses import asdict
 
 from fimlsp.lsp_server.completer import Completer
 from fimlsp.lsp_server.documents import Change, Documents, Rules
-from fimlsp.lsp_server.messages import Answer, Load, Loading, NotReady, Ready, Report, Request, Workspace
+from fimlsp.lsp_server.messages import Answer, Loading, NotReady, Ready, Report, Request, Workspace
 from fimlsp.lsp_server.python_version import version_of
-from fimlsp.lsp_server.settings import AUTO, Settings
+from fimlsp.lsp_server.settings import AUTO, Settings, load_of
 from fimlsp.lsp_server.status import Status, StatusBoard
 from fimlsp.lsp_server.worker_pool import Seat, WorkerPool
 from fimlsp.lsp_server.workspace_folders import WorkspaceFolders
@@ -156,7 +156,7 @@ class Session:
             self.completer.requests.take(report.id, done)
             return
         self.status.loading(report)
-        failed = isinstance(report, NotReady)
+        failed = isinstance(report, NotReady) or (isinstance(report, Ready) and report.problem is not None)
         self.log.log(logging.ERROR if failed else logging.INFO, "model: %s", describe(report))
         if isinstance(report, Ready):
             for uri in self.completer.requests.waited_for():
@@ -174,18 +174,12 @@ class Session:
         return asdict(self.status.now)
 
 
-def load_of(settings: Settings) -> Load:
-    """The model that *settings* name."""
-    device = None if settings.device == AUTO else settings.device
-    return Load(settings.model or None, device, settings.revision or None)
-
-
 def describe(report: Loading | Ready | NotReady) -> str:
     """A report about loading in words."""
     match report:
         case Loading(step, percent):
             return f"{step} ({percent} %)"
-        case Ready(model):
-            return f"{model} is ready"
+        case Ready(model, problem):
+            return problem or f"{model} is ready"
         case NotReady(reason):
             return reason

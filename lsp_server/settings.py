@@ -12,6 +12,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from fimlsp.lexing.python_versions import PYTHON_VERSIONS, version_text
+from fimlsp.lsp_server.messages import Load
 from fimlsp.lsp_server.option_values import Names, Pattern, Switch, Text, Values, Whole, one_of
 
 SECTION = "fimlsp"
@@ -40,6 +41,28 @@ class Settings:
         "",
         Text("a branch, tag or commit"),
         "Which revision of a hub model is used; empty: the newest on this machine.",
+    )
+    precision: str = _option(
+        AUTO,
+        one_of(AUTO, "float32", "bfloat16", "float16", "int8", "int4"),
+        "How exact the model's numbers are; auto: half precision on a GPU, 8 bits for large models on a CPU. "
+        "int4, and int8 on a GPU, need `fimlsp[quantized]`.",
+    )
+    family: str = _option(
+        AUTO,
+        Text('"auto" or a name such as "StarCoder"'),
+        "The family whose markers the model was trained with; auto: seen from its tokenizer.",
+    )
+    order: str = _option(
+        AUTO,
+        one_of(AUTO, "psm", "spm"),
+        "Whether the model reads the text before the cursor first (psm) or that after it (spm); auto: the "
+        "latter where its family was trained with it, as it is quicker while typing.",
+    )
+    threads: int = _option(
+        0,
+        Whole(0, 1024),
+        "The most threads that a model uses on the CPU. 0: half of the processors, four at most.",
     )
     python_version: str = _option(
         AUTO,
@@ -130,6 +153,16 @@ class Settings:
         one_of("error", "warning", "info", "debug"),
         "The least severe messages that are logged.",
     )
+
+
+MODEL_FIELDS = tuple(of.name for of in fields(Load))
+"""The settings that tell which model is loaded, and how."""
+
+
+def load_of(settings: Settings) -> Load:
+    """The model that *settings* name."""
+    chosen = (getattr(settings, name) for name in MODEL_FIELDS)
+    return Load(*(None if value in ("", AUTO, 0) else value for value in chosen))
 
 
 @dataclass(frozen=True, slots=True)

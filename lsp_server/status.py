@@ -17,11 +17,11 @@ State = Literal["loading", "idle", "thinking", "suggestion", "none"]
 class Status:
     """One state of the server.
 
-    `loading`: no model yet; *reason* says what is being done, and *percent* how much of it is. `idle`: ready.
-    `thinking`: a completion is being made. `suggestion`: one was given; a *reason* says what was left out for
-    it. `none`: there is no suggestion, and *reason* says why. *uri* is the document that a completion is
-    about, *model* the short name of the model that is loaded, *automatic* whether there are completions while
-    typing.
+    `loading`: no model yet; *reason* says what is being done, and *percent* how much of it is. `idle`: ready;
+    a *reason* says why another model is used than was asked for. `thinking`: a completion is being made.
+    `suggestion`: one was given; a *reason* says what was left out for it. `none`: there is no suggestion, and
+    *reason* says why. *uri* is the document that a completion is about, *model* the short name of the model
+    that is loaded, *automatic* whether there are completions while typing.
     """
 
     state: State
@@ -44,16 +44,18 @@ class StatusBoard:
     def __init__(self, tell: Callable[[Status], None]) -> None:
         self._tell = tell
         self._model: str | None = None
+        self._problem: str | None = None
         self.now = Status("loading", "starting", percent=0)
 
     def loading(self, report: Loading | Ready | NotReady) -> None:
         """A report about loading came."""
-        self._model = report.model if isinstance(report, Ready) else None
+        self._model, self._problem = None, None
         match report:
             case Loading(step, percent):
                 self._show("loading", step, percent=percent)
-            case Ready():
-                self._show("idle", None)
+            case Ready(model, problem):
+                self._model, self._problem = model, problem
+                self._show("idle", problem)
             case NotReady(reason):
                 self._show("none", reason)
 
@@ -74,7 +76,7 @@ class StatusBoard:
     def stale(self, uri: str) -> None:
         """What was thought about is not wanted any more."""
         if self.now.state == "thinking":
-            self._show("idle", None, uri=uri)
+            self._show("idle", self._problem, uri=uri)
 
     def none(self, uri: str, reason: str) -> None:
         """There is no suggestion."""

@@ -43,6 +43,7 @@ from fimlsp.lsp_server.messages import (
     pack,
     read_request,
 )
+from fimlsp.models.errors import OutOfMemoryError
 
 log = logging.getLogger(__name__)
 
@@ -126,6 +127,7 @@ class Worker:
         self._backend = backend
         self._inbox = inbox
         self._sink = sink
+        self._wanted = Load()
 
     def run(self) -> None:
         """Work for ever. Idle time goes to what the backend can prepare, then to garbage."""
@@ -168,25 +170,52 @@ class Worker:
             return False
 
     def _load(self, load: Load) -> None:
+        self._wanted = load
         try:
-            name = self._backend.load(load, lambda step, percent: self._send(Loading(step, percent)))
+            name = self._backend.load(load, self._tell)
         except Exception as error:
             log_unexpected("loading failed", error)
-            self._send(NotReady(summary(error)))
+            self._load_bundled(summary(error))
         else:
             self._send(Ready(name))
 
+    def _load_bundled(self, problem: str) -> None:
+        """Load the bundled model, as the one that is wanted cannot be used; *problem* says why."""
+        bundled = Load(threads=self._wanted.threads)
+        name = None
+        if bundled != self._wanted:
+            try:
+                name = self._backend.load(bundled, self._tell)
+            except Exception as error:
+                log_unexpected("loading the bundled model failed", error)
+        if name is None:
+            self._send(NotReady(problem))
+        else:
+            self._send(Ready(name, f"{problem.rstrip('.')}. Until then the bundled model is used."))
+
+    def _tell(self, step: str, percent: int) -> None:
+        self._send(Loading(step, percent))
+
     def _complete(self, request: Complete) -> None:
         began = time.perf_counter()
-        completion = self._completion(request)
+        problem = None
+        try:
+            completion = self._completion(request)
+        except OutOfMemoryError as error:
+            problem = summary(error)
+            completion = Completion(reason=problem)
         self._inbox.finish(request.id)
         self._send(Answer(request.id, completion, 1000 * (time.perf_counter() - began)))
+        if problem is not None:
+            self._load_bundled(problem)
 
     def _completion(self, request: Complete) -> Completion:
         if self._inbox.is_cancelled(request.id):
             return Completion(reason="cancelled")
         try:
             return self._backend.complete(request, lambda: self._inbox.is_cancelled(request.id))
+        except OutOfMemoryError:
+            raise
         except Exception as error:
             log_unexpected("completing failed", error)
             return Completion(reason=summary(error))

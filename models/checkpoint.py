@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from fimlsp.models.checkpoint_files import CheckpointFiles
-from fimlsp.models.errors import ModelError
+from fimlsp.models.errors import ModelError, OutOfMemoryError
 from fimlsp.models.int8 import quantise
 from fimlsp.models.kept_keys import KeptKeys
 from fimlsp.models.loading_share import Tell, telling
@@ -135,14 +135,13 @@ class CheckpointNetwork:
         """Around what may leave some layers having read what others have not; begin anew then."""
         try:
             yield
-        except torch.OutOfMemoryError as error:
+        except BaseException as error:
             self._forget()
-            raise ModelError(
-                "The device ran out of memory while completing; close what else uses it, "
-                "or load the model in 4 bits or on another device."
-            ) from error
-        except BaseException:
-            self._forget()
+            if _is_out_of_memory(error):
+                raise OutOfMemoryError(
+                    "The device ran out of memory while completing; close what else uses it and load the "
+                    "model again, or load it in 4 bits or on another device."
+                ) from error
             raise
 
     @torch.inference_mode()
@@ -162,6 +161,14 @@ class CheckpointNetwork:
         self._read.clear()
         if self._network.device.type == "cuda":
             torch.cuda.empty_cache()
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Torch has a type of its own for this on a GPU only."""
+    told = "out of memory" in str(error) or "can't allocate memory" in str(error)
+    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or (
+        isinstance(error, RuntimeError) and told
+    )
 
 
 def _check_architecture(files: CheckpointFiles) -> None:

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class ModelError(Exception):
     """A model cannot be used; the message is one sentence with the remedy."""
+
+
+class OutOfMemoryError(ModelError):
+    """A model that was loaded needs more memory for a request than its device has."""

@@ -18,6 +18,7 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.fim_format import FimFormat, Order, find_format
 from fimlsp.models.hub import find_folder
 from fimlsp.models.protocols import NextToken
+from fimlsp.models.threads import limit_threads
 from fimlsp.models.vocabulary import Vocabulary, read_vocabulary
 from safetensors import SafetensorError
 
@@ -60,6 +61,7 @@ def load_model(
     order: Order | None = None,
     dtype: DType | None = None,
     bits: WantedBits = "auto",
+    threads: int | None = None,
     tell: Callable[[float], None] = lambda _: None,
 ) -> FimModel:
     """Load a fill-in-the-middle model.
@@ -78,6 +80,8 @@ def load_model(
         bits: 4 or 8: weights are quantised while loading (but for 8 on a CPU, this needs the extra
             `quantized`); None: they are not; `auto`: in 8 on a CPU above 100 million parameters, unless
             *dtype* is given.
+        threads: the most threads of the CPU that torch uses, in all of the process; None: as many as before.
+            Small models, the bundled one among them, use one.
         tell: is called with the share of the weights that is there, from 0 to 1, where that is known.
 
     Raises:
@@ -97,6 +101,8 @@ def load_model(
     is_plain = device in (None, "cpu") and dtype is None and bits in (None, "auto")
     if name_or_path is None or (is_plain and small.fits(files.config, files.weights)):
         return _load_small(files, vocabulary, fim)
+    if threads is not None:
+        limit_threads(threads)
     return _load_with_transformers(files, vocabulary, fim, device, dtype, bits, tell)
 
 

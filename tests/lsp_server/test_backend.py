@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 from fimlsp.lsp_server import engine_documents
-from fimlsp.lsp_server.backend import decode_settings, to_completion
+from fimlsp.lsp_server.backend import decode_settings, loaded, to_completion
 from fimlsp.lsp_server.engine_documents import EngineDocuments
-from fimlsp.lsp_server.messages import DocumentId, Limits
+from fimlsp.lsp_server.messages import DocumentId, Limits, Load
+from fimlsp.models import loading
 from fimlsp.models.middle import DecodeSettings, Middle
+from fimlsp.models.threads import default_threads
 
 
 def test_limits_become_settings_of_the_decoding():
@@ -22,6 +24,32 @@ def test_limits_become_settings_of_the_decoding():
 @pytest.mark.parametrize(("waited", "seconds"), [(0.0, 2.0), (0.5, 1.5), (1.9, 0.5), (60.0, 0.5)])
 def test_the_deadline_counts_from_the_request(waited, seconds):
     assert decode_settings(Limits(deadline_ms=2000), b"", b"", waited).seconds == seconds
+
+
+ARGUMENTS = [
+    (Load(), {"threads": default_threads()}),
+    (Load(threads=3), {"threads": 3}),
+    (Load("m", "cpu", "v1"), {"device": "cpu", "revision": "v1", "threads": default_threads()}),
+    (Load("m", precision="int8", threads=1), {"bits": 8, "threads": 1}),
+    (Load("m", precision="float16", threads=1), {"dtype": "float16", "threads": 1}),
+    (
+        Load("m", family="StarCoder", order="psm", threads=1),
+        {"family": "StarCoder", "order": "psm", "threads": 1},
+    ),
+]
+
+
+@pytest.mark.parametrize(("load", "expected"), ARGUMENTS)
+def test_how_a_model_is_loaded(load, expected, monkeypatch):
+    asked = []
+    monkeypatch.setattr(loading, "load_model", lambda name, **arguments: asked.append((name, arguments)))
+    loaded(load, lambda _: None)
+    ((name, arguments),) = asked
+    del arguments["tell"]
+    assert (name, {key: value for key, value in arguments.items() if value is not None}) == (
+        load.model,
+        expected,
+    )
 
 
 ANSWERS = [

@@ -50,6 +50,26 @@ def test_the_example_of_the_readme():
     assert " tokens, " in result.stdout
 
 
+REFUSED = {
+    "--threads=many": "threads must be 0 to 1024, not 'many'",
+    "--threads=-1": "threads must be 0 to 1024",
+    "--device=gpu": 'device must be "auto", "cpu"',
+    "--precision=8": 'precision must be "auto", "float32"',
+    "--family=GPT": "There is no family GPT for bundled; those known are fimlsp, SantaCoder",
+    "--model=nothing": "nothing is neither a folder nor a hub name",
+    "--model=a/b --revision=v1": "a/b at v1 is not on this machine",
+    "--family=StarCoder": "bundled is no StarCoder model",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED)
+def test_what_cannot_be_used_is_refused_in_a_sentence(options):
+    result = run("complete", EXAMPLE, "--at", "1:1", *options.split())
+    assert result.exit_code != 0
+    assert REFUSED[options] in " ".join(result.output.split()), result.output
+    assert "Traceback" not in result.output
+
+
 def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
     (tmp_path / "a.py").write_text("x = = 1\n\n\ndef f(a):\n    return \n")
     result = run("complete", tmp_path / "a.py", "--at", "5:12")
@@ -73,7 +93,7 @@ def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
     ],
 )
 def test_doctor(monkeypatch, model, code, said):
-    monkeypatch.setattr(doctor_command, "find_device", lambda: "")  # imports torch, which takes seconds
+    monkeypatch.setattr(doctor_command, "find_device", lambda _: "")  # imports torch, which takes seconds
     result = run("doctor", *model)
     assert result.exit_code == code, result.output
     for words in said:

@@ -46,8 +46,16 @@ async def test_a_client_without_configuration(start_editor):
 async def test_a_model_that_cannot_be_loaded(start_editor):
     editor = await start_editor()
     await editor.initialize({"model": "missing"})
-    await editor.until_status("none", "OSError: there is no model missing")
+    told = "OSError: there is no model missing. Until then the bundled model is used."
+    await editor.until_status("idle", told)
     await editor.until_logged("there is no model missing")
+    assert [message.message for message in editor.client.messages] == [told]
+    editor.open("")
+    assert await editor.suggestion() == "scripted v1 '' ''"
+    editor.client.set_configuration({"fimlsp": {"model": "there"}})
+    editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings=None))
+    await editor.until_status("idle", "there")
+    assert editor.last_status().reason is None
 
 
 async def test_a_request_waits_for_the_model_and_a_newer_one_answers_it(start_editor):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from fimlsp.lsp_server.settings import OPTIONS, Settings, resolve, unknown_names
+from fimlsp.lsp_server.messages import Load
+from fimlsp.lsp_server.settings import OPTIONS, Settings, load_of, resolve, unknown_names
 
 RESOLVED = [
     (None, Settings(), 0),
@@ -20,6 +21,8 @@ RESOLVED = [
     ({"exclude": "a*", "languages": [1]}, Settings(), 2),
     ({"device": "cuda:1", "pythonVersion": "3.12"}, Settings(device="cuda:1", python_version="3.12"), 0),
     ({"device": "gpu", "pythonVersion": "3.7", "logLevel": 3}, Settings(), 3),
+    ({"threads": 3, "precision": "int8"}, Settings(threads=3, precision="int8"), 0),
+    ({"threads": -1, "precision": "int2", "family": 3, "order": "mps"}, Settings(), 4),
     (["maxTokens"], Settings(), 1),
     (3, Settings(), 1),
 ]
@@ -45,3 +48,16 @@ def test_every_setting_is_an_option_with_a_default_that_is_allowed():
 def test_unknown_names_are_told():
     assert len(unknown_names({"maxTokens": 1, "maxToken": 1, 3: 4})) == 2
     assert unknown_names(None) == []
+
+
+LOADS = [
+    (Settings(), Load()),
+    (Settings(model="m", device="cuda:1", revision="v1"), Load("m", "cuda:1", "v1")),
+    (Settings(precision="int4", family="StarCoder"), Load(precision="int4", family="StarCoder")),
+    (Settings(order="psm", threads=2), Load(order="psm", threads=2)),
+]
+
+
+@pytest.mark.parametrize(("settings", "load"), LOADS)
+def test_which_model_is_loaded(settings, load):
+    assert load_of(settings) == load

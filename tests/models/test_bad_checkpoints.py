@@ -3,7 +3,7 @@
 import pytest
 import torch
 from fimlsp.models import placement
-from fimlsp.models.errors import ModelError
+from fimlsp.models.errors import ModelError, OutOfMemoryError
 from fimlsp.models.loading import load_model
 
 from . import checkpoints as c
@@ -135,17 +135,26 @@ def test_quantising_without_its_packages(tmp_path, monkeypatch):
     check_error(c.make(tmp_path, c.santacoder, c.SANTACODER), "fimlsp\\[quantized\\]", bits=4)
 
 
+NO_MEMORY = {
+    "on a GPU": torch.OutOfMemoryError("out of memory\nand more"),
+    "on a Mac": RuntimeError("MPS backend out of memory (MPS allocated: 8 GB"),
+    "on the CPU": RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."),
+    "in Python": MemoryError(),
+}
+
+
 @pytest.mark.parametrize("text", [[5, 6, 8], [9, 6, 8]], ids=["one token", "several tokens"])
-def test_memory_that_runs_out_while_completing(text, tmp_path, monkeypatch):
+@pytest.mark.parametrize("where", NO_MEMORY)
+def test_memory_that_runs_out_while_completing(where, text, tmp_path, monkeypatch):
     network = load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER))).network
     before = network.begin([5, 6, 7]).tokens
 
     def run_out(*_, **__):
-        raise torch.OutOfMemoryError("out of memory\nand more")
+        raise NO_MEMORY[where]
 
     with monkeypatch.context() as patched:
         patched.setattr(network._network, "forward", run_out)
         patched.setattr(network, "_step", run_out)
-        with pytest.raises(ModelError, match="ran out of memory while completing"):
+        with pytest.raises(OutOfMemoryError, match="ran out of memory while completing"):
             network.begin(text)
     assert network.begin([5, 6, 7]).tokens == before, "it lives on"
