@@ -46,8 +46,8 @@ def list_models() -> None:
 def pull(name: str, revision: str | None) -> None:
     """Fetch the model NAME from the hub, so that it can be used offline.
 
-    Only weights as safetensors, the configuration and the tokenizer are fetched. After an interruption, those
-    files that came whole are not fetched again.
+    Only weights as safetensors, the configuration and the tokenizer are fetched. After an interruption, the
+    same command goes on where it was.
     """
     from fimlsp.models.errors import ModelError
     from fimlsp.models.hub import fetch

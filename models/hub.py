@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fimlsp.models.errors import ModelError
+from fimlsp.models.resuming import fetch_weights
 
 DEFAULT_FOR_GPU = "bigcode/gpt_bigcode-santacoder"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -66,8 +67,8 @@ def find_folder(name_or_path: str, revision: str | None = None) -> Path:
 def fetch(name: str, revision: str | None = None) -> Path:
     """Download a model's weights (safetensors only), configuration and tokenizer; their folder.
 
-    Files that came whole before are not fetched again, and every file is held against the checksum that the
-    hub tells. Shows progress on standard error.
+    What came before is not fetched again, and every file is held against the checksum that the hub tells.
+    Shows progress on standard error.
 
     Raises:
         ModelError: the hub cannot be reached or has no such model, or what came is damaged.
@@ -81,6 +82,7 @@ def fetch(name: str, revision: str | None = None) -> Path:
     )
 
     try:
+        fetch_weights(name, revision)
         folder = Path(snapshot_download(name, revision=revision, allow_patterns=HUB_FILES))
         damaged = [file["path"] for file in HfApi().verify_repo_checksums(name, revision=revision).mismatches]
     except GatedRepoError as error:
@@ -91,11 +93,11 @@ def fetch(name: str, revision: str | None = None) -> Path:
         raise ModelError(f"The hub has no model {name}; `fimlsp models list` tells which work.") from error
     except RevisionNotFoundError as error:
         raise ModelError(f"{name} has no revision {revision}; leave it out for the newest.") from error
+    except ModelError:
+        raise
     except Exception as error:  # the network may fail in many ways, which have no common class
         reason = str(error).strip().partition("\n")[0].rstrip(".")
-        raise ModelError(
-            f"{name} cannot be fetched ({reason}); files that came whole are kept, try again."
-        ) from error
+        raise ModelError(f"{name} cannot be fetched ({reason}); what came is kept, try again.") from error
     if damaged:
         _drop(folder, damaged)
         raise ModelError(f"{', '.join(damaged)} of {name} came damaged and was dropped; fetch it again.")

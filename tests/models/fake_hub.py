@@ -16,6 +16,7 @@ class FakeHub:
     def __init__(self, folder):
         self.folder = folder
         self.asked = []
+        self.ranges = []
         self.cut_at = {}
         self.lies = False
         self.url = None
@@ -96,12 +97,17 @@ def send_error(request, code):
 
 def send_file(request, hub, path, with_body):
     data = path.read_bytes()
-    request.send_response(200)
+    start = int(request.headers.get("Range", "bytes=0-").removeprefix("bytes=").removesuffix("-"))
+    if start:
+        hub.ranges.append((path.name, start))
+    request.send_response(206 if start else 200)
     request.send_header("X-Repo-Commit", COMMIT)
     request.send_header("ETag", f'"{hub.checksum(path)}"')
-    request.send_header("Content-Length", str(len(data)))
+    request.send_header("Content-Length", str(len(data) - start))
+    if start:
+        request.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
     request.end_headers()
     if with_body:
-        request.wfile.write(data[: hub.cut_at.get(path.name)])
+        request.wfile.write(data[start : hub.cut_at.get(path.name)])
         if path.name in hub.cut_at:
             request.close_connection = True

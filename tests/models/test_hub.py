@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -80,16 +81,44 @@ def test_what_was_fetched_works_offline(hub, cache):
 
 
 @pytest.mark.usefixtures("cache")
-def test_after_an_interruption_what_came_whole_is_kept(hub, monkeypatch):
+def test_after_an_interruption_it_goes_on_where_it_was(hub, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 1000)
     hub.cut_at["model.safetensors"] = 20_000
     status, output = run("pull", NAME)
     assert (status, f"{NAME} cannot be fetched" in output) == (1, True), output
-    hub.cut_at.clear()
-    hub.asked.clear()
+    for log in (hub.cut_at, hub.asked, hub.ranges):
+        log.clear()
     status, output = run("pull", NAME)
     assert status == 0, output
-    assert fetched(hub) == ["model.safetensors"]
+    assert sorted(fetched(hub)) == WANTED
+    assert hub.ranges == [("model.safetensors", 20_000)]
+    assert load_model(NAME).fim.family == "SantaCoder"
+
+
+LEFTOVERS = {"more than there is": 10_000_000, "all of it": None, "the beginning": 100}
+
+
+@pytest.mark.parametrize("leftover", LEFTOVERS)
+def test_whatever_is_left_of_an_earlier_attempt(leftover, hub, cache):
+    weights = hub.folder / "model.safetensors"
+    blobs = cache / "models--someone--some-model" / "blobs"
+    blobs.mkdir(parents=True)
+    size = LEFTOVERS[leftover]
+    there = weights.read_bytes() if size is None else weights.read_bytes()[:100].ljust(size, b"x")
+    (blobs / f"{hub.checksum(weights)}.partial").write_bytes(there)
+    status, output = run("pull", NAME)
+    assert status == 0, output
+    assert load_model(NAME).fim.family == "SantaCoder"
+    assert not list(blobs.glob("*.partial"))
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_disk_that_is_too_small(hub, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1000))
+    status, output = run("pull", NAME)
+    assert (status, "needs 0.0 GiB more of the disk" in output, "set HF_HOME" in output) == (1, True, True)
+    assert fetched(hub) == []
 
 
 @pytest.mark.usefixtures("cache")
