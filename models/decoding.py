@@ -16,7 +16,7 @@ from itertools import islice
 from time import monotonic
 
 from fimlsp.models.choosing import at_random, best_first
-from fimlsp.models.middle import DecodedToken, DecodeSettings, Middle, Place, StopReason, Taken, Written
+from fimlsp.models.middle import DecodedToken, DecodeSettings, Following, Middle, Place, StopReason, Taken, Written
 from fimlsp.models.prompt import Prompt
 from fimlsp.models.protocols import Candidates, Launching, MiddleState, NextToken
 from fimlsp.models.stopping import LineRule, n_repeated
@@ -95,20 +95,15 @@ class Decoding:
         None: the token may not be written there. Where it ends the middle, `run` has nothing left to do. The
         time limit is that of this run.
         """
-        at = self.places[place]
+        at, left = self.places[place], self.budget - place
         following = self._following(at, token, log_probability)
-        writes = following is not at.written
-        if following is None or (writes and place >= self.budget):
+        if following is None:
             return None
         run = Decoding(self.model, self.prompt, self.settings, self.start, at.written, self.ends_at)
         run.places, run.taken = self.places[: place + 1], self.taken[:place]
-        if not writes:
-            run.ended = "end"
-            return run
-        admitted = run._admitted(at, following, run.budget - place - 1)
-        if admitted is None:
+        if following.ended != "end" and (left <= 0 or run._is_refused(following, left - 1)):
             return None
-        run.ended = run._take(at, following, admitted)
+        run.ended = run._take(at, following)
         return run
 
     @property
@@ -166,16 +161,13 @@ class Decoding:
             return "budget"
         before = self.rejected
         for n_steered, following in enumerate(islice(self._viable(place), STEERED_PER_STEP_MAX)):
-            if following is place.written:
-                return "end"
-            admitted = self._admitted(place, following, left - 1)
-            if admitted is not None:
-                return self._take(place, following, admitted, self.rejected - before, n_steered > 0)
+            if not self._is_refused(following, left - 1):
+                return self._take(place, following, self.rejected - before, n_steered > 0)
             self.steered = True
         return "dead_end"
 
-    def _viable(self, place: Place) -> Iterator[Written]:
-        """What the middle may become, in turn, till 50 were refused; itself where it may stop."""
+    def _viable(self, place: Place) -> Iterator[Following]:
+        """What the middle may become, in turn, till 50 were refused."""
         refused = 0
         for token, log_probability in self._ordered(place):
             following = self._following(place, token, log_probability)
@@ -197,44 +189,42 @@ class Decoding:
         random = default_rng((settings.seed, len(place.written.tokens)))
         return at_random(candidates, settings.temperature, settings.top_p, random)
 
-    def _following(self, place: Place, token: int, log_probability: float) -> Written | None:
+    def _following(self, place: Place, token: int, log_probability: float) -> Following | None:
         if token in self.model.stops:
-            return place.written if place.complete else None
+            return Following(place.written, "end") if place.complete else None
         text = self.model.token_bytes[token]
-        return place.written.extended(text, token, log_probability) if text else None
+        return self.rule.following(place.written, text, token, log_probability) if text else None
 
-    def _forced(self, place: Place, owed: bytes) -> Iterator[Written]:
+    def _forced(self, place: Place, owed: bytes) -> Iterator[Following]:
         """The middle with the *owed* bytes, or the first of them, where no candidate writes them."""
         for text in (owed, owed[:1]):
             if text in self.model.token_bytes:
-                following = place.written.extended(text, self.model.token_bytes.index(text), 0.0)
+                token = self.model.token_bytes.index(text)
+                following = self.rule.following(place.written, text, token, 0.0)
                 if following is not None:
                     yield following
 
-    def _admitted(self, place: Place, following: Written, left: int) -> Written | None:
-        """*following*, or its part before the line end at which to stop; None: steering refuses it.
-
-        *left* tokens are left behind it.
-        """
-        line = self.rule.last_line(place.written, following)
-        if line is not None:
-            return line
-        refused = self.rule.leaves_line(following) or self._is_too_far(following, left)
-        return None if refused else following
+    def _is_refused(self, following: Following, left: int) -> bool:
+        """Whether steering refuses *following*, behind which *left* tokens are left."""
+        written = following.written
+        return following.ended is None and (self.rule.leaves_line(written) or self._is_too_far(written, left))
 
     def _take(
-        self, place: Place, following: Written, admitted: Written, rejected: int = 0, steered: bool = False
+        self, place: Place, following: Following, rejected: int = 0, steered: bool = False
     ) -> StopReason | None:
-        """Write what is *admitted* of *following*; the reason to stop there, if there is one."""
-        if self.launch and admitted is following:
-            self.pending = self.launch(following.tokens[-1])
-        text = self.model.token_bytes[following.tokens[-1]] or b""
-        text = text[len(place.written.owed) :]
-        self.taken.append(Taken(text, following.total - place.written.total, rejected, steered))
-        self.written = admitted
-        if admitted is not following:
-            return "lines"
-        repeats = self.settings.stop_rule == "first" and n_repeated(following.tokens)
+        """Go on with *following*; the reason to stop there, if there is one."""
+        written, ended = following
+        if ended == "end":
+            return ended
+        token = written.tokens[-1]
+        if self.launch and ended is None:
+            self.pending = self.launch(token)
+        text = (self.model.token_bytes[token] or b"")[len(place.written.owed) :]
+        self.taken.append(Taken(text, written.total - place.written.total, rejected, steered))
+        self.written = written
+        if ended is not None:
+            return ended
+        repeats = self.settings.stop_rule == "first" and n_repeated(written.tokens)
         return "repetition" if repeats else None
 
     def _is_too_far(self, following: Written, left: int) -> bool:
@@ -253,7 +243,7 @@ class Decoding:
             complete=written.state.complete,
             tokens=len(self.taken),
             rejected=self.rejected,
-            steered=self.steered,
+            steered=self.steered or bool(written.ending),
             stop_reason=reason,
             log_probability=written.mean,
             model_ms=self.watch.model_ms,
@@ -273,23 +263,12 @@ class Decoding:
         """What to keep, and to add, of what was written."""
         written = self.written
         takes_first = self.settings.stop_rule == "first"
-        if reason == "cancelled" or (reason == "end" and takes_first):
+        if reason in ("cancelled", "lines") or (reason == "end" and takes_first):
             return written
-        if reason == "lines":
-            return written if written.state.complete else self._completed()
         length = len(written.tokens) - (n_repeated(written.tokens) if takes_first else 0)
-        return self._best_stop(length) or self._completed()
+        return self._best_stop(length) or (written.completed() if self.settings.steer else written)
 
     def _best_stop(self, length: int) -> Written | None:
         """The best place to stop among the first *length* tokens."""
         stops = [place for place in islice(self.places, length + 1) if place.complete]
         return max(stops, key=lambda place: place.score).written if stops else None
-
-    def _completed(self) -> Written:
-        """The middle with its shortest completion behind it, if that may be written."""
-        ending = self.written.state.shortest_completion
-        state = self.written.state.feed(ending) if self.settings.steer else None
-        if state is None:
-            return self.written
-        self.steered = True
-        return replace(self.written, text=self.written.text + ending, state=state)

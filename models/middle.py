@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from fimlsp.models.protocols import Candidates, MiddleState
 
@@ -108,7 +108,8 @@ class Middle:
 class Written:
     """A middle so far: bytes, constraint, tokens, and the sum of the log-probabilities of these.
 
-    *owed* are the bytes before the cursor that its tokens have yet to write again.
+    *owed* are the bytes before the cursor that its tokens have yet to write again, *ending* those at the end
+    of the text that no token wrote.
     """
 
     text: bytes
@@ -116,6 +117,7 @@ class Written:
     tokens: tuple[int, ...] = ()
     total: float = 0.0
     owed: bytes = b""
+    ending: bytes = b""
 
     def extended(self, text: bytes, token: int, log_probability: float) -> Written | None:
         """This middle with one more *token* that writes *text*; None when it may not stand here."""
@@ -127,6 +129,12 @@ class Written:
             return None
         written, owed = self.text + text[n_owed:], self.owed[len(text) :]
         return Written(written, state, (*self.tokens, token), self.total + log_probability, owed)
+
+    def completed(self) -> Written:
+        """This middle with its shortest completion behind it; itself if that may not be written."""
+        ending = self.state.shortest_completion
+        state = self.state.feed(ending)
+        return self if state is None else replace(self, text=self.text + ending, state=state, ending=ending)
 
     @property
     def complete(self) -> bool:
@@ -141,6 +149,13 @@ class Written:
     def mean(self) -> float:
         """Mean log-probability of the tokens; 0 when there are none."""
         return self.total / max(1, len(self.tokens))
+
+
+class Following(NamedTuple):
+    """What a middle becomes with a candidate, and why it ends there, if it does."""
+
+    written: Written
+    ended: StopReason | None = None
 
 
 @dataclass(frozen=True, slots=True)

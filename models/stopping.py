@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
-from fimlsp.models.middle import DecodeSettings, Written
+from fimlsp.models.middle import DecodeSettings, Following, Written
 from fimlsp.models.protocols import MiddleState
 
 PERIOD_MAX = 24
 REPETITIONS = 3
 REPEATED_TOKENS_MIN = 12
 SURPLUS_LINES_MAX = 2
-LINE_END = ord("\n")
+LINE_END = b"\n"
 CLOSING = b")]}'\""
 BLANK = b" \t\r\f"
 
@@ -49,43 +50,56 @@ class LineRule:
     settings: DecodeSettings
     start: MiddleState
 
-    def last_line(self, written: Written, following: Written) -> Written | None:
-        """The part of *following* before the line end at which to stop; None: it does not write that.
+    def following(
+        self, written: Written, text: bytes, token: int, log_probability: float
+    ) -> Following | None:
+        """*written* with one more *token*, which writes *text*; only up to the line end at which to stop.
 
-        *following* is *written* with one more token.
+        None: it may not stand there. Behind a line end before which the middle is complete nothing need fit.
+        A line that is not complete, but is not to go on, is completed.
         """
-        if b"\n" in following.text[len(written.text) :] and (end := self._end_of_lines(written, following)):
-            return end
-        return None if self.settings.column is None else self._end_of_block(written, following)
+        ends = self._line_ends(written, text) if LINE_END in text else []
+        for end, _ in ends[:1]:
+            line = written.extended(text[:end], token, log_probability)
+            if line is not None and line.complete:
+                return Following(line, "lines")
+        following = written.extended(text, token, log_probability)
+        if following is None:
+            return None
+        for end, surplus in ends:
+            line = self._ended(written.extended(text[:end], token, log_probability), surplus)
+            if line is not None:
+                return Following(line, "lines")
+        block = None if self.settings.column is None else self._end_of_block(written, following)
+        return Following(following) if block is None else Following(block, "lines")
 
     def leaves_line(self, following: Written) -> bool:
         """Whether *following* has a line end where none is wanted."""
-        return self.settings.lines == 0 and b"\n" in following.text
+        return self.settings.lines == 0 and LINE_END in following.text
 
-    def _end_of_lines(self, written: Written, following: Written) -> Written | None:
-        if self.settings.lines is None:
+    def _line_ends(self, written: Written, text: bytes) -> list[tuple[int, int]]:
+        """Where in *text* the lines wanted end, and how many more there are by then."""
+        lines = self.settings.lines
+        if lines is None:
+            return []
+        ends = [at for at in range(len(written.owed), len(text)) if text.startswith(LINE_END, at)]
+        surplus = count(written.text.count(LINE_END) + 1 - lines)
+        enough = [(end, n) for end, n in zip(ends, surplus) if n >= 0]
+        return enough[:1] if lines == 0 else enough
+
+    def _ended(self, line: Written | None, surplus: int) -> Written | None:
+        """*line*, complete, if the middle is to stop here, *surplus* lines beyond the limit."""
+        if line is None or line.complete:
+            return line
+        if not self.settings.steer:
             return None
-        begin = len(written.text)
-        ends = [at for at in range(begin, len(following.text)) if following.text[at] == LINE_END]
-        n_before = written.text.count(b"\n")
-        for n_lines, at in enumerate(ends, n_before + 1):
-            state = written.state.feed(following.text[begin:at])
-            if state is not None and self._may_stop(state, n_lines - self.settings.lines):
-                return replace(following, text=following.text[:at], state=state)
-            if self.settings.lines == 0:
-                break
-        return None
-
-    def _may_stop(self, state: MiddleState, surplus: int) -> bool:
-        """Whether to stop before a line end that would begin line *surplus* + 1 beyond the limit."""
-        if surplus < 0 or state.complete:
-            return surplus >= 0
-        only_closes = not state.shortest_completion.strip(CLOSING)
-        return self.settings.steer and (only_closes or surplus >= SURPLUS_LINES_MAX)
+        completed = line.completed()
+        only_closes = not completed.ending.strip(CLOSING)
+        return completed if only_closes or surplus >= SURPLUS_LINES_MAX else None
 
     def _end_of_block(self, written: Written, following: Written) -> Written | None:
         """The part before the first line that begins too far left, if that line begins in the new token."""
-        line_start = following.text.rfind(b"\n") + 1
+        line_start = following.text.rfind(LINE_END) + 1
         if not line_start:
             return None
         line = following.text[line_start:]
@@ -93,6 +107,6 @@ class LineRule:
         begins_now = line_start + indentation >= len(written.text) and indentation < len(line)
         if not begins_now or indentation >= (self.settings.column or 0):
             return None
-        text = following.text[:line_start].rstrip(BLANK + b"\n")
+        text = following.text[:line_start].rstrip(BLANK + LINE_END)
         state = self.start.feed(text)
         return replace(following, text=text, state=state) if state is not None and state.complete else None
