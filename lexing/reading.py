@@ -164,17 +164,17 @@ class Reading(NamedTuple):
         r"""Whether `\N` was read, which the name of a character in braces must follow."""
         return not self.name and self.lexicon.dfa.rows[self.state][ord("{")] in self.lexicon.naming
 
-    def stays_after(self, data: bytes) -> bool:
-        """Whether *data* changes nothing of all this, as most of a name, a string or a comment does not.
+    @property
+    def idle(self) -> bytes:
+        """The bytes that change nothing of all this, as in most of a name, a string or a comment.
 
-        False where that would take more than a look to know. O(len(data)).
+        Empty where it takes more than a look to know.
         """
-        lexicon, state = self.lexicon, self.state
-        return (
-            not (data.strip(lexicon.loops[state]) or self.leftover or self.digits)
-            and (self.margin is None or self.accepted == lexicon.comment)
-            and not self.nesting.restricted
-        )
+        if self.leftover or self.digits or self.nesting.restricted:
+            return b""
+        if self.margin is not None and self.accepted != self.lexicon.comment:
+            return b""
+        return self.lexicon.loops[self.state]
 
     def feed(self, data: bytes) -> Step | None:
         """Read *data*; None when no continuation could be lexically valid. O(len(data))."""

@@ -132,6 +132,9 @@ class Begun(NamedTuple):
     below: Predicted | None
 
 
+Chain = tuple[tuple[State, ...], frozenset[int]]
+
+
 class Predicted:
     """All rules that may begin at some place, where *symbols* are expected.
 
@@ -142,7 +145,7 @@ class Predicted:
     __slots__ = ("_after", "_begun", "_layer", "_symbols", "chains")
 
     def __init__(self, layer: Layer, symbols: frozenset[int]) -> None:
-        self.chains: dict[int, tuple[tuple[State, ...], frozenset[int]]] = {}  # filled by the automaton
+        self.chains: dict[int, Chain] = {}
         self._layer = layer
         self._symbols = symbols
         self._begun: Begun | None = None
@@ -175,6 +178,33 @@ class Predicted:
                 found = self._layer.state(items[symbol]), *found
             self._after[symbol] = found
         return found
+
+    def chain(self, symbol: int) -> Chain:
+        """What completing *symbol* here completes in turn: the states reached, and all nonterminals completed.
+
+        Precomputing this closure over unit rules saves a step per precedence level for every operand. As no
+        rule below mentions a nonterminal of this layer, what is completed there is known there.
+        """
+        found = self.chains.get(symbol)
+        if found is None:
+            found = self.chains[symbol] = self._close_chain(symbol)
+        return found
+
+    def _close_chain(self, symbol: int) -> Chain:
+        _, items, below = self.begun
+        lower: Chain = ((), frozenset((symbol,)))
+        if below is not None and symbol not in self._layer.rules.nonterminals:
+            lower = below.chain(symbol)
+        states: dict[State, None] = {}
+        symbols = set(lower[1])
+        for completed in (waiting := list(symbols)):
+            if completed in items:
+                state = self._layer.state(items[completed])
+                states[state] = None
+                fresh = [s for s in state.completed if s not in symbols]
+                symbols.update(fresh)
+                waiting.extend(fresh)
+        return ((*states, *lower[0]), frozenset(symbols)) if states else lower
 
 
 class Layer:
@@ -276,26 +306,3 @@ class Automaton:
         if found is None:
             found = self._predicted[symbols] = Predicted(layer, symbols)
         return found
-
-    def chain(self, predicted: Predicted, symbol: int) -> tuple[tuple[State, ...], frozenset[int]]:
-        """What completing *symbol* where *predicted* is predicted completes there in turn.
-
-        Returns the states reached, and all nonterminals so completed, *symbol* included. Precomputing this
-        closure over unit rules saves a step per precedence level for every operand.
-        """
-        found = predicted.chains.get(symbol)
-        if found is None:
-            found = predicted.chains[symbol] = self._close_chain(predicted, symbol)
-        return found
-
-    def _close_chain(self, predicted: Predicted, symbol: int) -> tuple[tuple[State, ...], frozenset[int]]:
-        states: dict[State, None] = {}
-        symbols = {symbol: None}
-        for completed in (waiting := [symbol]):
-            for state in predicted.after(completed):
-                if state not in states:
-                    states[state] = None
-                    fresh = [s for s in state.completed if s not in symbols]
-                    symbols.update(dict.fromkeys(fresh))
-                    waiting.extend(fresh)
-        return tuple(states), frozenset(symbols)

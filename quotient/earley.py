@@ -116,8 +116,7 @@ class Earley:
         return current
 
     def _complete(self, entries: dict[Entry, None]) -> EarleySet:
-        automaton = self.automaton
-        goto, chain = automaton.goto, automaton.chain
+        goto = self.automaton.goto
         done: set[tuple[int, EarleySet]] = set()
         todo = list(entries)
         while todo:
@@ -126,7 +125,7 @@ class Earley:
                 if (symbol, origin) in done:
                     continue
                 done.add((symbol, origin))
-                states, symbols = origin.predicted.chains.get(symbol) or chain(origin.predicted, symbol)
+                states, symbols = origin.predicted.chain(symbol)
                 for state in states:
                     entries[state, origin] = None
                 for state, earlier in origin.waiting:
@@ -142,4 +141,4 @@ class Earley:
             if entry[0].expected:
                 waiting.append(entry)
                 wanted.update(entry[0].expected)
-        return EarleySet(tuple(entries), automaton.predicted(frozenset(wanted)), tuple(waiting))
+        return EarleySet(tuple(entries), self.automaton.predicted(frozenset(wanted)), tuple(waiting))

@@ -90,20 +90,26 @@ class Middle:
         return reading.accepted == reading.lexicon.continuation and self.cursor == len(self.data)
 
 
-@dataclass(frozen=True, slots=True)
 class MiddleState:
     """What is known after some bytes of a middle.
 
     Immutable: feeding makes new states. A state is never a dead end: some continuation is complete.
     """
 
-    middle: Middle = field(repr=False)
-    reading: Reading
-    chart: EarleySet = field(repr=False)
+    __slots__ = ("_idle", "chart", "middle", "reading")
+
+    def __init__(self, middle: Middle, reading: Reading, chart: EarleySet) -> None:
+        self.middle = middle
+        self.reading = reading
+        self.chart = chart
+        self._idle = reading.idle  # all that has to be looked at of most states
+
+    def __repr__(self) -> str:
+        return f"MiddleState({self.reading})"
 
     def feed(self, data: bytes) -> MiddleState | None:
         """The state after *data*, None if nothing that begins so connects. O(len(data))."""
-        if self.reading.stays_after(data):
+        if not data.strip(self._idle):
             return self
         step = self.reading.feed(data)
         if step is None:

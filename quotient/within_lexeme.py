@@ -32,7 +32,7 @@ class WithinLexeme:
 
     def feed(self, data: bytes) -> WithinLexeme | None:
         """The state after *data*, None if that would end the lexeme. O(len(data))."""
-        if self.reading.stays_after(data):
+        if not data.strip(self.reading.idle):
             return self
         step = self.reading.feed(data)
         if step is None or step.symbols:
