@@ -16,7 +16,16 @@ from itertools import islice
 from time import monotonic
 
 from fimlsp.models.choosing import at_random, best_first
-from fimlsp.models.middle import DecodedToken, DecodeSettings, Following, Middle, Place, StopReason, Taken, Written
+from fimlsp.models.middle import (
+    DecodedToken,
+    DecodeSettings,
+    Following,
+    Middle,
+    Place,
+    StopReason,
+    Taken,
+    Written,
+)
 from fimlsp.models.prompt import Prompt
 from fimlsp.models.protocols import Candidates, Launching, MiddleState, NextToken
 from fimlsp.models.stopping import LineRule, n_repeated
@@ -222,10 +231,9 @@ class Decoding:
         text = (self.model.token_bytes[token] or b"")[len(place.written.owed) :]
         self.taken.append(Taken(text, written.total - place.written.total, rejected, steered))
         self.written = written
-        if ended is not None:
-            return ended
-        repeats = self.settings.stop_rule == "first" and n_repeated(written.tokens)
-        return "repetition" if repeats else None
+        if ended is None and self.settings.stop_rule == "first" and n_repeated(written.tokens):
+            return "repetition"
+        return ended
 
     def _is_too_far(self, following: Written, left: int) -> bool:
         """Whether *following* moves the nearest end out of reach of *left* more tokens."""

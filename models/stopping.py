@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 
 from fimlsp.models.middle import DecodeSettings, Following, Written
 from fimlsp.models.protocols import MiddleState
@@ -83,8 +82,8 @@ class LineRule:
         if lines is None:
             return []
         ends = [at for at in range(len(written.owed), len(text)) if text.startswith(LINE_END, at)]
-        surplus = count(written.text.count(LINE_END) + 1 - lines)
-        enough = [(end, n) for end, n in zip(ends, surplus) if n >= 0]
+        surplus = written.text.count(LINE_END) + 1 - lines
+        enough = [(end, n) for n, end in enumerate(ends, surplus) if n >= 0]
         return enough[:1] if lines == 0 else enough
 
     def _ended(self, line: Written | None, surplus: int) -> Written | None:

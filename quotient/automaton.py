@@ -180,7 +180,7 @@ class Predicted:
         return found
 
     def chain(self, symbol: int) -> Chain:
-        """What completing *symbol* here completes in turn: the states reached, and all nonterminals completed.
+        """What completing *symbol* completes here in turn: the states reached, all nonterminals completed.
 
         Precomputing this closure over unit rules saves a step per precedence level for every operand. As no
         rule below mentions a nonterminal of this layer, what is completed there is known there.

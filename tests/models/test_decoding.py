@@ -61,6 +61,13 @@ def test_a_line_ends_the_middle_where_it_may():
     check([[b"\n"]], b"", "lines")
 
 
+def test_what_is_behind_the_end_of_a_complete_line_need_not_fit():
+    check([[b"a"], [b"b\n)", b"c"]], b"ab", "lines")
+    check([[b"a\n"], [b"b\n]\n)"]], b"a\nb", "lines", lines=2)
+    check([[b"a", b"b"], [b"\n]", b"b"]], b"a", "lines", lines=0)
+    check([[b"a\n]", b")"], [b"\n]"]], b")", "lines", start=b"(", rejected=1)
+
+
 def test_a_line_that_lacks_brackets_only_is_closed():
     check([[b"a"], [b",\n"]], b"a,])", "lines", start=b"([", steered=True)
 
