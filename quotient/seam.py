@@ -61,8 +61,9 @@ def seams(lexicon: Lexicon, data: bytes, cursor: int, places: Iterable[Nesting])
                 continue
             if outside:
                 yield Seam(kind, offset, place, outside)
-            if naming:
-                yield Seam(kind, offset, place, naming, data[cursor : data.find(b"}", cursor)])
+            name = data[cursor : data.find(b"}", cursor)] if naming else b""
+            if naming and lexicon.names.between(b"", name) is not None:
+                yield Seam(kind, offset, place, naming, name)
 
 
 def closing_quote(data: bytes, cursor: int, quote: str) -> int | None:

@@ -73,6 +73,11 @@ BETWEEN = [
     (b"LINE FEE", b"", b"D"),
     (b"LATIN SMALL LETTER ", b"WITH GRAVE", b"A "),
     (b"CJK UNIFIED IDEOGRAPH-4E", b"0", b"0"),
+    (b"", b"ULLET", b"B"),
+    (b"", b"ullet", b"B"),
+    (b"", b"GRAPH-4E01", b"CJK UNIFIED IDEO"),
+    (b"", b"GRAPH-4e01", None),
+    (b"", b"] 2", None),
     (b"BULLETX", b"", None),
     (b"BULLET", b"T", None),
 ]
