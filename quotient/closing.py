@@ -44,13 +44,15 @@ class Tail:
 
     `group` is the backward set where the right context begins in the group: at the `marker` of the cursor's
     line, or at one of the open blocks `suites`. `inside` is what is open beside that within `group`: the
-    block that the cursor's line opens, and what is open within `suites`.
+    block that the cursor's line opens, and what is open within `suites`. With `within_line` something stands
+    in that line before the rest, as its white space would keep it from the column of the block.
     """
 
     group: EarleySet
     marker: int | None
     suites: tuple[ClosedBlock, ...] = ()
     inside: Inside = NOTHING
+    within_line: bool = False
 
     def open_suites(self, language: Language) -> tuple[int, ...] | None:
         """The symbols that one of `suites` may be; None if the group ends at the cursor's line."""
@@ -60,11 +62,15 @@ class Tail:
 
     def spine(self, language: Language) -> Spine:
         """What is open in the group. All of it can be begun in a middle."""
-        return language.backward.spine(self.group, self.open_suites(language))
+        return language.backward.spine(self.group, self.open_suites(language), self._not_next(language))
 
     def bodies(self, language: Language) -> frozenset[int]:
         """What the group may be."""
-        return language.backward.begun(self.group, self.open_suites(language), language.bodies)
+        not_next = self._not_next(language)
+        return language.backward.begun(self.group, self.open_suites(language), language.bodies, not_next)
+
+    def _not_next(self, language: Language) -> frozenset[int]:
+        return language.line_ends if self.within_line else frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,7 +218,8 @@ def _add_line(
             follows = block is level.same and not level.context.is_end
             block.remainders.append(Remainder(rest, marker=line_end.marker, has_groups=follows))
             continue
-        block.remainders.append(Remainder(rest, tail))
+        within_line = line_end.spaces > 0 and block.exactly == MARGIN
+        block.remainders.append(Remainder(rest, replace(tail, within_line=True) if within_line else tail))
         completed = group.completed_from(start) & rest
         if completed and not line_end.blank:
             _add_own_line(block, level, completed, line_end)

@@ -167,7 +167,7 @@ def _sources(state: MiddleState) -> list[Source]:
     reading = state.reading
     if reading.at_lexeme_start:
         return [Source(state.chart, 0, b"")]
-    live = reading.lexicon.dfa.live[reading.state]
+    live = state.live
     if live & reading.lexicon.always_viable | live & reading.lexicon.ends_line:
         return _after_skipped(state, live)
     return [*_after_lexemes(state, live), *_after_fallback(state)]
@@ -197,7 +197,9 @@ def _after_lexemes(state: MiddleState, live: int) -> Iterator[Source]:
     language = state.middle.language
     for terminal in language.live_terminals(live):
         suffixes = (
-            language.witnesses.suffix(state.reading.state, kind) for kind in language.kinds_of[terminal]
+            language.witnesses.suffix(state.reading.state, kind)
+            for kind in language.kinds_of[terminal]
+            if live & 1 << kind
         )
         suffix = min((s for s in suffixes if s is not None), key=len)
         if state.reading.too_long and not suffix:

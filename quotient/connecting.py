@@ -38,14 +38,13 @@ def connect(
 
     Where only an escape connects, they may escape.
     """
-    begun = left, reading
     if demand.stays:
-        left, reading = _with_bracket(left, reading)
-        place = _Place(frozenset(_open_styles(reading.nesting)), kind_of_lexeme(reading))
-        start = _connect(document, cursor, left, reading, demand, place)
+        begun = _with_bracket(left, reading)
+        start = _connect(document, cursor, begun, reading, demand, begun.place)
         if start is not None:
             return within_lexeme(start) or start
-    return _connect(document, cursor, *begun, replace(demand, stays=False), _Place())
+    demand = replace(demand, stays=False)
+    return _connect(document, cursor, _Begun(left, reading), reading, demand, _Place())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +55,27 @@ class _Place:
     lexeme: Kind = "other"
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A left context, and the reading behind it.
+
+    They have the lexeme that is being read, if it is a `bracket`, whose kind that is; otherwise not.
+    """
+
+    left: LeftContext
+    reading: Reading
+    bracket: int | None = None
+
+    @property
+    def place(self) -> _Place:
+        """Where a middle begins that has to stay."""
+        return _Place(frozenset(_open_styles(self.reading.nesting)), kind_of_lexeme(self.reading))
+
+
 def _connect(
     document: Document,
     cursor: int,
-    left: LeftContext,
+    begun: _Begun,
     reading: Reading,
     demand: Demand,
     place: _Place,
@@ -67,21 +83,25 @@ def _connect(
     right = document.of_suffix(
         cursor, (demand, place), lambda: _Meetings(document, cursor, demand, place).right_side()
     )
-    kept = _n_kept_blocks(left, reading) if demand.stays else None
-    grammar = middle_grammar(left, right.grammar, kept)
+    kept = _n_kept_blocks(begun.left, begun.reading) if demand.stays else None
+    bracket = None if begun.bracket is None else document.language.terminal_of[begun.bracket]
+    grammar = middle_grammar(begun.left, right.grammar, kept, bracket)
     if grammar is None:
         return None
-    start = Middle(document.language, grammar, right.joins, reading, document.data, cursor).start
+    meeting = right.joins, reading, document.data, cursor
+    start = Middle(document.language, grammar, *meeting, begun.bracket).start
     return start if start.viable else None
 
 
-def _with_bracket(left: LeftContext, reading: Reading) -> tuple[LeftContext, Reading]:
-    """The left context with the bracket that is being read, if it is one: then it is not to be left."""
+def _with_bracket(left: LeftContext, reading: Reading) -> _Begun:
+    """*left* with the bracket that is being read, if it is one: then it is not to be left."""
     if reading.accepted not in reading.lexicon.nesting or reading.leftover:
-        return left, reading
+        return _Begun(left, reading)
     step = reading.finish()
     after = step and left.after(step.symbols)
-    return (left, reading) if step is None or after is None else (after, step.reading)
+    if step is None or after is None:
+        return _Begun(left, reading)
+    return _Begun(after, step.reading, reading.accepted)
 
 
 def _open_styles(nesting: Nesting) -> Iterator[str]:

@@ -31,6 +31,10 @@ _MOST_REMEMBERED = 3_000
 _MOST_SPINES = 256
 _MOST_JOINED = 1024
 _INDENT_COST = 4
+_NONE = frozenset[int]()
+
+_Top = tuple[EarleySet, tuple[int, ...] | None, frozenset[int]]
+"""What a spine is climbed from."""
 
 
 class Direction:
@@ -54,9 +58,9 @@ class Direction:
         self._brackets = brackets
         self._climber = Climber(rules)
         self.earley = Earley(Automaton(rules))
-        self._spines: Memo[tuple[EarleySet, tuple[int, ...] | None], Spine] = Memo(_MOST_SPINES)
+        self._spines: Memo[_Top, Spine] = Memo(_MOST_SPINES)
         self._insides: Memo[Spine, Insides] = Memo(_MOST_SPINES)
-        self._begun: Memo[tuple[EarleySet, tuple[int, ...] | None], frozenset[int]] = Memo(_MOST_SPINES)
+        self._begun: Memo[_Top, frozenset[int]] = Memo(_MOST_SPINES)
         self._sets = SharedSets()
         self._starts: dict[frozenset[int], EarleySet] = {}
         self._memo: Memo[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = Memo(_MOST_REMEMBERED)
@@ -81,23 +85,29 @@ class Direction:
         """As `SharedSets.standing_for`."""
         return self._sets.standing_for(found)
 
-    def spine(self, last: EarleySet, suites: tuple[int, ...] | None) -> Spine:
+    def spine(
+        self, last: EarleySet, suites: tuple[int, ...] | None, not_next: frozenset[int] = _NONE
+    ) -> Spine:
         """As `Climber.spine`, remembered."""
-        key = last, suites
-        found = self._spines.get(key)
+        top = last, suites, not_next
+        found = self._spines.get(top)
         if found is None:
-            found = self._spines[key] = self._climber.spine(last, suites)
+            found = self._spines[top] = self._climber.spine(*top)
         return found
 
     def begun(
-        self, last: EarleySet, suites: tuple[int, ...] | None, bodies: frozenset[int]
+        self,
+        last: EarleySet,
+        suites: tuple[int, ...] | None,
+        bodies: frozenset[int],
+        not_next: frozenset[int] = _NONE,
     ) -> frozenset[int]:
         """Which of *bodies* the group may be whose spine is that at *last*, remembered."""
-        key = last, suites
-        found = self._begun.get(key)
+        top = last, suites, not_next
+        found = self._begun.get(top)
         if found is None:
-            found_spine, start = self.spine(last, suites), self.start(bodies)
-            found = self._begun[key] = bodies & found_spine.opened.get(start, frozenset())
+            opened = self.spine(*top).opened
+            found = self._begun[top] = bodies & opened.get(self.start(bodies), _NONE)
         return found
 
     def insides(self, of: Spine) -> Insides:
@@ -117,7 +127,8 @@ class Language:
 
     `terminal_of` maps lexeme kinds to terminals of the grammar (-1 for kinds without one). `suites` maps
     each suite symbol to the symbol of its groups, `bodies` are those symbols, `lists` maps each to the
-    nonterminal of one or more of it. `once` makes values of which equal ones are the same object.
+    nonterminal of one or more of it. Behind the symbols `line_ends` a line begins. `once` makes values of
+    which equal ones are the same object.
     """
 
     def __init__(self, lexicon: Lexicon, grammar: Grammar) -> None:
@@ -137,6 +148,8 @@ class Language:
         self.bodies = frozenset(self.lists)
         self.file_body = grammar.repetitions[self._file_list()]
         self.neighbours = neighbours(grammar)
+        layout = {self.newline, self.dedent}
+        self.line_ends = frozenset(symbol for symbol, last in _ends(grammar, -1).items() if last <= layout)
         self.witnesses = lexicon.witnesses
         self.kinds_of = self._kinds_of()
         self.brackets = Brackets(grammar.terminals)

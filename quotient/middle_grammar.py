@@ -75,18 +75,22 @@ class MiddleGrammar:
         return [self.language.indent, *(indent for indent in closed if self.indents[indent].fits(column))]
 
 
-def middle_grammar(left: LeftContext, right: RightGrammar, kept: int | None = None) -> MiddleGrammar | None:
+def middle_grammar(
+    left: LeftContext, right: RightGrammar, kept: int | None = None, bracket: int | None = None
+) -> MiddleGrammar | None:
     """The grammar of the middles between *left* and *right*; None if there are none.
 
     With *kept* no middle escapes (see `escape.py`) from a bracket, or from the outermost *kept* blocks of
-    *left*. O(depth at the cursor), independent of the lengths of the contexts.
+    *left*. Every sentence begins with the *bracket*, if there is one: the last terminal of *left*, which may
+    turn out to be none, as `f"` does before `""`. O(depth at the cursor), independent of the lengths of the
+    contexts.
     """
     halves = LeftHalves(right.halves, left_blocks(left))
     root = next(halves.fresh)
     middles = dict.fromkeys(_Pairs(halves, right.halves, kept).middles(right.closed))
     if not middles:
         return None
-    halves.add(root, *middles)
+    halves.add(root, *(middles if bracket is None else [(bracket, *middle) for middle in middles]))
     earley = Earley(Automaton(halves, right.automaton))
     return MiddleGrammar(halves, right, earley, earley.start((root,)), root)
 

@@ -48,7 +48,10 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Middle:
-    """What connects a left and a right context: the grammar, and the ways to meet the right."""
+    """What connects a left and a right context: the grammar, and the ways to meet the right.
+
+    `bracket` is the kind that the lexeme begun left of the cursor must have, if the grammar begins with it.
+    """
 
     language: Language
     grammar: MiddleGrammar
@@ -56,6 +59,7 @@ class Middle:
     reading: Reading
     data: bytes
     cursor: int
+    bracket: int | None = None
     _ways: dict[tuple[int, bytes, Seam], bytes | None] = field(default_factory=dict, repr=False)
     _ends: dict[tuple[int, Nesting], End] = field(default_factory=dict, repr=False)
     _scans: dict[tuple[EarleySet, Symbol], EarleySet | None] = field(default_factory=dict, repr=False)
@@ -73,6 +77,8 @@ class Middle:
         return self._scans[key]
 
     def _terminals(self, chart: EarleySet, symbol: Symbol) -> Sequence[int]:
+        if self.bracket is not None and chart is self.grammar.start and symbol != self.bracket:
+            return ()
         if isinstance(symbol, Column):
             return self.grammar.indent_terminals(chart, symbol)
         return (self.language.terminal_of[symbol],)
@@ -139,7 +145,7 @@ class MiddleState:
         if reading.name and reading.lexicon.names.between(reading.name[1:], b"") is None:
             return False
         lexicon = reading.lexicon
-        live = _live(reading)
+        live = self.live
         if live & lexicon.always_viable:
             return not self._lacks_indent()
         if live & lexicon.ends_line and self._may_end_line():
@@ -152,6 +158,21 @@ class MiddleState:
                 return True
         return self._may_meet_right() or self._may_fall_back()
 
+    @property
+    def live(self) -> int:
+        """What the lexeme being read may become, as a bit set: nothing that would be nested too deeply."""
+        middle, lexicon, nesting = self.middle, self.reading.lexicon, self.reading.nesting
+        live = lexicon.dfa.live[self.reading.state]
+        if middle.bracket is not None and self.chart is middle.grammar.start:
+            live &= 1 << middle.bracket
+        accepted = self.reading.accepted
+        if accepted not in lexicon.nesting or self.reading.leftover:
+            return live
+        if nesting.after(lexicon.kinds[accepted]) is not None:
+            return live
+        kinds = lexicon.nesting.intersection(lexicon.kinds_in(live))
+        return live & ~sum(1 << kind for kind in kinds if nesting.after(lexicon.kinds[kind]) is None)
+
     def _may_fall_back(self) -> bool:
         """Whether the lexeme may have ended earlier, and what was read since be finished as the next one.
 
@@ -162,7 +183,7 @@ class MiddleState:
         if following is None:
             return False
         place, language = following.reading, self.middle.language
-        live = _live(place)
+        live = following.live
         if (
             place.at_lexeme_start
             or place.leftover
@@ -287,15 +308,3 @@ class MiddleState:
     def accepts(self, chart: EarleySet, marker: int | None) -> bool:
         """Whether all symbols so far, with *marker* at their end, are a sentence of the middle grammar."""
         return marker is not None and chart.expects(marker)
-
-
-def _live(reading: Reading) -> int:
-    """What the lexeme being read may become, as a bit set: all but what would be nested too deeply."""
-    lexicon, nesting = reading.lexicon, reading.nesting
-    live = lexicon.dfa.live[reading.state]
-    if reading.accepted not in lexicon.nesting or reading.leftover:
-        return live
-    if nesting.after(lexicon.kinds[reading.accepted]) is not None:
-        return live
-    kinds = lexicon.nesting.intersection(lexicon.kinds_in(live))
-    return live & ~sum(1 << kind for kind in kinds if nesting.after(lexicon.kinds[kind]) is None)

@@ -95,6 +95,9 @@ class Spine:
         return found
 
 
+_NONE = frozenset[int]()
+
+
 class Climber:
     """Climbs from cursors to what is open there, with tables of the *rules* of a language."""
 
@@ -105,11 +108,13 @@ class Climber:
         self._children: dict[int, list[tuple[int, int]]] = {}
         self._behind: dict[Place, Rhs] = {}
 
-    def spine(self, last: EarleySet, suites: Iterable[int] | None = None) -> Spine:
+    def spine(
+        self, last: EarleySet, suites: Iterable[int] | None = None, not_next: frozenset[int] = _NONE
+    ) -> Spine:
         """What is open at *last*.
 
-        With *suites*, the next symbol is one of them, and open. O(what waits at the sets where something open
-        was begun), which does not depend on how much was read.
+        With *suites*, the next symbol is one of them, and open; without, it is none of *not_next*. O(what
+        waits at the sets where something open was begun), which does not depend on how much was read.
         """
         found = Spine(self, frozenset(suites or ()), {}, {})
         begun: dict[EarleySet, set[int]] = {}
@@ -122,8 +127,11 @@ class Climber:
 
         if suites is None:
             for state, origin in last.entries:
-                if state.by_symbol:
+                if state.by_symbol and not_next.isdisjoint(state.by_symbol):
                     reach(origin, self._places_in(state), None)
+                    continue
+                for symbol in state.by_symbol.keys() - not_next:
+                    reach(origin, self._places_in(state, symbol), None)
         else:
             begun[last] = set(found.holes)
         while begun:
@@ -171,7 +179,6 @@ class Climber:
         return found
 
 
-_NONE = frozenset[int]()
 _NOWHERE: dict[int, list[tuple[list[Place], Child]]] = {}
 
 

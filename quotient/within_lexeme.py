@@ -34,8 +34,9 @@ class WithinLexeme:
         """The state after *data*, None if that would end the lexeme. O(len(data))."""
         if not data.strip(self.reading.idle):
             return self
-        step = self.reading.feed(data)
-        if step is None or step.symbols:
+        reading = self.reading
+        step = reading.feed(data) if reading.lexicon.dfa.run(reading.state, data) else None
+        if step is None:
             return None
         state = replace(self, reading=step.reading)
         return None if state.way is None else state

@@ -138,6 +138,12 @@ def indentation(margin: Margin, column: Column) -> bytes:
 
 def white_space(column: Column) -> bytes:
     """White space as wide as *column* by both measures: spaces, with as few tabs as that takes."""
+    found = _white_space(column)
+    assert found is not None, f"no white space has the width {column}"
+    return found
+
+
+def _white_space(column: Column) -> bytes | None:
     for tabs in range(column.tabs8 // 8 + 1):
         spaces = column.tabs8 - 8 * tabs
         swallowed = column.tabs1 - tabs - spaces  # spaces before a tab that do not move it
@@ -149,15 +155,15 @@ def white_space(column: Column) -> bytes:
                 + b"\t" * (tabs - full - 1)
                 + b" " * spaces
             )
-    raise AssertionError(f"no white space has the width {column}")
+    return None
 
 
 def columns_before(column: Column, lead: bytes) -> Iterator[Column]:
     """The columns that *lead*, what a line begins with, brings to *column*, narrowest first."""
     for width in range(column.tabs8 + 1):
-        before = Column(width, width)
-        if Margin(before).after(lead).counted == column:
-            yield before
+        for before in dict.fromkeys((Column(width, width), Column(width, column.tabs1 - len(lead)))):
+            if Margin(before).after(lead).counted == column and _white_space(before) is not None:
+                yield before
 
 
 def _spaces_reach(margin: Column, column: Column) -> bool:

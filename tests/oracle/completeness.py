@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-from fimlsp.quotient.middle_state import MiddleState
 
 from .bench import Worker
 from .cuts import KINDS, cut
 from .interpreters import Interpreter
 from .judge import VALID
-from .laws import Case, completion_fails, fed, guarded, prefix_dies
+from .laws import Case, Disagreement, completion_fails, fed, guarded, prefix_dies
 from .tally import Tally
 
 LARGEST = 400_000
@@ -39,29 +37,45 @@ class Completeness:
             judged = worker.judged
             if is_usable(data) and worker.judge(data).kind == VALID:
                 tally.cases["files"] += 1
-                self._cut(worker, path, data, rng, tally)
+                _File(worker, path, data, self.seed, tally).cut(rng)
             tally.judged += worker.judged - judged
         return tally
 
-    def _cut(self, worker: Worker, path: str, data: bytes, rng: random.Random, tally: Tally) -> None:
-        document = worker.engine.document(data)
 
-        def start(case: Case) -> MiddleState | None:
-            return document.middle(len(case.left), len(data) - len(case.right), relax=False).start
+class _File:
+    """A valid file with what is wrong with its cuts."""
 
+    def __init__(self, worker: Worker, path: str, data: bytes, seed: str, tally: Tally) -> None:
+        self.worker = worker
+        self.path = path
+        self.data = data
+        self.seed = seed
+        self.tally = tally
+        self.document = worker.engine.document(data)
+
+    def cut(self, rng: random.Random) -> None:
+        """Check a few cuts of each kind."""
         for number, kind in enumerate(kind for kind in KINDS for _ in range(CUTS // len(KINDS))):
-            case = cut(kind, data, rng)
-            tally.judged += 1
-            found = guarded("prefixes", case, lambda case=case: prefix_dies(case, start(case)))
-            worker.count(tally, [kind], found and found.found_in(kind, self.seed, path))
+            case = cut(kind, self.data, rng)
+            stays = replace(case, stays=True)
+            self.tally.judged += 1
+            self._check("prefixes", kind, case)
+            self._check("prefixes", "staying", stays)
             if number % CUTS in _COMPLETED:
-                part = Case(case.left, case.middle[: rng.randrange(len(case.middle) + 1)], case.right)
-                found = guarded(
-                    "completion",
-                    part,
-                    lambda part=part: completion_fails(worker, part, fed(start(part), part.middle)),
-                )
-                worker.count(tally, ["completed prefix"], found and found.found_in(kind, self.seed, path))
+                part = case.middle[: rng.randrange(len(case.middle) + 1)]
+                self._check("completion", "completed prefix", replace(case, middle=part))
+                self._check("completion", "completed prefix", replace(stays, middle=part))
+
+    def _check(self, law: str, kind: str, case: Case) -> None:
+        found = guarded(law, case, lambda: self._broken(law, case))
+        self.worker.count(self.tally, [kind], found and found.found_in(kind, self.seed, self.path))
+
+    def _broken(self, law: str, case: Case) -> Disagreement | None:
+        end = len(self.data) - len(case.right)
+        start = self.document.middle(len(case.left), end, relax=False, may_escape=not case.stays).start
+        if law == "prefixes":
+            return prefix_dies(case, start)
+        return completion_fails(self.worker, case, fed(start, case.middle))
 
 
 def is_usable(data: bytes) -> bool:

@@ -39,11 +39,12 @@ def way(got: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A middle between two contexts."""
+    """A middle between two contexts; one that *stays* must not escape from what both are in."""
 
     left: bytes
     middle: bytes
     right: bytes
+    stays: bool = False
 
     @property
     def whole(self) -> bytes:
@@ -97,7 +98,8 @@ class Bench:
         if not case.left and not case.right:
             return self._empty
         document = self.engine.document(case.left + case.right)
-        return document.middle(len(case.left), len(case.left), relax=False).start
+        cursor = len(case.left)
+        return document.middle(cursor, cursor, relax=False, may_escape=not case.stays).start
 
     @cached_property
     def _empty(self) -> MiddleState | None:
@@ -115,9 +117,12 @@ def answer_differs(case: Case, start: MiddleState | None, verdict: Verdict) -> D
 
 
 def verdict_differs(case: Case, state: MiddleState | None, verdict: Verdict) -> Disagreement | None:
-    """As `agrees`, where the state behind the middle and the verdict are known."""
+    """As `agrees`, where the state behind the middle and the verdict are known.
+
+    Of those that have to stay, only what is accepted is judged: CPython does not tell what escapes.
+    """
     accepts = state is not None and state.complete
-    if verdict.kind == VALID and not accepts:
+    if verdict.kind == VALID and not accepts and not case.stays:
         return Disagreement("complete", case, "complete", "dead" if state is None else "viable")
     if verdict.kind == INVALID and accepts:
         return Disagreement("complete", case, "not complete", "complete", verdict.message)
@@ -136,7 +141,9 @@ def prefixes_live(bench: Bench, case: Case) -> Disagreement | None:
 
 
 def prefix_dies(case: Case, state: MiddleState | None) -> Disagreement | None:
-    """As `prefixes_live`, for a middle known to be complete."""
+    """As `prefixes_live`, for a middle known to be complete if it does not escape; an empty one does not."""
+    if case.stays and case.middle and ((after := fed(state, case.middle)) is None or not after.complete):
+        return None
     for length in range(len(case.middle) + 1):
         if state is None:
             return Disagreement("prefixes", case, "viable", f"dead after {case.middle[:length]!r}")
@@ -174,6 +181,20 @@ def fed(state: MiddleState | None, middle: bytes) -> MiddleState | None:
     return None if state is None else state.feed(middle)
 
 
+def connects(bench: Bench, case: Case) -> Disagreement | None:
+    """Something stays exactly if something connects: where only an escape does, it is allowed."""
+    return connection_differs(case, bench.start(case), bench.start(replace(case, stays=not case.stays)))
+
+
+def connection_differs(
+    case: Case, state: MiddleState | None, other: MiddleState | None
+) -> Disagreement | None:
+    """As `connects`, for the states before any byte."""
+    if (state is None) == (other is None):
+        return None
+    return Disagreement("connection", case, "the same with an escape and without", "not the same")
+
+
 Law = Callable[[Bench, Case], Disagreement | None]
 
 LAWS: dict[str, Law] = {
@@ -181,6 +202,7 @@ LAWS: dict[str, Law] = {
     "empty middle": whole_agrees,
     "prefixes": prefixes_live,
     "completion": completes,
+    "connection": connects,
 }
 
 

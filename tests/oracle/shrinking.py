@@ -72,4 +72,5 @@ def _without_pairs(case: Case) -> Iterator[Case]:
     ends = len(case.left), len(case.left + case.middle)
     for first, second in combinations(range(len(case.whole)), 2):
         kept = [bytes((byte,)) if at not in (first, second) else b"" for at, byte in enumerate(case.whole)]
-        yield Case(b"".join(kept[: ends[0]]), b"".join(kept[ends[0] : ends[1]]), b"".join(kept[ends[1] :]))
+        left, middle, right = kept[: ends[0]], kept[ends[0] : ends[1]], kept[ends[1] :]
+        yield replace(case, left=b"".join(left), middle=b"".join(middle), right=b"".join(right))

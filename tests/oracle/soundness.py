@@ -22,6 +22,7 @@ from .laws import (
     Disagreement,
     answer_differs,
     completion_fails,
+    connection_differs,
     fed,
     guarded,
     prefix_dies,
@@ -43,6 +44,7 @@ _MOST_PIECES = 7
 _MIXED = 0.3
 _COMPLETED = 0.2
 _FED_BYTE_BY_BYTE = 0.2
+_STAYS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class _Checks:
 
     def between(self, case: Case, origin: str) -> None:
         """The true middle, mutants of it, beginnings of all of them completed, and a walk."""
-        start = self._start(case)
+        case, start = self._begun(case)
         self._judge(case, start, origin)
         self._complete(self._beginning(case), start)
         for number in range(_MUTANTS):
@@ -125,12 +127,22 @@ class _Checks:
 
     def all_between(self, left: bytes, right: bytes, pieces: tuple[str, ...], name: str) -> None:
         """Random middles of *pieces* between two contexts."""
-        start = self._start(Case(left, b"", right))
+        before, start = self._begun(Case(left, b"", right))
         for middle in dict.fromkeys(_text(pieces, self.rng) for _ in range(_MIDDLES)):
-            case = Case(left, middle, right)
+            case = replace(before, middle=middle)
             self._judge(case, start, f"short: {name}")
             if self.rng.random() < _COMPLETED:
                 self._complete(case, start)
+
+    def _begun(self, case: Case) -> tuple[Case, MiddleState | None]:
+        """*case*, some of which have to stay, and the state before its middle."""
+        start = self._start(case)
+        if self.rng.random() >= _STAYS:
+            return case, start
+        case = replace(case, stays=True)
+        stays = self._start(case)
+        self._count("connection", connection_differs(case, stays, start))
+        return case, stays
 
     def _start(self, case: Case) -> MiddleState | None:
         try:
