@@ -207,6 +207,8 @@ def _after_lexemes(state: MiddleState, live: int) -> Iterator[Source]:
         chart = state.middle.grammar.earley.scan(state.chart, (terminal,))
         if chart is not None:
             yield Source(chart, len(suffix), suffix)
+            if state.reading.quote_run[1]:  # the quote that ends the string could be one too many in a row
+                yield Source(chart, 1 + len(suffix), b" " + suffix)
 
 
 def _after_fallback(state: MiddleState) -> list[Source]:
