@@ -173,8 +173,9 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 def _check_architecture(files: CheckpointFiles) -> None:
     """Raise if transformers would take the checkpoint for another network than it is."""
-    known = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(files.architecture or "")
-    meant = next(iter(files.config.get("architectures") or ()), known)
+    known = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(files.architecture)
+    told = files.config.get("architectures")
+    meant = next(iter(told), known) if isinstance(told, list) else known
     if known is None or meant != known:
         instead = "bigcode/gpt_bigcode-santacoder" if known == "GPT2LMHeadModel" else "bigcode/starcoder2-3b"
         raise ModelError(

@@ -41,9 +41,9 @@ class CheckpointFiles:
     tokenizer: Tokenizer
 
     @property
-    def architecture(self) -> str | None:
+    def architecture(self) -> str:
         """The `model_type`."""
-        return self.config.get("model_type")
+        return str(self.config["model_type"])
 
 
 def read_files(folder: Path, name: str) -> CheckpointFiles:
@@ -60,15 +60,19 @@ def read_files(folder: Path, name: str) -> CheckpointFiles:
 
 def _read_config(folder: Path, name: str) -> Mapping[str, Any]:
     try:
-        config: Mapping[str, Any] = json.loads((folder / "config.json").read_text())
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ModelError(
             f"{name} has no config.json; give the folder that holds the whole checkpoint."
         ) from error
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         raise ModelError(
-            f"config.json of {name} is not valid JSON ({error}); fetch the checkpoint again."
+            f"config.json of {name} cannot be read ({error}); fetch the checkpoint again."
         ) from error
+    if not (isinstance(config, dict) and isinstance(config.get("model_type"), str)):
+        raise ModelError(
+            f"config.json of {name} does not tell its model_type; fetch the checkpoint again, or another one."
+        )
     return config
 
 
@@ -98,9 +102,12 @@ def _listed_weights(folder: Path, name: str) -> list[Path]:
     if not index.exists():
         return []
     try:
-        return sorted({folder / file for file in json.loads(index.read_text())["weight_map"].values()})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        listed = {Path(file) for file in json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{INDEX} of {name} cannot be read; fetch the checkpoint again.") from error
+    if any(file.is_absolute() or ".." in file.parts for file in listed):
+        raise ModelError(f"{INDEX} of {name} names files of other folders, which are not read.")
+    return sorted(folder / file for file in listed)
 
 
 def _n_parameters(path: Path, name: str) -> int:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
+import numpy as np
 from fimlsp.models import small
 from fimlsp.models.catalogue import MODELS_THAT_WORK
 from fimlsp.models.checkpoint_files import CheckpointFiles, read_files
@@ -20,13 +23,12 @@ from fimlsp.models.hub import find_folder
 from fimlsp.models.protocols import NextToken
 from fimlsp.models.threads import limit_threads
 from fimlsp.models.vocabulary import Vocabulary, read_vocabulary
-from safetensors import SafetensorError
 
 if TYPE_CHECKING:
     from fimlsp.models.placement import DType, WantedBits
 
 BUNDLED = Path(__file__).parent / "bundled"
-UNUSABLE = (OSError, ValueError, KeyError, RuntimeError, AssertionError, ImportError, SafetensorError)
+LONGEST_REASON = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +101,24 @@ def load_model(
             f"use a model such as {MODELS_THAT_WORK}."
         )
     is_plain = device in (None, "cpu") and dtype is None and bits in (None, "auto")
-    if name_or_path is None or (is_plain and small.fits(files.config, files.weights)):
-        return _load_small(files, vocabulary, fim)
-    if threads is not None:
-        limit_threads(threads)
-    return _load_with_transformers(files, vocabulary, fim, device, dtype, bits, tell)
+    try:
+        with np.errstate(all="ignore"):
+            if name_or_path is None or (is_plain and small.fits(files.config, files.weights)):
+                model = _load_small(files, vocabulary, fim)
+            else:
+                if threads is not None:
+                    limit_threads(threads)
+                model = _load_with_transformers(files, vocabulary, fim, device, dtype, bits, tell)
+            _try_out(model)
+    except ModelError:
+        raise
+    except Exception as error:  # libraries raise whatever they like when files are not as they should be
+        raise _cannot_load(name, error) from error
+    return model
 
 
 def _load_small(files: CheckpointFiles, vocabulary: Vocabulary, fim: FimFormat) -> FimModel:
-    try:
-        network = small.SmallNetwork.load(files.config, files.weights, vocabulary.token_bytes, fim.stops)
-    except UNUSABLE as error:
-        raise _cannot_load(files.name, "cpu", error) from error
+    network = small.SmallNetwork.load(files.config, files.weights, vocabulary.token_bytes, fim.stops)
     context = int(files.config["max_position_embeddings"])
     return FimModel(files.name, network, vocabulary, fim, context, "cpu", uses_buffer=True)
 
@@ -128,18 +136,32 @@ def _load_with_transformers(
     from fimlsp.models.placement import place
 
     placement = place(files, device, dtype, bits)
-    try:
-        network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, tell)
-    except UNUSABLE as error:
-        raise _cannot_load(files.name, placement.device, error) from error
+    network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, tell)
     return FimModel(
         files.name, network, vocabulary, fim, placement.context, placement.device, uses_buffer=False
     )
 
 
-def _cannot_load(name: str, device: str, error: Exception) -> ModelError:
-    reason = str(error).strip().partition("\n")[0]
+def _try_out(model: FimModel) -> None:
+    """Read an empty prompt, so that what is wrong shows now and not at every request.
+
+    Raises:
+        ModelError: what comes is no number, as with numbers too large for their type.
+    """
+    candidates = model.network.begin(model.fim.arrange([], []))
+    if not isfinite(candidates.log_probabilities[0]):
+        raise ModelError(
+            f"{model.name} gives no numbers on {model.device}: its weights are damaged, or too large for the "
+            f"precision; load it in float32, or fetch it again."
+        )
+
+
+def _cannot_load(name: str, error: Exception) -> ModelError:
+    told = shorten(str(error), LONGEST_REASON, placeholder=" …").rstrip(".")
+    reason = told if " " in told else f"{type(error).__name__} {told}".strip()
+    if "ignore_mismatched_sizes" in told:
+        reason = "its weights have other sizes than config.json tells"
     return ModelError(
-        f"{name} cannot be loaded on {device} ({reason}); "
-        f"use another model, such as {MODELS_THAT_WORK}, or another device."
+        f"{name} cannot be loaded ({reason}); fetch it again, or use another model, "
+        f"such as {MODELS_THAT_WORK}."
     )

@@ -112,8 +112,10 @@ def is_byte_level(tokenizer: Tokenizer) -> bool:
 
 
 def byte_level_bytes(piece: str) -> bytes:
-    """Bytes of a token of a byte-level vocabulary."""
-    return bytes(BYTE_OF_CHARACTER[character] for character in piece)
+    """Bytes of a token of a byte-level vocabulary; one with other characters stands for these themselves."""
+    if BYTE_OF_CHARACTER.keys() >= set(piece):
+        return bytes(BYTE_OF_CHARACTER[character] for character in piece)
+    return piece.encode()
 
 
 def sentence_piece_bytes(piece: str) -> bytes:

@@ -193,6 +193,12 @@ def drop_weight(path):
     save_file(tensors, path, metadata={"format": "pt"})
 
 
+def fill_weights(path, value):
+    """Make all numbers of a file of weights the same."""
+    tensors = {name: torch.full_like(tensor, value) for name, tensor in load_file(path).items()}
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
 def change_config(folder, **changes):
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))

@@ -31,9 +31,63 @@ def test_a_folder_without_config(tmp_path):
     check_error(tmp_path, r"no config\.json")
 
 
-def test_a_config_that_is_no_json(tmp_path):
-    (tmp_path / "config.json").write_text("{")
-    check_error(tmp_path, "not valid JSON")
+CONFIGS = {
+    "{": "config.json of .* cannot be read",
+    "": "config.json of .* cannot be read",
+    '{"a": "\xff"}': "config.json of .* cannot be read",
+    "[]": "does not tell its model_type",
+    "null": "does not tell its model_type",
+    "{}": "does not tell its model_type",
+    '{"model_type": ["llama"]}': "does not tell its model_type",
+}
+
+
+@pytest.mark.parametrize("text", CONFIGS)
+def test_a_config_that_says_nothing(text, tmp_path):
+    (tmp_path / "config.json").write_bytes(text.encode("latin-1"))
+    check_error(tmp_path, CONFIGS[text])
+
+
+def test_a_config_that_is_a_folder(tmp_path):
+    (tmp_path / "config.json").mkdir()
+    check_error(tmp_path, "config.json of .* cannot be read")
+
+
+LIES = {
+    "no heads": {"num_attention_heads": 0, "n_head": 0},
+    "sizes in words": {"hidden_size": "32", "n_embd": "32"},
+    "other sizes": {"hidden_size": 64, "n_embd": 64},
+    "a context in words": {"max_position_embeddings": "256", "n_positions": "256"},
+    "no context": {"max_position_embeddings": -1, "n_positions": -1},
+    "positions of a kind that is not there": {"rope_parameters": {"rope_type": "nope"}},
+    "more layers than there are": {"num_hidden_layers": 3, "n_layer": 3},
+    "a vocabulary that is too small for the markers": {"vocab_size": 3},
+}
+UNTOUCHED = {  # what an architecture does not ask for
+    ("sizes in words", c.llama),
+    ("other sizes", c.llama),
+    ("a vocabulary that is too small for the markers", c.llama),
+    ("positions of a kind that is not there", c.santacoder),
+}
+
+
+@pytest.mark.parametrize("network", [c.santacoder, c.llama, c.qwen])
+@pytest.mark.parametrize("lie", LIES)
+def test_a_config_that_lies(lie, network, tmp_path):
+    folder = c.make(tmp_path, network, c.SANTACODER)
+    c.change_config(folder, **LIES[lie])
+    if (lie, network) not in UNTOUCHED:
+        check_error(folder, "cannot be loaded|lacks 12 of its weights")
+    else:
+        load_model(str(folder))
+
+
+@pytest.mark.parametrize("network", [c.santacoder, c.llama, c.qwen])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30])
+def test_weights_that_are_no_numbers(value, network, tmp_path):
+    folder = c.make(tmp_path, network, c.SANTACODER)
+    c.fill_weights(folder / "model.safetensors", value)
+    check_error(folder, "gives no numbers on cpu: its weights are damaged, or too large.*float32")
 
 
 def test_a_folder_without_tokenizer(tmp_path):
@@ -83,6 +137,9 @@ def test_a_shard_that_is_missing_or_cut_short(tmp_path):
     shard.write_bytes(data)
     (folder / "model.safetensors.index.json").write_text('{"weight_map": 1}')
     check_error(folder, "index.json of .* cannot be read")
+    for elsewhere in ("../model.safetensors", "/model.safetensors"):
+        (folder / "model.safetensors.index.json").write_text(f'{{"weight_map": {{"a": "{elsewhere}"}}}}')
+        check_error(folder, "index.json of .* names files of other folders")
 
 
 @pytest.mark.parametrize("network", [c.santacoder, c.llama])

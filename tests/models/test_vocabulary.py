@@ -47,6 +47,7 @@ def test_every_byte_can_be_written(kind):
 def test_bytes_of_single_pieces():
     assert byte_level_bytes("ĠifĊ") == b" if\n"
     assert byte_level_bytes("Ã©") == "é".encode()
+    assert byte_level_bytes("<reserved 1>") == b"<reserved 1>"
     assert sentence_piece_bytes("▁▁if") == b"  if"
     assert sentence_piece_bytes("<0x0A>") == b"\n"
     assert sentence_piece_bytes("é") == "é".encode()
