@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from fimlsp.models.checkpoint_files import CheckpointFiles
 from fimlsp.models.errors import ModelError, OutOfMemoryError
+from fimlsp.models.exchange import ranking_for, sent
 from fimlsp.models.int8 import quantise
 from fimlsp.models.kept_keys import KeptKeys
 from fimlsp.models.loading_share import Tell, telling
 from fimlsp.models.placement import Placement
 from fimlsp.models.prefix_reuse import n_known
 from fimlsp.models.protocols import Candidates
-from fimlsp.models.ranking import best_candidates
 from fimlsp.models.recorded_step import recorded_step
 from fimlsp.models.rows import PADDING, CheckpointRows
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
@@ -40,6 +40,8 @@ class CheckpointNetwork:
         self._kept = KeptKeys(network.config, context)
         self._read = list[int]()
         self._step = recorded_step(network, self._kept)
+        known = min(len(token_bytes), network.config.vocab_size)
+        self._ranking = ranking_for(network.device, [token for token in stops if token < known])
         self._is_elsewhere = network.device.type != "cpu"
 
     @classmethod
@@ -97,7 +99,7 @@ class CheckpointNetwork:
     def launch(self, token: int) -> Callable[[], Candidates]:
         """Begin to read one more token; on the CPU, when it is waited for."""
         if self._is_elsewhere:
-            return partial(self._ranked, self._read_on([token]))
+            return partial(self._finished, self._begun([token]))
         return partial(self.advance, token)
 
     def side_by_side(self, tokens: Sequence[int], room: int) -> CheckpointRows | None:
@@ -113,22 +115,28 @@ class CheckpointNetwork:
     def _rows_ranked(self, read: Callable[[], torch.Tensor]) -> list[Candidates]:
         """Candidates for each row of the scores that *read* gives."""
         with self._forgetting_if_it_fails():
-            scores = read()[:, : len(self.token_bytes)].float().cpu().numpy()
-        return [best_candidates(row, self.stops) for row in scores]
+            return self._ranking.finish(self._ranking.begin(read()[:, : len(self.token_bytes)]))
 
     def _candidates(self, tokens: Sequence[int]) -> Candidates:
-        return self._ranked(self._read_on(tokens))
+        return self._finished(self._begun(tokens))
+
+    def _begun(self, tokens: Sequence[int]) -> torch.Tensor:
+        """What `_finished` makes the candidates behind *tokens* of; on a GPU it need not be there yet."""
+        scores = self._read_on(tokens)
+        with self._forgetting_if_it_fails():
+            return self._ranking.begin(scores[None])
 
     def _read_on(self, tokens: Sequence[int]) -> torch.Tensor:
-        """Scores [vocabulary] of what follows *tokens*; on a GPU they need not be there yet."""
+        """Scores [vocabulary] of what follows *tokens*."""
         with self._forgetting_if_it_fails():
             scores = self._logits(tokens)
         self._read.extend(tokens)
         return scores
 
-    def _ranked(self, scores: torch.Tensor) -> Candidates:
+    def _finished(self, begun: torch.Tensor) -> Candidates:
         with self._forgetting_if_it_fails():
-            return best_candidates(scores.float().cpu().numpy(), self.stops)
+            (candidates,) = self._ranking.finish(begun)
+        return candidates
 
     @contextmanager
     def _forgetting_if_it_fails(self) -> Iterator[None]:
@@ -149,7 +157,7 @@ class CheckpointNetwork:
         """Scores of what follows *tokens*, [vocabulary]."""
         if self._step and len(tokens) == 1:
             return self._step(tokens[0], len(self._read))[: len(self.token_bytes)]
-        ids = torch.tensor([list(tokens)], device=self._network.device)
+        ids = sent([tokens], self._network.device)
         output = self._network(
             input_ids=ids, past_key_values=self._kept.cache, use_cache=True, logits_to_keep=1
         )
@@ -194,7 +202,8 @@ def _quantisation(placement: Placement) -> Mapping[str, Any]:
         bnb_4bit_compute_dtype=placement.dtype,
         bnb_4bit_quant_type="nf4",
     )
-    return {"quantization_config": config, "device_map": {"": placement.device}}
+    device = "cuda:0" if placement.device == "cuda" else placement.device
+    return {"quantization_config": config, "device_map": {"": device}}
 
 
 def _be_quiet() -> None:

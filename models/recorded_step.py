@@ -52,15 +52,18 @@ def recorded_step(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
 
 
 def _recorded(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
-    device = network.device
-    first, second = (torch.tensor([[number]], device=device) for number in (0, 1))
+    def given(number: int) -> Tensor:
+        """A number where the network is; made there, as nobody waits for that, which a copy takes."""
+        return torch.full((1, 1), number, device=network.device)
+
+    first, second = given(0), given(1)
     recorder = Recorder((second, first))
     with recorder:
         scores = _scores(network, WatchedKeys(kept), second, first)
     run = recorder.finished(scores)
 
     def step(token: int, position: int) -> Tensor:
-        return run(torch.tensor([[token]], device=device), torch.tensor([[position]], device=device))
+        return run(given(token), given(position))
 
     found = step(0, 1)
     kept.keep(1)

@@ -3,6 +3,8 @@
 A pass reads every weight once, however many texts there are, and that is most of its time. The texts have
 different lengths, so the shorter ones get padding between what they share and what is their own, which is
 masked; positions count only what is text. Keys and values of the shared tokens are copied once for each.
+
+Masks are made here, as transformers looks into those that it makes, which waits for the device.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import torch
+from fimlsp.models.exchange import sent
 from fimlsp.models.kept_keys import copied_cache
 from fimlsp.models.protocols import Candidates
 from torch import Tensor
@@ -39,37 +42,41 @@ class CheckpointRows:
         n_shared, device = self._shared.get_seq_length(), self._network.device
         width = max(map(len, texts))
         self._cache = copied_cache(self._shared, len(texts), n_shared + width + self._room)
-        padding = torch.tensor([width - len(text) for text in texts], device=device)
+        padding = sent([width - len(text) for text in texts], device)
         columns = torch.arange(width, device=device)
         is_text = columns >= padding[:, None]
         shared = is_text.new_ones((len(texts), n_shared))
-        self._mask = torch.cat([shared, is_text], dim=1)
+        self._is_text = torch.cat([shared, is_text], dim=1)
         self._next = n_shared + width - padding
         ids = [[PADDING] * (width - len(text)) + list(text) for text in texts]
         positions = (n_shared + columns - padding[:, None]).clamp_min(0)
-        return self._read(torch.tensor(ids, device=device), positions)
+        is_before = is_text.new_ones((width, n_shared + width)).tril(n_shared)
+        return self._read(sent(ids, device), positions, self._is_text[:, None] & is_before)
 
     def advance(self, kept: Sequence[int], tokens: Sequence[int]) -> Sequence[Candidates]:
         """Drop all texts but those with the numbers *kept*, and read one of *tokens* behind each of these."""
         device = self._network.device
         if len(kept) < len(self._next):
-            rows = torch.tensor(kept, device=device)
+            rows = sent(kept, device)
             self._cache.batch_select_indices(rows)
-            self._mask, self._next = self._mask[rows], self._next[rows]
-        self._mask = torch.cat([self._mask, self._mask.new_ones((len(kept), 1))], dim=1)
+            self._is_text, self._next = self._is_text[rows], self._next[rows]
+        self._is_text = torch.cat([self._is_text, self._is_text.new_ones((len(kept), 1))], dim=1)
         positions, self._next = self._next[:, None], self._next + 1
-        return self._read(torch.tensor(tokens, device=device)[:, None], positions)
+        return self._read(sent(tokens, device)[:, None], positions, self._is_text[:, None])
 
-    def _read(self, ids: Tensor, positions: Tensor) -> list[Candidates]:
-        """Candidates behind *ids* [texts, tokens]."""
-        return self._ranked(lambda: self._scores(ids, positions))
+    def _read(self, ids: Tensor, positions: Tensor, is_seen: Tensor) -> list[Candidates]:
+        """Candidates behind *ids* [texts, tokens], each of which sees what *is_seen* [texts, tokens, all]."""
+        return self._ranked(lambda: self._scores(ids, positions, is_seen))
 
     @torch.inference_mode()
-    def _scores(self, ids: Tensor, positions: Tensor) -> Tensor:
+    def _scores(self, ids: Tensor, positions: Tensor, is_seen: Tensor) -> Tensor:
         """Scores of what follows each text, [texts, vocabulary]."""
+        number = self._network.dtype
+        hidden = torch.zeros(is_seen.shape, dtype=number, device=ids.device)
+        hidden = hidden.masked_fill(~is_seen, torch.finfo(number).min)
         output = self._network(
             input_ids=ids,
-            attention_mask=self._mask.long(),
+            attention_mask=hidden[:, None],
             position_ids=positions,
             past_key_values=self._cache,
             use_cache=True,
