@@ -237,7 +237,9 @@ class Decoding:
 
     def _is_too_far(self, following: Written, left: int) -> bool:
         """Whether *following* moves the nearest end out of reach of *left* more tokens."""
-        if not self.settings.steer or left >= STEERING_HORIZON or following.complete:
+        if not self.settings.steer or left >= STEERING_HORIZON:
+            return False
+        if following.state is self.written.state or following.complete:
             return False
         need = len(following.state.shortest_completion)
         return need > STEERED_BYTES_PER_TOKEN * left and need > len(self.written.state.shortest_completion)

@@ -99,16 +99,19 @@ class Middle:
 class MiddleState:
     """What is known after some bytes of a middle.
 
-    Immutable: feeding makes new states. A state is never a dead end: some continuation is complete.
+    Immutable: feeding makes new states. A state is never a dead end: some continuation is complete. It is
+    asked the same several times while a middle is decoded, so it remembers what it answered.
     """
 
-    __slots__ = ("_idle", "chart", "middle", "reading")
+    __slots__ = ("_complete", "_completion", "_idle", "chart", "middle", "reading")
 
     def __init__(self, middle: Middle, reading: Reading, chart: EarleySet) -> None:
         self.middle = middle
         self.reading = reading
         self.chart = chart
         self._idle = reading.idle  # all that has to be looked at of most states
+        self._complete: bool | None = None
+        self._completion: bytes | None = None
 
     def __repr__(self) -> str:
         return f"MiddleState({self.reading})"
@@ -249,6 +252,18 @@ class MiddleState:
     @property
     def complete(self) -> bool:
         """Whether the middle may end here: left, middle and right together are valid."""
+        if self._complete is None:
+            self._complete = self._may_end()
+        return self._complete
+
+    @property
+    def shortest_completion(self) -> bytes:
+        """A text, near the shortest, that completes this middle; empty if it is complete."""
+        if self._completion is None:
+            self._completion = shortest_completion(self)
+        return self._completion
+
+    def _may_end(self) -> bool:
         reading, middle = self.reading, self.middle
         if reading.at_lexeme_start:
             return self._meets(Step(reading, []), 0)
@@ -271,11 +286,6 @@ class MiddleState:
             and self.accepts(self.chart, join.marker)
             for join in middle.joins
         )
-
-    @property
-    def shortest_completion(self) -> bytes:
-        """A text, near the shortest, that completes this middle; empty if it is complete."""
-        return shortest_completion(self)
 
     def _ends_lexeme(self) -> bool:
         """Whether the middle may end with the lexeme being read; what it read too far is read again."""
