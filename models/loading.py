@@ -161,6 +161,11 @@ def _cannot_load(name: str, error: Exception) -> ModelError:
     reason = told if " " in told else f"{type(error).__name__} {told}".strip()
     if "ignore_mismatched_sizes" in told:
         reason = "its weights have other sizes than config.json tells"
+    if "out of memory" in told or isinstance(error, MemoryError):
+        return ModelError(
+            f"{name} does not fit into the memory that is free ({reason}); close what else uses it, "
+            f"load it in 4 bits or on another device, or use a smaller model."
+        )
     return ModelError(
         f"{name} cannot be loaded ({reason}); fetch it again, or use another model, "
         f"such as {MODELS_THAT_WORK}."

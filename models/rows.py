@@ -39,6 +39,9 @@ class CheckpointRows:
 
     def begin(self, texts: Sequence[Sequence[int]]) -> Sequence[Candidates]:
         """Read *texts*, none of them empty, behind what is shared; what may follow each."""
+        return self._ranked(lambda: self._first_scores(texts))
+
+    def _first_scores(self, texts: Sequence[Sequence[int]]) -> Tensor:
         n_shared, device = self._shared.get_seq_length(), self._network.device
         width = max(map(len, texts))
         self._cache = copied_cache(self._shared, len(texts), n_shared + width + self._room)
@@ -51,7 +54,7 @@ class CheckpointRows:
         ids = [[PADDING] * (width - len(text)) + list(text) for text in texts]
         positions = (n_shared + columns - padding[:, None]).clamp_min(0)
         is_before = is_text.new_ones((width, n_shared + width)).tril(n_shared)
-        return self._read(sent(ids, device), positions, self._is_text[:, None] & is_before)
+        return self._scores(sent(ids, device), positions, self._is_text[:, None] & is_before)
 
     def advance(self, kept: Sequence[int], tokens: Sequence[int]) -> Sequence[Candidates]:
         """Drop all texts but those with the numbers *kept*, and read one of *tokens* behind each of these."""

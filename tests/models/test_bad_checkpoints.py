@@ -3,6 +3,7 @@
 import pytest
 import torch
 from fimlsp.models import placement
+from fimlsp.models.checkpoint import CheckpointNetwork
 from fimlsp.models.errors import ModelError, OutOfMemoryError
 from fimlsp.models.loading import load_model
 
@@ -198,6 +199,31 @@ NO_MEMORY = {
     "on the CPU": RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."),
     "in Python": MemoryError(),
 }
+
+
+@pytest.mark.parametrize("where", ["on a GPU", "in Python"])
+def test_memory_that_runs_out_while_loading(where, tmp_path, monkeypatch):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+
+    def run_out(*_, **__):
+        raise NO_MEMORY[where]
+
+    monkeypatch.setattr(CheckpointNetwork, "load", run_out)
+    check_error(folder, "does not fit into the memory that is free .*smaller model")
+
+
+def test_memory_that_runs_out_for_texts_side_by_side(tmp_path, monkeypatch):
+    network = load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER))).network
+    before = network.begin([5, 6, 7]).tokens
+
+    def run_out(*_, **__):
+        raise NO_MEMORY["on a GPU"]
+
+    rows = network.side_by_side([5, 6], 10)
+    monkeypatch.setattr("fimlsp.models.rows.copied_cache", run_out)
+    with pytest.raises(OutOfMemoryError):
+        rows.begin([[7], [8]])
+    assert network.begin([5, 6, 7]).tokens == before, "it lives on"
 
 
 @pytest.mark.parametrize("text", [[5, 6, 8], [9, 6, 8]], ids=["one token", "several tokens"])
