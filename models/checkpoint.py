@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from fimlsp.models.captured_step import captured_step
 from fimlsp.models.checkpoint_files import CheckpointFiles
 from fimlsp.models.errors import ModelError, OutOfMemoryError
 from fimlsp.models.exchange import ranking_for, sent
@@ -39,7 +40,7 @@ class CheckpointNetwork:
         self._network = network
         self._kept = KeptKeys(network.config, context)
         self._read = list[int]()
-        self._step = recorded_step(network, self._kept)
+        self._step = captured_step(network, self._kept) or recorded_step(network, self._kept)
         known = min(len(token_bytes), network.config.vocab_size)
         self._ranking = ranking_for(network.device, [token for token in stops if token < known])
         self._is_elsewhere = network.device.type != "cpu"
@@ -168,6 +169,7 @@ class CheckpointNetwork:
         self._kept.clear()
         self._read.clear()
         if self._network.device.type == "cuda":
+            self._step = None  # it may write into room that is given back
             torch.cuda.empty_cache()
 
 

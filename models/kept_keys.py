@@ -37,8 +37,9 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers
         self.is_initialized = True
 
     def _room_like(self, states: torch.Tensor) -> torch.Tensor:
+        """Zeros, as what is masked counts nothing only if it is a number."""
         batch, heads, _, width = states.shape
-        return states.new_empty((batch, heads, self._context, width))
+        return states.new_zeros((batch, heads, self._context, width))
 
     def update(
         self,
@@ -61,6 +62,10 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers
     def crop(self, tokens_to_remove: int) -> None:
         """Forget the last -*tokens_to_remove* positions."""
         self._length += tokens_to_remove
+
+    def grow(self) -> None:
+        """One more position is in use: somebody else wrote it."""
+        self._length += 1
 
     def reset(self) -> None:
         """Forget all positions, but keep the room."""
@@ -86,7 +91,7 @@ class KeptKeys:
 
     def __init__(self, config: PretrainedConfig, context: int) -> None:
         self._config = config
-        self._context = context
+        self.context = context
         self.clear()
 
     def clear(self) -> None:
@@ -95,12 +100,27 @@ class KeptKeys:
         self._can_shrink = all(type(layer) in _KNOWN_LAYERS for layer in self.cache.layers)
         if self._can_shrink:
             n_layers = self._config.num_hidden_layers
-            self.cache = Cache(layers=[RoomyLayer(self._context) for _ in range(n_layers)])
+            self.cache = Cache(layers=[RoomyLayer(self.context) for _ in range(n_layers)])
+
+    @property
+    def rooms(self) -> list[RoomyLayer]:
+        """The layers, where they are roomy."""
+        return [layer for layer in self.cache.layers if isinstance(layer, RoomyLayer)]
 
     @property
     def is_roomy(self) -> bool:
         """Whether positions can be forgotten, and copied."""
         return self._can_shrink
+
+    def clear_texts(self) -> None:
+        """Forget everything, but keep the room."""
+        for room in self.rooms:
+            room.reset()
+
+    def grow(self) -> None:
+        """One more position is in use: somebody else wrote it."""
+        for room in self.rooms:
+            room.grow()
 
     def keep(self, n: int) -> int:
         """Forget all but the first *n* tokens, or all where a layer cannot do that; how many are kept."""

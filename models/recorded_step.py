@@ -59,7 +59,7 @@ def _recorded(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
     first, second = given(0), given(1)
     recorder = Recorder((second, first))
     with recorder:
-        scores = _scores(network, WatchedKeys(kept), second, first)
+        scores = scores_of(network, WatchedKeys(kept), second, first)
     run = recorder.finished(scores)
 
     def step(token: int, position: int) -> Tensor:
@@ -67,14 +67,21 @@ def _recorded(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
 
     found = step(0, 1)
     kept.keep(1)
-    is_right = torch.allclose(found, _scores(network, kept.cache, first, second), rtol=1e-4, atol=1e-5)
+    is_right = torch.allclose(found, scores_of(network, kept.cache, first, second), rtol=1e-4, atol=1e-5)
     return step if is_right else None
 
 
-def _scores(network: PreTrainedModel, cache: Cache, ids: Tensor, positions: Tensor) -> Tensor:
-    """What the network itself says."""
+def scores_of(
+    network: PreTrainedModel, cache: Cache, ids: Tensor, positions: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """What the network itself says, [vocabulary]."""
     output = network(
-        input_ids=ids, position_ids=positions, past_key_values=cache, use_cache=True, logits_to_keep=1
+        input_ids=ids,
+        position_ids=positions,
+        attention_mask=mask,
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
     )
     scores: Tensor = output.logits[0, -1]
     return scores

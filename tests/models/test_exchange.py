@@ -7,13 +7,13 @@ show is what a GPU computes, and how long it takes.
 
 import pytest
 import torch
-from fimlsp.models import recorded_step
+from fimlsp.models import captured_step, recorded_step
 from fimlsp.models.checkpoint import CheckpointNetwork
 from fimlsp.models.exchange import DeviceRanking, HostRanking, ranking_for
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from .test_loading import FAMILIES
+from .test_loading import NETWORKS
 
 SIZE = 300
 STOPS = frozenset({1, 5})
@@ -47,12 +47,12 @@ def devices(values):
     return {tensor.device.type for tensor in tensors if tensor.dim()}
 
 
-@pytest.fixture(params=FAMILIES)
+@pytest.fixture(params=NETWORKS)
 def reader(request, monkeypatch):
     """A network on the device that is none, its recording believed unseen."""
     monkeypatch.setattr(recorded_step.torch, "allclose", lambda *_, **__: True)
     with torch.device("meta"):
-        network = FAMILIES[request.param][0](SIZE).eval()
+        network = NETWORKS[request.param](SIZE).eval()
     reader = CheckpointNetwork(network, 256, [b"x"] * SIZE, STOPS)
     assert reader._step
     return reader
@@ -84,6 +84,14 @@ def test_texts_side_by_side_read_nothing(reader):
     assert watched(lambda: rows.begin([[1], [2, 3], [4]])) == 2
     assert watched(lambda: rows.advance([0, 1, 2], [3, 4, 5])) == 1
     assert watched(lambda: rows.advance([0, 2], [6, 7])) == 2, "which go on is sent as well"
+
+
+def test_what_becomes_a_graph_neither_sends_nor_reads(reader, monkeypatch):
+    monkeypatch.setattr(captured_step, "graph_of", lambda run: run)
+    reader._begun([5, 6])
+    with torch.inference_mode():
+        graph = captured_step._capture(reader._network, reader._kept, 64)
+        assert watched(lambda: reader._ranking.begin(graph(7, 2)[None])) == 0
 
 
 def scores_of(n_rows, size):
@@ -124,7 +132,7 @@ def test_where_candidates_are_ranked(device, kind, monkeypatch):
 
 
 def test_a_stop_that_the_network_does_not_know():
-    network = FAMILIES["SantaCoder"][0](SIZE).eval()
+    network = NETWORKS["santacoder"](SIZE).eval()
     reader = CheckpointNetwork(network, 256, [b"x"] * (SIZE + 9), frozenset({SIZE + 3}))
     reader._ranking = DeviceRanking(reader._ranking._stops, CPU)
     assert reader.begin([5, 6, 7]).stop == -float("inf")

@@ -30,6 +30,9 @@ FAMILIES = {
 }
 
 
+NETWORKS = {make.__name__: make for make, _ in FAMILIES.values()}
+
+
 def completion(model, left=b"x = (a", right=b"\n", open_brackets=b"(", **limits):
     settings = DecodeSettings(**({"tokens": 24} | limits))
     return complete(model, left, right, Brackets(open_brackets), settings, lambda: False)
