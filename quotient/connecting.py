@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from fimlsp.lexing.indentation import MARGIN
 from fimlsp.lexing.line import Line, physical_end
-from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.python_terminals import F_STRING_STYLES
 from fimlsp.lexing.reading import Reading
 from fimlsp.quotient.closing import ClosedBlock, LineEnd, closed_blocks
@@ -21,7 +19,7 @@ from fimlsp.quotient.middle_grammar import RightGrammar, middle_grammar
 from fimlsp.quotient.middle_state import Join, Middle, MiddleState
 from fimlsp.quotient.open_strings import OpenStrings, Rest
 from fimlsp.quotient.right_context import Ending, RightContext, read_backward
-from fimlsp.quotient.seam import Seam, closing_quote, seams
+from fimlsp.quotient.seam import Runs, Seam, closing_quote, seams
 from fimlsp.quotient.within_lexeme import Kind, WithinLexeme, kind_of_lexeme, staying, within_lexeme
 
 State = MiddleState | WithinLexeme
@@ -39,20 +37,35 @@ def connect(
     Where only an escape connects, they may escape.
     """
     if demand.stays:
-        begun = _with_bracket(left, reading)
+        begun = _with_bracket(document, cursor, left, reading)
         start = _connect(document, cursor, begun, reading, demand, begun.place)
         if start is not None:
             return within_lexeme(start) or start
     demand = replace(demand, stays=False)
-    return _connect(document, cursor, _Begun(left, reading), reading, demand, _Place())
+    return _connect(document, cursor, _Begun(left, reading), reading, demand, None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a middle begins: the styles of the f-strings that may be open, and the lexeme begun there."""
+    """Where a middle begins that has to stay: in which f-strings, outermost first, and in which lexeme.
 
-    styles: frozenset[str] = frozenset(F_STRING_STYLES)
-    lexeme: Kind = "other"
+    Such a middle does not close one of them and open another. So it cannot end where the text after it closes
+    others than these, beginning with the outermost.
+    """
+
+    strings: tuple[str, ...]
+    lexeme: Kind
+
+    def admits(self, rest: Rest) -> bool:
+        """Whether a middle may end before *rest*."""
+        return all(
+            begun == closed for begun, closed in zip(self.strings, _strings(rest.opened), strict=False)
+        )
+
+
+def _strings(opened: tuple[str, ...]) -> tuple[str, ...]:
+    """The f-strings among what is *opened* (as `Nesting.opened`), outermost first."""
+    return tuple(part for part in reversed(opened) if part.startswith("text:"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +82,7 @@ class _Begun:
     @property
     def place(self) -> _Place:
         """Where a middle begins that has to stay."""
-        return _Place(frozenset(_open_styles(self.reading.nesting)), kind_of_lexeme(self.reading))
+        return _Place(_strings(self.reading.nesting.opened), kind_of_lexeme(self.reading))
 
 
 def _connect(
@@ -78,7 +91,7 @@ def _connect(
     begun: _Begun,
     reading: Reading,
     demand: Demand,
-    place: _Place,
+    place: _Place | None,
 ) -> MiddleState | None:
     right = document.of_suffix(
         cursor, (demand, place), lambda: _Meetings(document, cursor, demand, place).right_side()
@@ -93,23 +106,19 @@ def _connect(
     return start if start.viable else None
 
 
-def _with_bracket(left: LeftContext, reading: Reading) -> _Begun:
-    """*left* with the bracket that is being read, if it is one: then it is not to be left."""
+def _with_bracket(document: Document, cursor: int, left: LeftContext, reading: Reading) -> _Begun:
+    """*left* with the bracket that is being read, if it is one: then it is not to be left.
+
+    It is none if it makes another lexeme with the text after *cursor*, as two braces in an f-string do.
+    """
     if reading.accepted not in reading.lexicon.nesting or reading.leftover:
         return _Begun(left, reading)
-    step = reading.finish()
+    runs = Runs(reading.lexicon, document.data, cursor, reading.nesting)
+    step = reading.finish() if runs.end_of(reading.state) is None else None
     after = step and left.after(step.symbols)
     if step is None or after is None:
         return _Begun(left, reading)
     return _Begun(after, step.reading, reading.accepted)
-
-
-def _open_styles(nesting: Nesting) -> Iterator[str]:
-    """The styles of the f-strings that are open."""
-    part: Nesting | None = nesting
-    while part is not None:
-        yield part.shape.partition(":")[2]
-        part = part.parent
 
 
 def _n_kept_blocks(left: LeftContext, reading: Reading) -> int:
@@ -135,7 +144,7 @@ class _RightSide:
 class _Meetings:
     """Finds where a middle may meet the text after a cursor; equal continuations are looked at once."""
 
-    def __init__(self, document: Document, cursor: int, demand: Demand, place: _Place) -> None:
+    def __init__(self, document: Document, cursor: int, demand: Demand, place: _Place | None) -> None:
         self.document = document
         self.demand = demand
         self.place = place
@@ -153,13 +162,14 @@ class _Meetings:
         lexicon, data, cursor = self.language.lexicon, self.document.data, self.cursor
         strings = OpenStrings(self.language, data, cursor, self._styles())
         found = seams(lexicon, data, cursor, strings.places())
-        if self.demand.stays:
+        if self.place is not None:
             rest_of_line = data[cursor : physical_end(data, cursor)]
             found = staying(lexicon, rest_of_line, self.place.lexeme, found)
         return tuple(
             join
             for seam in found
             for rest in strings.rests(seam.place, seam.kind, cursor + seam.offset)
+            if self.place is None or self.place.admits(rest)
             if (join := self._join(seam, rest)) is not None
         )
 
@@ -173,7 +183,8 @@ class _Meetings:
 
     def _styles(self) -> list[str]:
         """The styles of f-strings in which the cursor may be, and others around those."""
-        styles = [style for style in F_STRING_STYLES if style in self.place.styles]
+        place = self.place
+        styles = [s for s in F_STRING_STYLES if place is None or f"text:{s}" in place.strings]
         if not styles or not self.language.lexicon.rules.sealed:
             return styles
         ends = {quote: self._ends(quote) for quote in _QUOTES}

@@ -7,12 +7,12 @@ line may begin later.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from fimlsp.lexing.line import physical_end
-from fimlsp.lexing.reading import Reading
+from fimlsp.lexing.reading import Reading, Symbol
 from fimlsp.quotient.connecting import State, connect
 from fimlsp.quotient.demand import Demand
 from fimlsp.quotient.document import Document
@@ -50,20 +50,33 @@ def _rights(document: Document, end: int, left: Left, demand: Demand) -> Iterato
 
 
 def _lefts(document: Document, start: int, found: Left | None) -> Iterator[tuple[Left, bool]]:
-    """All of the left context, then only as much of its last line as can begin a statement."""
+    """All of the left context, then only as much of its last line as can stand there, then less of the rest.
+
+    Inside brackets what stands before that line is kept as well; else the line begins a statement.
+    """
     if found is not None:
         yield found, not found[0].broken
     line_start, context = document.left_at(start)
+    fresh = context.passing_over(document.language.lexicon.known)
+    base = context if context.nesting.depth else fresh
     step = context.reading().feed(document.data[line_start:start])
-    fresh = context.passing_over(context.nesting)
     if step is not None:
-        language = document.language
-        kinds = [symbol for symbol in step.symbols if isinstance(symbol, int)]
-        symbols = [terminal for terminal in language.terminals(kinds) if terminal >= 0]
-        for skipped in range(len(symbols)):
-            if language.brackets.unmatched(symbols[:skipped])[1]:
-                break  # the reading stands inside a bracket that would be skipped
-            left = fresh.after_symbols(tuple(symbols[skipped:]))
-            if left is not None:  # the line counts as one of the block, whatever its column
-                yield (left, step.reading._replace(indents=fresh.indents)), False
-    yield (fresh, fresh.reading()._replace(margin=None)), False
+        for left in _later_beginnings(
+            base, step.symbols
+        ):  # the line is one of the block, whatever its column
+            yield (left, step.reading._replace(indents=base.indents)), False
+    for left in dict.fromkeys((base, fresh)):
+        yield (left, left.reading()._replace(margin=None)), False
+
+
+def _later_beginnings(base: LeftContext, line: Sequence[Symbol]) -> Iterator[LeftContext]:
+    """What stands left of the cursor if *line* behind *base* begins at a later symbol, the earliest first."""
+    language = base.language
+    kinds = [symbol for symbol in line if isinstance(symbol, int)]
+    symbols = [terminal for terminal in language.terminals(kinds) if terminal >= 0]
+    for skipped in range(len(symbols) + 1):  # what is being read is none of them yet
+        if any(language.brackets.unmatched(symbols[:skipped])):
+            return  # the brackets of the reading would not be those of the context
+        left = base.after_symbols(tuple(symbols[skipped:]))
+        if left is not None:
+            yield left

@@ -101,6 +101,11 @@ class Bench:
         cursor = len(case.left)
         return document.middle(cursor, cursor, relax=False, may_escape=not case.stays).start
 
+    def relaxed_start(self, case: Case) -> MiddleState | None:
+        """As `start`, with as little as possible of the contexts left out if nothing connects them."""
+        document = self.engine.document(case.left + case.right)
+        return document.middle(len(case.left), len(case.left), may_escape=not case.stays).start
+
     @cached_property
     def _empty(self) -> MiddleState | None:
         return self.engine.document(b"").middle(0, 0, relax=False).start
@@ -181,6 +186,25 @@ def fed(state: MiddleState | None, middle: bytes) -> MiddleState | None:
     return None if state is None else state.feed(middle)
 
 
+def relaxed_completes(bench: Bench, case: Case) -> Disagreement | None:
+    """A viable middle between contexts of which a part does not count has a completion, which is taken."""
+    return relaxed_completion_fails(case, fed(bench.relaxed_start(case), case.middle))
+
+
+def relaxed_completion_fails(case: Case, state: MiddleState | None) -> Disagreement | None:
+    """As `relaxed_completes`, for a middle that led to *state*."""
+    if state is None:
+        return None
+    try:
+        rest = state.shortest_completion
+    except NoCompletionError as error:
+        return Disagreement("relaxed", case, "a completion", "none", type(error).__name__)
+    after = state.feed(rest)
+    if after is None or not after.complete:
+        return Disagreement("relaxed", case, "takes its completion", repr(rest))
+    return None
+
+
 def connects(bench: Bench, case: Case) -> Disagreement | None:
     """Something stays exactly if something connects: where only an escape does, it is allowed."""
     return connection_differs(case, bench.start(case), bench.start(replace(case, stays=not case.stays)))
@@ -203,6 +227,7 @@ LAWS: dict[str, Law] = {
     "prefixes": prefixes_live,
     "completion": completes,
     "connection": connects,
+    "relaxed": relaxed_completes,
 }
 
 

@@ -6,7 +6,7 @@ Contexts are those of a valid text, of two texts, or changed ones: then often no
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -27,6 +27,7 @@ from .laws import (
     guarded,
     prefix_dies,
     raised,
+    relaxed_completion_fails,
 )
 from .mutations import mutant
 from .sampling import Texts
@@ -111,6 +112,8 @@ class _Checks:
     def between(self, case: Case, origin: str) -> None:
         """The true middle, mutants of it, beginnings of all of them completed, and a walk."""
         case, start = self._begun(case)
+        if start is None:
+            self._relaxed(case)
         self._judge(case, start, origin)
         self._complete(self._beginning(case), start)
         for number in range(_MUTANTS):
@@ -136,17 +139,26 @@ class _Checks:
 
     def _begun(self, case: Case) -> tuple[Case, MiddleState | None]:
         """*case*, some of which have to stay, and the state before its middle."""
-        start = self._start(case)
+        start = self._start(case, self.worker.start)
         if self.rng.random() >= _STAYS:
             return case, start
         case = replace(case, stays=True)
-        stays = self._start(case)
+        stays = self._start(case, self.worker.start)
         self._count("connection", connection_differs(case, stays, start))
         return case, stays
 
-    def _start(self, case: Case) -> MiddleState | None:
+    def _relaxed(self, case: Case) -> None:
+        """Completions where the contexts are broken."""
+        start = self._start(case, self.worker.relaxed_start)
+        for middle in (b"", *walk(start, case.middle, self.rng)):
+            self._count("relaxed", self._relaxed_fault(replace(case, middle=middle), start))
+
+    def _relaxed_fault(self, case: Case, start: MiddleState | None) -> Disagreement | None:
+        return guarded("relaxed", case, lambda: relaxed_completion_fails(case, fed(start, case.middle)))
+
+    def _start(self, case: Case, start_of: Callable[[Case], MiddleState | None]) -> MiddleState | None:
         try:
-            return self.worker.start(case)
+            return start_of(case)
         except ENGINE_ERRORS as error:
             self._count("contexts", raised("complete", case, error))
             return None
