@@ -65,7 +65,7 @@ def is_cuda(device: torch.device) -> bool:
 
 
 def _captured(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
-    expected = [scores_of(network, kept.cache, token, token) for token in _numbers(network, 0, 1)][1]
+    _, expected = (scores_of(network, kept.cache, number, number) for number in _numbers(network, 0, 1))
     graphs = [_capture(network, kept, size) for size in sizes(kept.context)]
     near = TOLERANCE * expected.float().std()
     if not all((graph(1, 1) - expected).abs().max() <= near for graph in graphs):
@@ -94,10 +94,11 @@ def _numbers(network: PreTrainedModel, *numbers: int) -> list[Tensor]:
 
 def _capture(network: PreTrainedModel, kept: KeptKeys, size: int) -> Captured:
     token, position = _numbers(network, 1, 1)
-    columns = torch.arange(size, device=network.device)
     cache = Cache(layers=[FixedLayer(room, size, position[0]) for room in kept.rooms])
 
     def run() -> Tensor:
+        """All memory but the network's, the room's and that of the two numbers is made within."""
+        columns = torch.arange(size, device=network.device)
         hidden = torch.zeros((1, 1, 1, size), dtype=network.dtype, device=network.device)
         hidden = hidden.masked_fill(columns > position, torch.finfo(network.dtype).min)
         return scores_of(network, cache, token, position, hidden)

@@ -40,6 +40,23 @@ def captured(monkeypatch):
     return make
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+@torch.inference_mode()
+def test_a_graph_reads_no_memory_that_is_given_back(name, monkeypatch):
+    graphs = []
+    monkeypatch.setattr(module, "graph_of", lambda run: graphs.append(make_fx(run)()))
+    network = network_of(NETWORKS[name])
+    kept = KeptKeys(network.config, CONTEXT)
+    module.scores_of(network, kept.cache, *[torch.zeros((1, 1), dtype=torch.long)] * 2)
+    captured = module._capture(network, kept, 64)
+    rooms = [states for room in kept.rooms for states in (room.keys, room.values)]
+    lasting = [*network.parameters(), *network.buffers(), *rooms, captured.token, captured.position]
+    places = {tensor.untyped_storage().data_ptr() for tensor in lasting}
+    read = [getattr(graphs[0], node.target) for node in graphs[0].graph.nodes if node.op == "get_attr"]
+    assert len(read) > len(rooms)
+    assert [tensor for tensor in read if tensor.untyped_storage().data_ptr() not in places] == []
+
+
 @torch.inference_mode()
 def on_this_device(network, kept):
     step = module._captured(network, kept)
