@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fimlsp.lexing.indentation import MARGIN
 from fimlsp.quotient.cheapest import CheapestSentences, Costs
 from fimlsp.quotient.earley import EarleySet
-from fimlsp.quotient.seam import way_into
+from fimlsp.quotient.seam import Seam, way_into, way_to
 from fimlsp.quotient.shortest import Source, completions
 from fimlsp.quotient.writing import Writer, columns_before, indentation
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _TRIES = 200
 _BEGUN_TRIES = 20
 _COST_OF_CLOSED_INDENT = 4
-_COST_OF_STRADDLING = 1
 _COST_OF_SKIPPING = 40
 
 
@@ -242,8 +241,15 @@ def _costs_of_markers(middle: Middle, skipping: int) -> Costs:
     for join in middle.joins:
         cost = 0
         if join.seam.offset:
-            cost = skipping if join.seam.kind is None else _COST_OF_STRADDLING
+            cost = skipping if join.seam.kind is None else _cost_of_straddling(middle, join.seam)
         for marker in (join.marker, join.blank_marker):
             if marker is not None:
                 known[marker] = min(cost, known.get(marker, cost))
     return known
+
+
+def _cost_of_straddling(middle: Middle, seam: Seam) -> int:
+    """What a middle has at least of the lexeme at *seam*."""
+    lexicon = middle.language.lexicon
+    way = way_to(lexicon, lexicon.dfa.starts[seam.place.mode], seam.states)
+    return len(way) if way else 1

@@ -65,7 +65,7 @@ def _ways(
 def _in_rules(
     sides: Sequence[Rhs], lefts: OpenRules, rights: OpenRules
 ) -> Iterator[tuple[Child, Rhs | None, Child]]:
-    for rule in lefts.keys() & rights.keys():
+    for rule in [rule for rule in lefts if rule in rights]:
         side = sides[rule]
         for begin, left in lefts[rule]:
             first = begin + (left is not None)

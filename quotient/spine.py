@@ -76,7 +76,7 @@ class Spine:
         for rule, first in self.climber.first_children(symbol):
             if first in opened:
                 found.setdefault(rule, []).append((0, self.child(first, at)))
-        return found
+        return dict(sorted(found.items()))  # as equal sets may have been made in different ways
 
     def child(self, symbol: int, at: EarleySet) -> Open | Hole:
         """What is open where *symbol* is, begun at *at*."""
