@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
+from collections.abc import Iterable
 from functools import cached_property
+from itertools import chain
 
 from fimlsp.lexing.python_versions import PythonVersion
 from fimlsp.lexing.unicode_tables import named_characters, newer_names, other_names
 
-_Names = tuple[list[str], list[str]]
-_COMPUTED = ("CJK UNIFIED IDEOGRAPH-", "HANGUL SYLLABLE ")
+_IDEOGRAPHS = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0x20000, 0x2F800), range(0x30000, 0x40000))
+_SYLLABLES = range(0xAC00, 0xD7A4)
+COMPUTED = (*_IDEOGRAPHS, _SYLLABLES)
+"""The characters of which CPython computes the names, as far as they have one."""
 
 
 class CharacterNames:
-    """The names of characters in one version of Python. The first question takes 0.1 s."""
+    """The names of characters in one version of Python. The first question takes some 50 ms."""
 
     def __init__(self, version: PythonVersion) -> None:
         self.version = version
@@ -33,50 +37,61 @@ class CharacterNames:
         """
         key = beginning, ending
         if key not in self._rests:
-            self._rests[key] = self._between(beginning.decode("ascii"), ending.decode("ascii"))
+            found = self._between(beginning.decode("ascii"), ending.decode("ascii"))
+            self._rests[key] = None if found is None else found.encode()
         return self._rests[key]
 
-    def _between(self, beginning: str, ending: str) -> bytes | None:
-        if ending and not beginning:
-            between = _shortest_fitting(self._turned_names, ending[::-1], "")
-            return None if between is None else between[::-1].encode()
-        between = _shortest_fitting(self._names, beginning, ending)
-        return None if between is None else between.encode()
+    def _between(self, beginning: str, ending: str) -> str | None:
+        if ending.endswith((" ", "-")):
+            return None
+        given = self._given.between(beginning.upper(), ending.upper())
+        in_capitals = (beginning + ending).upper() == beginning + ending
+        return self._computed.between(beginning, ending) if given is None and in_capitals else given
 
     @cached_property
-    def _names(self) -> _Names:
-        """The names that may be written in any case, and those that may not, sorted."""
+    def _given(self) -> _Names:
+        """The names that may be written in any case."""
         newer = {code: name for name, code in newer_names().items()}
-        names = set(other_names(self.version))
-        for first, last in named_characters(self.version):
-            for code in range(first, last + 1):
-                names.add(unicodedata.name(chr(code), "") or newer.get(code) or f"{_COMPUTED[0]}{code:X}")
-        computed = {name for name in names if name.startswith(_COMPUTED)}
-        return sorted(names - computed), sorted(computed)
+        codes = self._codes.difference(*COMPUTED)
+        names = {unicodedata.name(chr(code), "") or newer[code] for code in codes}
+        return _Names(names.union(other_names(self.version)))
 
     @cached_property
-    def _turned_names(self) -> _Names:
-        """The same, each read from its end."""
-        given, computed = self._names
-        return sorted(name[::-1] for name in given), sorted(name[::-1] for name in computed)
+    def _computed(self) -> _Names:
+        """The names that may not."""
+        syllables = self._codes.intersection(_SYLLABLES)
+        ideographs = self._codes.intersection(chain(*_IDEOGRAPHS))
+        names = (f"CJK UNIFIED IDEOGRAPH-{code:X}" for code in ideographs)
+        return _Names([*names, *(unicodedata.name(chr(code)) for code in syllables)])
+
+    @cached_property
+    def _codes(self) -> frozenset[int]:
+        """The characters that have a name."""
+        return frozenset(chain(*(range(first, last + 1) for first, last in named_characters(self.version))))
 
 
-def _shortest_fitting(names: _Names, beginning: str, ending: str) -> str | None:
-    given, computed = names
-    found = [*_fitting(given, beginning.upper(), ending.upper()), *_fitting(computed, beginning, ending)]
-    return min(found, key=len) if found else None
+class _Names:
+    """Names, to be found by what they begin or end with."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._sorted = sorted(names)
+
+    @cached_property
+    def _turned(self) -> list[str]:
+        return sorted(name[::-1] for name in self._sorted)
+
+    def between(self, beginning: str, ending: str) -> str | None:
+        """The shortest text between *beginning* and *ending* in a name; None if no name has both."""
+        if beginning or not ending:
+            least, names = len(beginning) + len(ending), _beginning_with(beginning, self._sorted)
+            fitting = [name for name in names if len(name) >= least and name.endswith(ending)]
+            found = [name[len(beginning) : len(name) - len(ending)] for name in fitting]
+        else:
+            turned = _beginning_with(ending[::-1], self._turned)
+            found = [name[len(ending) :][::-1] for name in turned]
+        return min(found, key=len, default=None)
 
 
-def _fitting(names: list[str], beginning: str, ending: str) -> list[str]:
-    """What stands between *beginning* and *ending* in those of the sorted *names* that have both."""
-    first = bisect_left(names, beginning)
-    if not ending:
-        shortest = names[first : first + 1]
-        return [name[len(beginning) :] for name in shortest if name.startswith(beginning)]
-    after = bisect_left(names, beginning + "\uffff", lo=first)
-    least = len(beginning) + len(ending)
-    return [
-        name[len(beginning) : len(name) - len(ending)]
-        for name in names[first:after]
-        if len(name) >= least and name.endswith(ending)
-    ]
+def _beginning_with(beginning: str, names: list[str]) -> list[str]:
+    """Those of the sorted *names* that begin so."""
+    return names[bisect_left(names, beginning) : bisect_left(names, beginning + "\uffff")]

@@ -4,7 +4,7 @@ import sys
 import unicodedata
 
 import pytest
-from fimlsp.lexing.character_names import CharacterNames
+from fimlsp.lexing.character_names import COMPUTED, CharacterNames
 from fimlsp.lexing.python_versions import DEFAULT_VERSION, PYTHON_VERSIONS
 from fimlsp.lexing.unicode_tables import (
     identifier_parts,
@@ -31,6 +31,17 @@ def test_tables_are_those_of_the_running_interpreter():
     }
     assert members(named_characters(RUNNING)) == named
     assert all(len(unicodedata.lookup(name)) == 1 for name in other_names(RUNNING))
+
+
+def test_computed_names_are_those_of_the_running_interpreter():
+    names = {code: unicodedata.name(chr(code), "") for code in range(sys.maxunicode + 1)}
+    computed = {code for codes in COMPUTED for code in codes}
+    assert {
+        code
+        for code, name in names.items()
+        if name.startswith(("CJK UNIFIED IDEOGRAPH-", "HANGUL SYLLABLE "))
+    } == {code for code in computed if names[code]}
+    assert not any(name.endswith((" ", "-")) for name in names.values())
 
 
 def test_newer_names_are_those_of_the_running_interpreter():
