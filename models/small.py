@@ -111,7 +111,6 @@ class SmallNetwork:
     def logits(self, tokens: Sequence[int]) -> Array:
         """Scores [vocabulary] of what follows *tokens* (at most 256), read after what was read before."""
         past, n = len(self._read), len(tokens)
-        self._read.extend(tokens)
         turn = self._cosine[past : past + n], self._sine[past : past + n]
         x: Array = self._embedding[np.asarray(tokens)]
         for number, layer in enumerate(self._layers):
@@ -122,6 +121,7 @@ class SmallNetwork:
             gate, up = np.split(self._normal(x) @ layer.gate_up, 2, axis=-1)
             x = x + _gated(gate, up) @ layer.down
         scores: Array = (self._normal(x[-1:]) @ self._head)[0]
+        self._read.extend(tokens)  # not before all of it is known
         return scores
 
     def _normal(self, x: Array) -> Array:

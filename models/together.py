@@ -6,18 +6,27 @@ Only work done ahead: each run writes what it would write alone, and whoever tak
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from fimlsp.models.decoding import Decoding
+from fimlsp.models.errors import OutOfMemoryError
 from fimlsp.models.protocols import SideBySide
 
 
 def run_ahead(runs: Sequence[Decoding], should_stop: Callable[[], bool]) -> None:
     """Let *runs*, which have one prompt, take their steps together, if their network can do that.
 
-    Ends when all have ended, or when there is a reason to stop.
+    Ends when all have ended, when there is a reason to stop, or when the memory does not suffice for them.
     """
     going = [run for run in runs if run.ended is None]
-    if len(going) < 2 or should_stop() or not isinstance(going[0].model, SideBySide):
+    if len(going) < 2 or should_stop():
+        return
+    with suppress(OutOfMemoryError):
+        _step_together(going, should_stop)
+
+
+def _step_together(going: list[Decoding], should_stop: Callable[[], bool]) -> None:
+    if not isinstance(going[0].model, SideBySide):
         return
     *shared, last = going[0].prompt.tokens
     rows = going[0].model.side_by_side(shared, going[0].budget) if shared else None

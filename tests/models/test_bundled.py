@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -83,3 +84,16 @@ def test_the_same_buffer_gets_the_same_completion(model, engine):
     start = engine.document(left + right).middle(len(left), len(left)).start
     texts = {complete(model, left, right, start, DecodeSettings(), lambda: False).text for _ in range(3)}
     assert texts == {b"th"} or len(texts) == 1
+
+
+def test_what_was_not_read_to_the_end_is_read_again(monkeypatch):
+    network, text = load_model().network, [5, 6, 7, 8, 9]
+    expected = network.begin(text)
+    network.begin([5, 6, 50, 51, 52])
+    with monkeypatch.context() as broken:
+        broken.setattr(type(network), "_attend", mock.Mock(side_effect=MemoryError))
+        with pytest.raises(MemoryError):
+            network.begin(text)
+    found = network.begin(text)
+    assert found.tokens == expected.tokens
+    np.testing.assert_allclose(found.log_probabilities, expected.log_probabilities, atol=1e-4)

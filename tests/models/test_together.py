@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from fimlsp.models.branching import decode_several
+from fimlsp.models.errors import OutOfMemoryError
 from fimlsp.models.loading import load_model
 from fimlsp.models.middle import DecodeSettings
 from fimlsp.models.prompt import Prompt
@@ -75,6 +76,23 @@ def test_fewer_passes():
     model = Beside(words)
     assert set(texts_of(model, candidates=4)) == set(words)
     assert model.passes == 2 * len(b"count_all"), "those of the first, and as many for the others"
+
+
+@pytest.mark.parametrize("passes", range(1, 22, 4))
+def test_memory_that_runs_out_costs_time_alone(passes):
+    words = {b"count_all": 0.4, b"color_all": 0.3, b"zebra_all": 0.2, b"xylem_all": 0.1}
+
+    class Crowded(Beside):
+        def side_by_side(self, tokens, room):
+            return CrowdedRows(super().side_by_side(tokens, room).tree)
+
+    class CrowdedRows(TreeRows):
+        def read(self):
+            if self.tree.passes >= passes:
+                raise OutOfMemoryError("no more memory")
+            return super().read()
+
+    assert texts_of(Crowded(words), candidates=4) == texts_of(Tree(words), candidates=4)
 
 
 def test_cancelling_stops_all():
