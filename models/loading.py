@@ -94,12 +94,7 @@ def load_model(
     files = read_files(folder, name)
     ids = files.tokenizer.get_vocab(with_added_tokens=True)
     fim = find_format(ids, name, architecture=files.architecture, family=family, order=order)
-    vocabulary = read_vocabulary(files.tokenizer, fim.markers)
-    if not vocabulary.is_exact():
-        raise ModelError(
-            f"The tokenizer of {name} changes the text that it reads, so nothing that it writes would fit; "
-            f"use a model such as {MODELS_THAT_WORK}."
-        )
+    vocabulary = _exact_vocabulary(files, fim)
     is_plain = device in (None, "cpu") and dtype is None and bits in (None, "auto")
     try:
         with np.errstate(all="ignore"):
@@ -115,6 +110,16 @@ def load_model(
     except Exception as error:  # libraries raise whatever they like when files are not as they should be
         raise _cannot_load(name, error) from error
     return model
+
+
+def _exact_vocabulary(files: CheckpointFiles, fim: FimFormat) -> Vocabulary:
+    vocabulary = read_vocabulary(files.tokenizer, fim.markers)
+    if not vocabulary.is_exact():
+        raise ModelError(
+            f"The tokenizer of {files.name} changes the text that it reads, so nothing that it writes would "
+            f"fit; use a model such as {MODELS_THAT_WORK}."
+        )
+    return vocabulary
 
 
 def _load_small(files: CheckpointFiles, vocabulary: Vocabulary, fim: FimFormat) -> FimModel:
