@@ -162,7 +162,6 @@ async def test_clients_with_the_same_model_share_a_worker_and_nothing_else():
         clients[1].send(inline(2, URI, 0, 0))
         assert (await clients[1].answer(2))["result"]["items"]
         assert len(children(server.pid)) == 1
-        clients[1].writer.close()
 
 
 async def test_a_worker_that_dies_is_replaced_for_all_clients():
@@ -180,4 +179,3 @@ async def test_a_worker_that_dies_is_replaced_for_all_clients():
             client.send(inline(2, URI, 0, 3))
             assert (await client.answer(2))["result"]["items"]
             assert client.counts == {"initialize": 1, 1: 1, 2: 1}
-            client.writer.close()

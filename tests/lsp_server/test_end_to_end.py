@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -122,7 +121,7 @@ async def test_a_worker_that_is_killed_is_replaced(real_editor):
     real_editor.open("x = <|>\n")
     await real_editor.until_status("idle")
     (worker,) = children(real_editor.client._server.pid)
-    os.kill(worker, signal.SIGKILL)
+    worker.kill()
     await real_editor.until_status("loading", "was ended by SIGKILL")
     assert await real_editor.suggestion() is not None
 

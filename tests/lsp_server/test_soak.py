@@ -7,14 +7,14 @@ with the scripted worker; `-m soak` is the long one, with the real engine and th
 from __future__ import annotations
 
 import asyncio
-import os
+import contextlib
 import random
-import signal
 import textwrap
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
+import psutil
 import pytest
 
 from .wire import REAL, SCRIPTED, Wire, children, did_change, did_open, frame, inline, message, tcp_server
@@ -115,10 +115,13 @@ class Writer:
             await self.wire.answer(request, 60)
 
 
-def memory(*pids):
-    """Resident megabytes of processes, as Linux tells them."""
-    pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids)
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+def memory(*processes):
+    """Resident megabytes of processes; one that has just ended has none."""
+    resident = 0
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            resident += process.memory_info().rss
+    return resident / 2**20
 
 
 async def soak(server, seed, steps, kills):
@@ -135,10 +138,10 @@ async def soak(server, seed, steps, kills):
     measured = []
     for step in range(steps):
         if step in kills:
-            os.kill(children(server.pid)[0], signal.SIGKILL)
+            children(server.pid)[0].kill()
         await rng.choice(writers).step()
         if step % (steps // 20) == 0 and children(server.pid):
-            measured.append((memory(server.pid), memory(*children(server.pid))))
+            measured.append((memory(psutil.Process(server.pid)), memory(*children(server.pid))))
     for writer in writers:
         for request in writer.asked:
             await writer.wire.answer(request, 60)

@@ -10,6 +10,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import psutil
+
 INLINE = "textDocument/inlineCompletion"
 
 
@@ -111,7 +113,11 @@ class Wire:
         await self.answer("shutdown")
         self.send(message("exit", None))
         await asyncio.wait_for(self.listener, 20)
+        self.close()
+
+    def close(self):
         self.writer.close()
+        self.listener.cancel()
 
 
 class TcpServer:
@@ -120,11 +126,13 @@ class TcpServer:
     def __init__(self, process, port):
         self.process, self.port = process, port
         self.pid = process.pid
+        self.wires = []
 
     async def connect(self):
         for _ in range(1000):
             with contextlib.suppress(OSError):
-                return Wire(*await asyncio.open_connection("127.0.0.1", self.port))
+                self.wires.append(Wire(*await asyncio.open_connection("127.0.0.1", self.port)))
+                return self.wires[-1]
             await asyncio.sleep(0.02)
         raise AssertionError("nobody listens")
 
@@ -136,18 +144,20 @@ async def tcp_server(*command, address=lambda port: f"{port}"):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = await asyncio.create_subprocess_exec(*command, "--tcp", address(port))
+    server = TcpServer(process, port)
     try:
-        yield TcpServer(process, port)
+        yield server
     finally:
         if process.returncode is None:
             process.terminate()
+        for wire in server.wires:
+            wire.close()
         await asyncio.wait_for(process.wait(), 20)
 
 
 def children(pid):
-    """Ids of the processes that a process has started, as Linux tells them."""
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+    """Processes that a process has started."""
+    return psutil.Process(pid).children()
 
 
 SCRIPTED = (sys.executable, str(Path(__file__).with_name("scripted_server.py")))
