@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TypeVar
 
 K = TypeVar("K")
@@ -9,7 +10,7 @@ V = TypeVar("V")
 
 
 class Memo(dict[K, V]):
-    """What was found before. Once it has *most* entries it is emptied, so it never grows beyond that."""
+    """What was found before: at most *most* entries. Once it is full it forgets the oldest eighth."""
 
     __slots__ = ("_most",)
 
@@ -18,7 +19,8 @@ class Memo(dict[K, V]):
         self._most = most
 
     def __setitem__(self, key: K, value: V) -> None:
-        """Remember *value*, and perhaps nothing else any more."""
+        """Remember *value*, and perhaps some old ones no more."""
         if len(self) >= self._most:
-            self.clear()
+            for oldest in list(islice(self, self._most // 8 + 1)):
+                del self[oldest]
         super().__setitem__(key, value)

@@ -42,7 +42,7 @@ def test_contexts_differ_where_what_is_open_differs():
 
 
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """An engine of which each table is emptied at every entry."""
+    """An engine of which each table has one entry."""
     whole = Memo.__init__
     monkeypatch.setattr(Memo, "__init__", lambda self, _: whole(self, 1))
     language = python_language()
@@ -60,12 +60,13 @@ def test_what_is_forgotten_changes_no_answer(monkeypatch):
         assert answers(short, place, place, relax=relax) == answers(long, place, place, relax=relax)
 
 
-def test_a_table_never_grows_beyond_its_size():
-    table: Memo[int, int] = Memo(3)
-    for key in range(10):
+@pytest.mark.parametrize("most", [1, 3, 8, 100])
+def test_a_full_table_forgets_its_oldest_entries(most):
+    table: Memo[int, int] = Memo(most)
+    for key in range(3 * most):
         table[key] = key
-        assert key in table
-        assert len(table) <= 3
+        assert list(table) == list(range(key + 1))[-len(table) :]
+        assert min(key + 1, most - most // 8) <= len(table) <= most
 
 
 def prepared(text: bytes) -> EditedDocument:
