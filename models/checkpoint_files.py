@@ -7,7 +7,8 @@ in one sentence with its remedy.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -19,6 +20,7 @@ from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 INDEX = "model.safetensors.index.json"
+_LAYER = re.compile(r"\b(?:layers|h)\.(\d+)\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,9 @@ def read_files(folder: Path, name: str) -> CheckpointFiles:
     """
     config = _read_config(folder, name)
     weights = _find_weights(folder, name)
-    n_parameters = sum(_n_parameters(path, name) for path in weights)
-    return CheckpointFiles(name, folder, config, weights, n_parameters, _read_tokenizer(folder, name))
+    sizes = {tensor: size for path in weights for tensor, size in _sizes(path, name).items()}
+    _check_layers(sizes, config, name)
+    return CheckpointFiles(name, folder, config, weights, sum(sizes.values()), _read_tokenizer(folder, name))
 
 
 def _read_config(folder: Path, name: str) -> Mapping[str, Any]:
@@ -110,14 +113,26 @@ def _listed_weights(folder: Path, name: str) -> list[Path]:
     return sorted(folder / file for file in listed)
 
 
-def _n_parameters(path: Path, name: str) -> int:
+def _sizes(path: Path, name: str) -> dict[str, int]:
+    """How many numbers each tensor of a file has."""
     try:
         with safe_open(path, "np") as tensors:
-            return sum(prod(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118 - no mapping
+            return {key: prod(tensors.get_slice(key).get_shape()) for key in tensors.keys()}  # noqa: SIM118 - no mapping
     except (SafetensorError, OSError) as error:
         raise ModelError(
             f"{path.name} of {name} is damaged or cut short ({error}); fetch it again."
         ) from error
+
+
+def _check_layers(tensors: Iterable[str], config: Mapping[str, Any], name: str) -> None:
+    """Raise if there are layers that *config* does not tell of: they would be left out without a word."""
+    told = config.get("num_hidden_layers", config.get("n_layer"))
+    there = 1 + max([int(layer) for tensor in tensors for layer in _LAYER.findall(tensor)], default=-1)
+    if isinstance(told, int) and told < there:
+        raise ModelError(
+            f"{name} has the weights of {there} layers, of which its config.json tells {told}; "
+            f"fetch the checkpoint again."
+        )
 
 
 def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
