@@ -26,6 +26,7 @@ class Attempt:
         text: what the method answers; None if it answers nothing. Bytes that are no UTF-8 stand in it as
             lone surrogates, as `os.fsdecode` has them.
         cause: why it is not ok.
+        compile_error: if it is ok, what CPython's compiler says against it nevertheless.
         exact, similarity, first_line: equality and edit similarity with the truth, whole and first line.
         tokens: tokens written by the network, those not kept included.
         tried: candidates that the constraint was asked about.
@@ -40,6 +41,7 @@ class Attempt:
     ok: bool
     text: str | None
     cause: str | None = None
+    compile_error: str | None = None
     exact: bool = False
     similarity: float = 0.0
     first_line: float = 0.0
@@ -64,6 +66,7 @@ class Result:
         truth: characters of the true middle.
         one_line: whether the true middle has no line end.
         connects: whether the engine finds that anything connects left and right.
+        compiles: whether CPython compiles the file as it was.
         first: whether the engine had not seen the file before.
         setup_ms: time until the constraint at the cursor was there, that for the file included if `first`.
         attempts: by method.
@@ -76,6 +79,7 @@ class Result:
     truth: int = 0
     one_line: bool = True
     connects: bool = True
+    compiles: bool = True
     first: bool = False
     setup_ms: float = 0.0
     attempts: Mapping[str, Attempt] = field(default_factory=dict)

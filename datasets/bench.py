@@ -11,8 +11,9 @@ from pathlib import Path
 from time import process_time
 
 from fimlsp.datasets.attempt import Attempt, Result
+from fimlsp.datasets.cpython import compile_error, parses
 from fimlsp.datasets.cut_record import CutRecord
-from fimlsp.datasets.methods import Stop, decode, parses, parsing_places, scored_places, whole
+from fimlsp.datasets.methods import Stop, decode, parsing_places, scored_places, whole
 from fimlsp.datasets.metrics import edit_similarity, first_line, is_one_line
 from fimlsp.datasets.shared_steps import SharedSteps
 from fimlsp.datasets.source_file import SourceFile
@@ -61,6 +62,7 @@ class _Case:
             ok=ok,
             text=answer,
             cause=None if ok else cause,
+            compile_error=compile_error(self.left + answer + self.right) if ok else None,
             exact=answer == self.truth,
             similarity=round(edit_similarity(answer, self.truth), 4),
             first_line=round(edit_similarity(first_line(answer), first_line(self.truth)), 4),
@@ -104,6 +106,7 @@ class Bench:
             truth=len(case.truth),
             one_line=is_one_line(case.truth),
             connects=case.start is not None,
+            compiles=compile_error(file.text) is None,
             first=first,
             setup_ms=round(setup_ms, 3),
             attempts=attempts,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import warnings
 from dataclasses import dataclass
 
+from fimlsp.datasets.cpython import syntax_error
 from fimlsp.datasets.source_file import Excluded, Found, SourceFile
 
 LANGUAGE = "python"
@@ -37,16 +36,3 @@ def check_parses(file: SourceFile) -> SourceFile | Excluded:
     """The *file*, unless CPython refuses it."""
     error = syntax_error(file.text)
     return file if error is None else Excluded(file.name, "does not parse", error)
-
-
-def syntax_error(text: str) -> str | None:
-    """What CPython says against *text*, in one line; None if it parses."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except SyntaxError as error:
-        return f"{error.msg} (line {error.lineno})"
-    except (ValueError, RecursionError, MemoryError) as error:
-        return str(error) or type(error).__name__
-    return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fimlsp.datasets.filters import syntax_error
+from fimlsp.datasets.cpython import parses
 from fimlsp.models.decoding import decode_middle
 from fimlsp.models.middle import DecodeSettings, Middle
 from fimlsp.models.prompt import Prompt
@@ -78,11 +78,3 @@ def _complete_places(text: bytes, places: list[Stop], start: MiddleState) -> Ite
         state, fed = following, place.length
         if state.complete:
             yield place
-
-
-def parses(left: str, middle: bytes, right: str) -> bool:
-    """Whether CPython accepts the file with *middle* in the hole."""
-    try:
-        return syntax_error(left + middle.decode() + right) is None
-    except UnicodeDecodeError:
-        return False

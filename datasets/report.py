@@ -90,6 +90,13 @@ def _body(results: Sequence[Result], pictures: Sequence[str]) -> list[str]:
     ]
     for kind, chosen in kinds.items():
         lines += tables.success(chosen, kind)
+    lines += [
+        "## Beyond the grammar",
+        "",
+        "The constraint is the grammar, as in the paper. Some of what CPython parses its compiler refuses.",
+        "",
+        *tables.compiling(results),
+    ]
     lines += ["## Cases that the constraint lost", "", *failures.summary(results)]
     lines += ["All methods:", "", *tables.causes(results)]
     for kind, chosen in kinds.items():

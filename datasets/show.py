@@ -59,7 +59,8 @@ def find_file(folder: RunFolder, record: CutRecord) -> SourceFile:
 
 def print_attempt(console: Console, left: str, right: str, method: str, attempt: Attempt) -> None:
     """Print what a method answered, or why it has no answer."""
-    verdict = "parses" if attempt.ok else attempt.cause or "does not parse"
+    refused = f", but does not compile ({attempt.compile_error})" if attempt.compile_error else ""
+    verdict = f"parses{refused}" if attempt.ok else attempt.cause or "does not parse"
     told = f", {attempt.tokens} tokens, {attempt.rejected} refused" if attempt.tokens else ""
     title = Text(f"{METHODS[method]}: {verdict}{told}", "bold green" if attempt.ok else "bold red")
     if attempt.text is None:

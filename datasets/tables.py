@@ -11,6 +11,7 @@ from fimlsp.datasets.metrics import Distribution, size_class
 from fimlsp.datasets.pages import number, share, table
 
 CONSTRAINED = ("constrained", "steered")
+MOST_ERRORS = 4
 COSTS = ("", "n", "median", "90 %", "max", "mean")
 
 
@@ -47,6 +48,18 @@ def success(results: Sequence[Result], kind: str) -> list[str]:
     ours = [share(n_ok(results, method), len(results)) for method in METHODS]
     rows.append(["this run", f"{files:,}", f"{len(results):,}", *ours])
     return table([kind, "files", "cases", *METHODS.values()], rows)
+
+
+def compiling(results: Sequence[Result]) -> list[str]:
+    """How many answers that parse compile as well, in files that did, and what speaks against the others."""
+    chosen = [result for result in results if result.compiles]
+    rows = list[list[object]]()
+    for method, name in METHODS.items():
+        errors = [attempt.compile_error for attempt in attempts(chosen, method) if attempt.ok]
+        said = Counter(error for error in errors if error is not None)
+        most = "; ".join(f"{error} ({count:,})" for error, count in said.most_common(MOST_ERRORS))
+        rows.append([name, f"{len(errors):,}", share(len(errors) - said.total(), len(errors)), most])
+    return table(["method", "parse", "compile", "what the compiler says most"], rows)
 
 
 def pairwise(results: Sequence[Result]) -> list[str]:

@@ -40,6 +40,16 @@ def test_all_agree_on_what_is_right_at_once():
     )  # fmt: skip
 
 
+def test_what_parses_may_not_compile():
+    result = check(
+        "f(a=1<|, b=2|>)\n", straight(b", ", b"a", b"=", b"3"),
+        unconstrained=", a=3", longest=", a=3", best=", a=3", constrained=", a=3", steered=", a=3",
+    )  # fmt: skip
+    assert result.compiles
+    assert {attempt.compile_error for attempt in result.attempts.values()} == {"keyword argument repeated"}
+    assert not run("return<| 1|>\n", straight(b" 1")).compiles
+
+
 def test_a_beginning_may_parse_where_the_whole_does_not():
     check(
         "f(<|a|>)\n", straight(b"a", b"))") | {b"a": [b"))", b" + b", END]},

@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import pytest
 from fimlsp.datasets import tables
@@ -91,6 +92,26 @@ def test_success_stands_beside_the_paper():
         "9,539", "95,390", "65,353 = 68.51 %", "90,280 = 94.64 %",
     ]  # fmt: skip
     assert len(tables.success(RESULTS, "user")) == len(lines) - 1
+
+
+def test_what_parses_and_does_not_compile_is_counted():
+    outside, repeated = "'return' outside function", "keyword argument repeated"
+    bad = {
+        "steered": Attempt(ok=True, text="return", compile_error=outside),
+        "constrained": Attempt(ok=False, text=None, cause="ran out of tokens"),
+    }
+    lines = tables.compiling(
+        [
+            replace(RESULTS[0], attempts=bad),
+            replace(RESULTS[0], attempts=bad),
+            replace(RESULTS[0], attempts={"steered": replace(bad["steered"], compile_error=repeated)}),
+            replace(RESULTS[0], attempts=bad, compiles=False),
+            *RESULTS,
+        ]
+    )
+    steered = ["7", "4 = 57.14 %", f"{outside} (2); {repeated} (1)"]
+    assert row(lines, "constrained with steering")[1:] == steered
+    assert row(lines, "constrained, as in the paper")[1:] == ["3", "3 = 100.00 %", ""]
 
 
 def test_pairs_are_counted():
