@@ -138,7 +138,7 @@ async def soak(server, seed, steps, kills):
     measured = []
     for step in range(steps):
         if step in kills:
-            children(server.pid)[0].kill()
+            (await server.worker()).kill()
         await rng.choice(writers).step()
         if step % (steps // 20) == 0 and children(server.pid):
             measured.append((memory(psutil.Process(server.pid)), memory(*children(server.pid))))

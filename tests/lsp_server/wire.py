@@ -136,6 +136,14 @@ class TcpServer:
             await asyncio.sleep(0.02)
         raise AssertionError("nobody listens")
 
+    async def worker(self):
+        """A worker process of the server, once there is one."""
+        for _ in range(1000):
+            if workers := children(self.pid):
+                return workers[0]
+            await asyncio.sleep(0.02)
+        raise AssertionError("there is no worker")
+
 
 @contextlib.asynccontextmanager
 async def tcp_server(*command, address=lambda port: f"{port}"):
