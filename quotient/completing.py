@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from fimlsp.quotient.cheapest import CheapestSentences, Costs
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.seam import Seam, way_into, way_to
 from fimlsp.quotient.shortest import Source, completions
-from fimlsp.quotient.writing import Writer, columns_before, indentation
+from fimlsp.quotient.writing import STEPS, Writer, columns_before, indentation
 
 if TYPE_CHECKING:
     from fimlsp.quotient.middle_state import Join, Middle, MiddleState
@@ -75,11 +75,10 @@ def _completion(state: MiddleState, skipping: int) -> bytes | None:
 
 def _completions_after_a_step(state: MiddleState) -> Iterator[bytes]:
     """Completions by dearer sentences, where the cheapest does not fit the columns of the right context."""
-    blocks = state.middle.grammar.indents
     for source in _sources(state):
         for symbols in _steps(state.middle, source.chart):
-            writer = Writer(state.middle.language, state.reading)
-            if writer.put(source.prefix) and writer.write(symbols, blocks):
+            writer = _written(state, source, symbols)
+            if writer is not None:
                 reached = state.feed(writer.text)
                 rest = None if reached is None else _completion(reached, 0)
                 if rest is not None:
@@ -131,10 +130,21 @@ def _candidates(state: MiddleState, skipping: int) -> Iterator[bytes]:
         *symbols, marker = cheapest.expand(missing)
         joins = (join for join in state.middle.joins if marker in (join.marker, join.blank_marker))
         for opened in dict.fromkeys(join.opened for join in joins):
-            writer = Writer(state.middle.language, state.reading)
-            if writer.put(source.prefix) and writer.write(symbols, grammar.indents, opened):
+            writer = _written(state, source, symbols, opened)
+            if writer is not None:
                 for way in _ways_on(state, marker, writer):
                     yield writer.text + way
+
+
+def _written(
+    state: MiddleState, source: Source, symbols: Sequence[int], opened: tuple[str, ...] = ()
+) -> Writer | None:
+    """*symbols* after *source*, as `Writer.write`; None if they cannot be written."""
+    for step in STEPS:
+        writer = Writer(state.middle.language, state.reading, step)
+        if writer.put(source.prefix) and writer.write(symbols, state.middle.grammar.indents, opened):
+            return writer
+    return None
 
 
 def _ways_on(state: MiddleState, marker: int, writer: Writer) -> Iterator[bytes]:

@@ -9,16 +9,18 @@ from fimlsp.lexing.reading import Margin, Reading, Symbol
 from fimlsp.quotient.closing import ClosedBlock
 from fimlsp.quotient.language import Language
 
-_STEP = 4
+STEPS = (4, 1)
+"""How much deeper a block is written, if the right context leaves that open: least where 4 is too much."""
 
 
 class Writer:
-    """Writes symbols after what a reading has read, with the white space that they need."""
+    """Writes symbols after what a reading has read, with the white space that they need, blocks by *step*."""
 
-    def __init__(self, language: Language, reading: Reading) -> None:
+    def __init__(self, language: Language, reading: Reading, step: int) -> None:
         assert reading.indents is not None
         self.language = language
         self.reading = reading
+        self.step = step
         self.columns = list(reading.indents.columns)
         self.text = b""
 
@@ -75,11 +77,13 @@ class Writer:
         outer = self.columns[-1]
         if block is not None and block.exactly is not None:
             return block.exactly if block.exactly.deeper_than(outer) else None
-        widest = block.below.tabs8 - outer.tabs8 if block is not None and block.below is not None else _STEP
+        widest = (
+            block.below.tabs8 - outer.tabs8 if block is not None and block.below is not None else self.step
+        )
         least = (
             0 if block is None else max(block.least, block.above.tabs8 if block.above else 0) - outer.tabs8
         )
-        widths = (_STEP, *range(1, max(widest, least + 1) + 1))
+        widths = (self.step, *range(1, max(widest, least + 1) + 1))
         # a backslash can bring even the line after the cursor to a column left of its white space
         for width in (*(width for width in widths if width >= least), *range(1, least)):
             column = Column(outer.tabs8 + width, outer.tabs1 + width)
