@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable
 
-_NAMES = re.compile(r"(?<=argument) '\w+'|:.*", re.DOTALL)
+_NAMES = re.compile(r"\b(argument|name|nonlocal) '\w+'|\b(feature) \w+|:.*", re.DOTALL)
 
 
 def syntax_error(text: str) -> str | None:
@@ -21,7 +21,7 @@ def syntax_error(text: str) -> str | None:
 def compile_error(text: str) -> str | None:
     """What the compiler says against *text*, without the names in it; None if it compiles."""
     error = _refusal(_compile, text)
-    return _NAMES.sub("", error.msg) if isinstance(error, SyntaxError) else _told(error)
+    return _NAMES.sub(r"\1\2", error.msg) if isinstance(error, SyntaxError) else _told(error)
 
 
 def parses(left: str, middle: bytes, right: str) -> bool:

@@ -127,8 +127,9 @@ def _sizes(path: Path, name: str) -> dict[str, int]:
 def _check_layers(tensors: Iterable[str], config: Mapping[str, Any], name: str) -> None:
     """Raise if there are layers that *config* does not tell of: they would be left out without a word."""
     told = config.get("num_hidden_layers", config.get("n_layer"))
+    further = config.get("num_nextn_predict_layers")  # for tokens beyond the next, left out on purpose
     there = 1 + max([int(layer) for tensor in tensors for layer in _LAYER.findall(tensor)], default=-1)
-    if isinstance(told, int) and told < there:
+    if isinstance(told, int) and told + (further if isinstance(further, int) else 0) < there:
         raise ModelError(
             f"{name} has the weights of {there} layers, of which its config.json tells {told}; "
             f"fetch the checkpoint again."

@@ -10,7 +10,10 @@ from fimlsp.quotient.closing import ClosedBlock
 from fimlsp.quotient.language import Language
 
 STEPS = (4, 1)
-"""How much deeper a block is written, if the right context leaves that open: least where 4 is too much."""
+"""How much deeper than its parent a block is written, where the right context leaves that open.
+
+Should 4 leave no room for the blocks within, it is as little as may be.
+"""
 
 
 class Writer:
@@ -77,9 +80,8 @@ class Writer:
         outer = self.columns[-1]
         if block is not None and block.exactly is not None:
             return block.exactly if block.exactly.deeper_than(outer) else None
-        widest = (
-            block.below.tabs8 - outer.tabs8 if block is not None and block.below is not None else self.step
-        )
+        below = None if block is None else block.below
+        widest = self.step if below is None else below.tabs8 - outer.tabs8
         least = (
             0 if block is None else max(block.least, block.above.tabs8 if block.above else 0) - outer.tabs8
         )

@@ -11,6 +11,9 @@ FAULTS = {
     "return\n": (None, "'return' outside function"),
     "f(a=1, a=2)\n": (None, "keyword argument repeated"),
     "def f(a, b, a): pass\n": (None, "duplicate argument in function definition"),
+    "def f(a):\n    global a\n": (None, "name is parameter and global"),
+    "def f():\n    nonlocal a\n": (None, "no binding for nonlocal found"),
+    "from __future__ import a\n": (None, "future feature is not defined"),
     "lambda é, é: 0\n": (None, "duplicate argument in function definition"),
     "'\\u12'\n": (
         "(unicode error) 'unicodeescape' codec can't decode bytes in position 0-3: "

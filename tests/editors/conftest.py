@@ -35,7 +35,7 @@ class Neovim:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=os.environ | places
             )
-        self.until(lambda: listens(address), (folder / "output").read_text)
+        self.assert_soon(lambda: listens(address), (folder / "output").read_text)
         self.api = pynvim.attach("socket", path=str(address))
         self.api.command("set columns=100 lines=30")
 
@@ -49,7 +49,7 @@ class Neovim:
         path.write_text(left + right, encoding="utf-8")
         self.api.command(f"edit {path}")
         row, column = left.count("\n") + 1, len(left.rpartition("\n")[2].encode())
-        self.until(lambda: self.state() == "idle" or None)
+        self.assert_soon(lambda: self.state() == "idle" or None)
         self.api.current.window.cursor = (row, column)
         self.api.input("i" if column < len(self.api.current.line.encode()) else "a")
 
@@ -76,14 +76,14 @@ class Neovim:
             end, vim.fn.range(1, vim.o.lines))"""
         return self.lua(code)
 
-    def shows(self, line):
+    def assert_shows(self, line):
         """Wait until the screen has *line*, white space around it aside."""
-        self.until(
+        self.assert_soon(
             lambda: line.strip() in [shown.strip() for shown in self.screen()],
             lambda: "\n".join(self.screen()),
         )
 
-    def until(self, condition, otherwise=lambda: ""):
+    def assert_soon(self, condition, otherwise=lambda: ""):
         end = time.monotonic() + PATIENCE_S
         while not condition():
             if time.monotonic() > end:

@@ -41,141 +41,141 @@ def test_each_version_shows_its_own_way(neovim, kind):
 
 def test_ghost_text_appears_in_front_of_what_follows(neovim):
     neovim.open(script("1 + 2", text="f(<|>)\n"))
-    neovim.shows("f(1 + 2)")
+    neovim.assert_shows("f(1 + 2)")
     assert neovim.text().endswith("\nf()\n")
 
 
 def test_accepted_with_tab(neovim):
     neovim.open(script("1 + 2", text="f(<|>)\n"))
-    neovim.shows("f(1 + 2)")
+    neovim.assert_shows("f(1 + 2)")
     neovim.type("<Tab>!")
-    neovim.until(lambda: neovim.text().endswith("\nf(1 + 2!)\n"), neovim.text)
-    neovim.until(lambda: ("accepted", "0") in neovim.heard(), neovim.heard)
+    neovim.assert_soon(lambda: neovim.text().endswith("\nf(1 + 2!)\n"), neovim.text)
+    neovim.assert_soon(lambda: ("accepted", "0") in neovim.heard(), neovim.heard)
 
 
 def test_accepted_in_front_of_what_was_typed_meanwhile(neovim):
     """Neovim's own way inserts the typed letter again (issue 36529)."""
     neovim.open(script("1 + 2", text="f(<|>)\n"))
-    neovim.shows("f(1 + 2)")
+    neovim.assert_shows("f(1 + 2)")
     neovim.type("1<Tab>")
-    neovim.until(lambda: neovim.text().endswith("\nf(1 + 2)\n"), neovim.text)
+    neovim.assert_soon(lambda: neovim.text().endswith("\nf(1 + 2)\n"), neovim.text)
 
 
 def test_typed_through(neovim):
     neovim.open(script("one + two", text="f(<|>)\n"))
-    neovim.shows("f(one + two)")
+    neovim.assert_shows("f(one + two)")
     for key in "one":
         neovim.type(key)
-        neovim.shows("f(one + two)")
-    neovim.until(lambda: neovim.suggested() == " + two")
+        neovim.assert_shows("f(one + two)")
+    neovim.assert_soon(lambda: neovim.suggested() == " + two")
     neovim.type("<Tab>")
-    neovim.until(lambda: neovim.text().endswith("\nf(one + two)\n"), neovim.text)
+    neovim.assert_soon(lambda: neovim.text().endswith("\nf(one + two)\n"), neovim.text)
 
 
 def test_another_text_than_suggested_takes_it_away_at_once(neovim):
     neovim.open(script("one", text="f(<|>)\n"))
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
     neovim.type("x")
-    neovim.shows("f(x)")
+    neovim.assert_shows("f(x)")
     neovim.type("<Tab>")
-    neovim.until(lambda: neovim.text().endswith("\nf(x\t)\n"), neovim.text)
+    neovim.assert_soon(lambda: neovim.text().endswith("\nf(x\t)\n"), neovim.text)
 
 
 def test_accepted_by_word(neovim):
     neovim.open(script("one + two()", text="f(<|>)\n"))
-    neovim.shows("f(one + two())")
+    neovim.assert_shows("f(one + two())")
     for end in ("one", "one +", "one + two", "one + two("):
         neovim.type("<C-Right>")
-        neovim.until(lambda end=end: neovim.text().endswith(f"\nf({end})\n"), neovim.text)
-        neovim.until(lambda end=end: neovim.suggested() == "one + two()"[len(end) :])
-        neovim.shows("f(one + two())")
+        neovim.assert_soon(lambda end=end: neovim.text().endswith(f"\nf({end})\n"), neovim.text)
+        neovim.assert_soon(lambda end=end: neovim.suggested() == "one + two()"[len(end) :])
+        neovim.assert_shows("f(one + two())")
 
 
 def test_accepted_by_line(neovim):
     neovim.open(script("one\ntwo\nthree", text="<|>\nend\n"))
-    neovim.shows("three")
+    neovim.assert_shows("three")
     neovim.type("<M-Right>")
-    neovim.until(lambda: neovim.text().endswith("]\none\nend\n"), neovim.text)
-    neovim.shows("three")
+    neovim.assert_soon(lambda: neovim.text().endswith("]\none\nend\n"), neovim.text)
+    neovim.assert_shows("three")
     neovim.type("<M-Right>")
-    neovim.until(lambda: neovim.text().endswith("]\none\ntwo\nend\n"), neovim.text)
-    neovim.shows("three")
+    neovim.assert_soon(lambda: neovim.text().endswith("]\none\ntwo\nend\n"), neovim.text)
+    neovim.assert_shows("three")
     neovim.type("<Tab>")
-    neovim.until(lambda: neovim.text().endswith("]\none\ntwo\nthree\nend\n"), neovim.text)
+    neovim.assert_soon(lambda: neovim.text().endswith("]\none\ntwo\nthree\nend\n"), neovim.text)
 
 
 def test_several_lines_are_shown_below_and_accepted_as_one(neovim):
     neovim.open(script("if a:\n    b", text="<|>\nend\n"))
-    neovim.shows("if a:")
+    neovim.assert_shows("if a:")
     screen = neovim.screen()
     assert screen[1:4] == ["if a:", "    b", "end"]
     neovim.type("<Tab>!")
-    neovim.until(lambda: neovim.text().endswith("]\nif a:\n    b!\nend\n"), neovim.text)
+    neovim.assert_soon(lambda: neovim.text().endswith("]\nif a:\n    b!\nend\n"), neovim.text)
 
 
 def test_next_and_previous_ask_for_more(neovim):
     neovim.open(script("one", "two", "three", text="f(<|>)\n"))
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
     for key, shown in [("<M-]>", "two"), ("<M-]>", "three"), ("<M-]>", "one"), ("<M-[>", "three")]:
         neovim.type(key)
-        neovim.until(lambda shown=shown: neovim.suggested() == shown)
-        neovim.until(lambda shown=shown: shown in neovim.screen()[1], neovim.screen)
+        neovim.assert_soon(lambda shown=shown: neovim.suggested() == shown)
+        neovim.assert_soon(lambda shown=shown: shown in neovim.screen()[1], neovim.screen)
     assert [event for event in neovim.heard() if event[0] == "asked"] == [
         ("asked", "automatic", "f("),
         ("asked", "by hand", "f("),
     ]
     neovim.type("<Tab>")
-    neovim.until(lambda: neovim.text().endswith("\nf(three)\n"), neovim.text)
-    neovim.until(lambda: ("accepted", "2") in neovim.heard(), neovim.heard)
+    neovim.assert_soon(lambda: neovim.text().endswith("\nf(three)\n"), neovim.text)
+    neovim.assert_soon(lambda: ("accepted", "2") in neovim.heard(), neovim.heard)
 
 
 def test_dismissed(neovim):
     neovim.open(script("one", text="f(<|>)\n"))
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
     neovim.type("<C-]>")
-    neovim.shows("f()")
-    neovim.until(lambda: ("dismissed", "0") in neovim.heard(), neovim.heard)
+    neovim.assert_shows("f()")
+    neovim.assert_soon(lambda: ("dismissed", "0") in neovim.heard(), neovim.heard)
     neovim.type("<Tab>")
-    neovim.until(lambda: neovim.text().endswith("\nf(\t)\n"), neovim.text)
+    neovim.assert_soon(lambda: neovim.text().endswith("\nf(\t)\n"), neovim.text)
 
 
 def test_escape_ends_it(neovim):
     neovim.open(script("one", text="f(<|>)\n"))
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
     neovim.type("<Esc>")
-    neovim.shows("f()")
+    neovim.assert_shows("f()")
     assert neovim.suggested() is None
 
 
 def test_by_hand_only(neovim):
     neovim.open(script("one", text="f(<|>)\n"))
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
     neovim.api.command("Fimlsp toggle")
-    neovim.until(lambda: neovim.lua("return require('fimlsp').status()") == "fimlsp ✓ by hand")
+    neovim.assert_soon(lambda: neovim.lua("return require('fimlsp').status()") == "fimlsp ✓ by hand")
     neovim.type("<Esc>a")
-    neovim.until(lambda: neovim.state() == "none")
-    neovim.shows("f()")
+    neovim.assert_soon(lambda: neovim.state() == "none")
+    neovim.assert_shows("f()")
     neovim.type("<M-Bslash>")
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
 
 
 def test_off_in_a_buffer_and_on_again(neovim):
     neovim.open(script("one", text="f(<|>)\n"))
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
     neovim.api.command("Fimlsp buffer")
-    neovim.shows("f()")
+    neovim.assert_shows("f()")
     assert neovim.lua("return require('fimlsp').status()") == "fimlsp ⊘ switched off in this buffer"
     neovim.type("<Tab>")
-    neovim.until(lambda: neovim.text().endswith("\nf(\t)\n"), neovim.text)
+    neovim.assert_soon(lambda: neovim.text().endswith("\nf(\t)\n"), neovim.text)
     neovim.type("<BS>")
     neovim.api.command("Fimlsp buffer")
     neovim.type("<Esc>a")
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
 
 
 def test_the_reason_why_there_is_none(neovim):
     neovim.open(script(text="f(<|>)\n"))
-    neovim.until(lambda: neovim.state() == "none")
+    neovim.assert_soon(lambda: neovim.state() == "none")
     assert neovim.lua("return require('fimlsp').status()") == "fimlsp ⊘ the script has nothing to say"
     neovim.api.command("Fimlsp")
     assert "fimlsp: no suggestion: the script has nothing to say" in neovim.api.command_output("messages")
@@ -183,11 +183,11 @@ def test_the_reason_why_there_is_none(neovim):
 
 def test_not_while_the_popup_menu_is_open(neovim):
     neovim.open(script("one", text="onerous = 1\nf(<|>)\n"))
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
     neovim.type("on<C-n>")
-    neovim.until(lambda: neovim.api.funcs.pumvisible() == 1)
-    neovim.until(lambda: neovim.suggested() is None)
-    neovim.until(lambda: not [line for line in neovim.screen() if "f(onerous" in line and "e)" in line])
+    neovim.assert_soon(lambda: neovim.api.funcs.pumvisible() == 1)
+    neovim.assert_soon(lambda: neovim.suggested() is None)
+    neovim.assert_soon(lambda: not [line for line in neovim.screen() if "f(onerous" in line and "e)" in line])
 
 
 def test_keys_that_have_nothing_to_do_do_what_they_did(start_neovim, kind):
@@ -200,25 +200,25 @@ def test_keys_that_have_nothing_to_do_do_what_they_did(start_neovim, kind):
     )
     neovim.open(script(text="f(<|>)\n"))
     neovim.type("<Tab><C-Right><C-]>!")
-    neovim.until(lambda: neovim.text().endswith("\nf(tabright!)\n"), neovim.text)
+    neovim.assert_soon(lambda: neovim.text().endswith("\nf(tabright!)\n"), neovim.text)
     assert neovim.lua("return vim.g.called") is True
 
 
 def test_characters_of_any_width(neovim):
     neovim.open(script("é = '😋'", text="# 😋\nf('é😋', <|>)\n"))
-    neovim.shows("f('é😋', é = '😋')")
+    neovim.assert_shows("f('é😋', é = '😋')")
     neovim.type("é<Tab>")
-    neovim.until(lambda: neovim.text().endswith("\nf('é😋', é = '😋')\n"), neovim.text)
+    neovim.assert_soon(lambda: neovim.text().endswith("\nf('é😋', é = '😋')\n"), neovim.text)
 
 
 def test_commands(neovim):
     neovim.open(script("one", text="f(<|>)\n"))
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
     assert neovim.api.funcs.getcompletion("Fimlsp t", "cmdline") == ["toggle", "trigger"]
     neovim.api.command("stopinsert | Fimlsp log")
     assert any("the script is ready" in line for line in neovim.api.current.buffer[:])
     neovim.api.command("close | Fimlsp statistics")
-    neovim.until(lambda: "requests" in "".join(neovim.api.current.buffer[:]))
+    neovim.assert_soon(lambda: "requests" in "".join(neovim.api.current.buffer[:]))
     neovim.api.command("close")
     with pytest.raises(Exception, match="there is no :Fimlsp nonsense"):
         neovim.api.command("Fimlsp nonsense")
@@ -226,16 +226,16 @@ def test_commands(neovim):
 
 def test_a_restart_brings_the_server_back(neovim):
     neovim.open(script("one", text="f(<|>)\n"))
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
     neovim.api.command("stopinsert | Fimlsp restart")
-    neovim.until(lambda: neovim.state() == "idle")
+    neovim.assert_soon(lambda: neovim.state() == "idle")
     neovim.type("i<Right>")
-    neovim.until(lambda: neovim.heard()[:1] != [])
+    neovim.assert_soon(lambda: neovim.heard()[:1] != [])
 
 
 def test_health(neovim, kind):
     neovim.open(script("one", text="f(<|>)\n"))
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
     neovim.api.command("stopinsert | checkhealth fimlsp")
     report = "\n".join(neovim.api.current.buffer[:])
     assert "ERROR" not in report
@@ -255,7 +255,7 @@ def test_a_missing_server_is_told_in_the_statusline_and_breaks_nothing(start_neo
     neovim = start_neovim(kind, "{ cmd = { '/no/such/fimlsp' } }")
     neovim.api.command("edit a.py | startinsert")
     neovim.type("x = 1<Tab>")
-    neovim.until(lambda: neovim.text() == "x = 1\t\n")
+    neovim.assert_soon(lambda: neovim.text() == "x = 1\t\n")
     assert neovim.lua("return require('fimlsp').status()") == "fimlsp ✗"
     assert "is no program here" in neovim.lua("return require('fimlsp.status').sentence()")
 
@@ -286,11 +286,11 @@ def test_the_real_server(start_neovim, kind):
     """The bundled model in a real file: what is accepted parses."""
     neovim = start_neovim(kind, f"{{ cmd = {lua_list([sys.executable, '-m', 'fimlsp'])} }}")
     neovim.open("def area(width, height):\n    return width * hei<|>\n\n\nprint(area(1, 2))\n")
-    neovim.until(lambda: neovim.suggested() is not None, neovim.screen)
+    neovim.assert_soon(lambda: neovim.suggested() is not None, neovim.screen)
     suggested = neovim.suggested()
-    neovim.shows(f"    return width * hei{suggested}")
+    neovim.assert_shows(f"    return width * hei{suggested}")
     neovim.type("<Tab>")
-    neovim.until(lambda: f"hei{suggested}\n\n\nprint" in neovim.text(), neovim.text)
+    neovim.assert_soon(lambda: f"hei{suggested}\n\n\nprint" in neovim.text(), neovim.text)
     ast.parse(neovim.text())
 
 
@@ -316,5 +316,5 @@ def test_as_a_native_package(start_neovim, kind, tmp_path):
     (tmp_path / "nvim" / "init.lua").write_text(setup, encoding="utf-8")
     neovim = start_neovim(kind, folder=tmp_path)
     neovim.open(script("one", text="f(<|>)\n"))
-    neovim.shows("f(one)")
+    neovim.assert_shows("f(one)")
     assert neovim.api.funcs.exists(":Fimlsp") == 2

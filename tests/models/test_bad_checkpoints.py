@@ -84,6 +84,14 @@ def test_a_config_that_lies(lie, network, tmp_path):
         load_model(str(folder))
 
 
+def test_layers_that_predict_tokens_beyond_the_next_may_be_there(tmp_path):
+    folder = c.make(tmp_path, c.llama, c.SANTACODER)
+    c.change_config(folder, num_hidden_layers=1, num_nextn_predict_layers=1)
+    load_model(str(folder))
+    c.change_config(folder, num_nextn_predict_layers="1")
+    check_error(folder, "weights of 2 layers, .* tells 1;")
+
+
 @pytest.mark.parametrize("network", [c.santacoder, c.llama, c.qwen])
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30])
 def test_weights_that_are_no_numbers(value, network, tmp_path):
