@@ -123,9 +123,15 @@ class Bench:
         since = process_time()
         first = self._file is None or self._file[0] != file.hash
         if self._file is None or first:
-            self._file = file.hash, self._engine.document(data)
+            self._file = file.hash, self._read(data)
         start = self._file[1].middle(begin, end, relax=False).start
         return _Case(record, left, truth, right, start), first, 1000 * (process_time() - since)
+
+    def _read(self, data: bytes) -> EditedDocument:
+        """The charts of a file: all of them, as the other cuts of it need what this one does not."""
+        document = self._engine.document(data)
+        document.prepare()
+        return document
 
     def _attempts(self, case: _Case) -> dict[str, Attempt]:
         network, prompt = self._prepare(case)

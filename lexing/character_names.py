@@ -5,9 +5,10 @@ A name is known in any case; those of ideographs and Hangul syllables, which CPy
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 
@@ -18,6 +19,10 @@ _IDEOGRAPHS = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0x20000, 0x2F
 _SYLLABLES = range(0xAC00, 0xD7A4)
 COMPUTED = (*_IDEOGRAPHS, _SYLLABLES)
 """The characters of which CPython computes the names, as far as they have one."""
+
+_LETTERS = re.compile(r"[A-Za-z0-9 -]*")
+_IDEOGRAPH = "CJK UNIFIED IDEOGRAPH-"
+_HEXADECIMAL = "0123456789ABCDEF"
 
 
 class CharacterNames:
@@ -33,7 +38,7 @@ class CharacterNames:
     def between(self, beginning: bytes, ending: bytes) -> bytes | None:
         """What stands between *beginning* and *ending* in a short name that has both; None if none has.
 
-        Both are ASCII. O(names that begin so, if both are given), remembered.
+        Both are ASCII. O(names that begin or end so), remembered.
         """
         key = beginning, ending
         if key not in self._rests:
@@ -42,27 +47,34 @@ class CharacterNames:
         return self._rests[key]
 
     def _between(self, beginning: str, ending: str) -> str | None:
-        if ending.endswith((" ", "-")):
+        if ending.endswith((" ", "-")) or not _LETTERS.fullmatch(beginning + ending):
             return None
-        given = self._given.between(beginning.upper(), ending.upper())
-        in_capitals = (beginning + ending).upper() == beginning + ending
-        return self._computed.between(beginning, ending) if given is None and in_capitals else given
+        found = self._given.between(beginning.upper(), ending.upper())
+        if found is None and (beginning + ending).upper() == beginning + ending:
+            found = self._syllables.between(beginning, ending)
+            if found is None and _may_be_ideograph(beginning, ending):
+                found = self._ideographs.between(beginning, ending)
+        return found
 
     @cached_property
     def _given(self) -> _Names:
         """The names that may be written in any case."""
         newer = {code: name for name, code in newer_names().items()}
-        codes = self._codes.difference(*COMPUTED)
-        names = {unicodedata.name(chr(code), "") or newer[code] for code in codes}
-        return _Names(names.union(other_names(self.version)))
+        codes = sorted(self._codes.difference(*COMPUTED))
+        names = [unicodedata.name(chr(code), "") or newer[code] for code in codes]
+        return _Names([*names, *sorted(other_names(self.version))])
 
     @cached_property
-    def _computed(self) -> _Names:
-        """The names that may not."""
-        syllables = self._codes.intersection(_SYLLABLES)
-        ideographs = self._codes.intersection(chain(*_IDEOGRAPHS))
-        names = (f"CJK UNIFIED IDEOGRAPH-{code:X}" for code in ideographs)
-        return _Names([*names, *(unicodedata.name(chr(code)) for code in syllables)])
+    def _syllables(self) -> _Names:
+        """The names of Hangul syllables, which may not."""
+        codes = sorted(self._codes.intersection(_SYLLABLES))
+        return _Names([unicodedata.name(chr(code)) for code in codes])
+
+    @cached_property
+    def _ideographs(self) -> _Names:
+        """The names of ideographs, which may not either."""
+        codes = sorted(self._codes.intersection(chain(*_IDEOGRAPHS)))
+        return _Names([f"{_IDEOGRAPH}{code:X}" for code in codes])
 
     @cached_property
     def _codes(self) -> frozenset[int]:
@@ -70,28 +82,42 @@ class CharacterNames:
         return frozenset(chain(*(range(first, last + 1) for first, last in named_characters(self.version))))
 
 
+def _may_be_ideograph(beginning: str, ending: str) -> bool:
+    """Whether the name of an ideograph may begin and end so, as far as one knows without a table of them."""
+    begins = _IDEOGRAPH.startswith(beginning) or beginning.startswith(_IDEOGRAPH)
+    return begins and _IDEOGRAPH.endswith(ending.rstrip(_HEXADECIMAL))
+
+
 class _Names:
     """Names, to be found by what they begin or end with."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._sorted = sorted(names)
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
 
     @cached_property
-    def _turned(self) -> list[str]:
-        return sorted(name[::-1] for name in self._sorted)
+    def _sorted(self) -> list[str]:
+        return sorted(self._names)
+
+    @cached_property
+    def _by_last_letter(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in self._names:
+            found.setdefault(name[-1], []).append(name)
+        return found
 
     def between(self, beginning: str, ending: str) -> str | None:
         """The shortest text between *beginning* and *ending* in a name; None if no name has both."""
-        if beginning or not ending:
-            least, names = len(beginning) + len(ending), _beginning_with(beginning, self._sorted)
-            fitting = [name for name in names if len(name) >= least and name.endswith(ending)]
-            found = [name[len(beginning) : len(name) - len(ending)] for name in fitting]
-        else:
-            turned = _beginning_with(ending[::-1], self._turned)
-            found = [name[len(ending) :][::-1] for name in turned]
+        least = len(beginning) + len(ending)
+        fitting = [name for name in self._near(beginning, ending) if len(name) >= least]
+        found = [name[len(beginning) : len(name) - len(ending)] for name in fitting if name.endswith(ending)]
         return min(found, key=len, default=None)
 
-
-def _beginning_with(beginning: str, names: list[str]) -> list[str]:
-    """Those of the sorted *names* that begin so."""
-    return names[bisect_left(names, beginning) : bisect_left(names, beginning + "\uffff")]
+    def _near(self, beginning: str, ending: str) -> Sequence[str]:
+        """Names that begin with *beginning*, among them all that end with *ending*."""
+        if beginning:
+            first, last = (
+                bisect_left(self._sorted, beginning),
+                bisect_left(self._sorted, beginning + "\uffff"),
+            )
+            return self._sorted[first:last]
+        return self._by_last_letter.get(ending[-1], ()) if ending else self._names

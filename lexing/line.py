@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from fimlsp.lexing.indentation import MARGIN, Column
 from fimlsp.lexing.memo import Memo
 from fimlsp.lexing.munching import closing_quotes
 from fimlsp.lexing.nesting import MAX_BRACKETS, FieldRules
 from fimlsp.lexing.reading import Lexicon, Reading, Symbol, start_of_line
+from fimlsp.lexing.values import value
 
 MOST_JOINED = 50
 """Of how many lines one is made at most."""
@@ -27,7 +27,7 @@ _OPENERS = {"(": ")", "[": "]", "{": "}"}
 _OPENING, _CLOSING = {*_OPENERS, "FIELD_OPEN"}, {*_OPENERS.values(), "FIELD_CLOSE"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(eq=False)
 class Line:
     """The lexemes of one line.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from fimlsp.lexing.values import value
 from fimlsp.quotient.connecting import State
 from fimlsp.quotient.document import BYTE_ORDER_MARK
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FileStart:
     """A state like `MiddleState`, of a middle that begins in the first bytes of a file.
 

@@ -9,11 +9,12 @@ at the fall across it, or is deeper than b1 and is closed by the first line.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from operator import or_
 
 from fimlsp.lexing.indentation import MARGIN, Column
+from fimlsp.lexing.values import value
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.escape import BLOCK, NOTHING, Inside
 from fimlsp.quotient.language import Language
@@ -21,7 +22,7 @@ from fimlsp.quotient.right_context import Ending, Joint, RightContext
 from fimlsp.quotient.spine import Spine
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LineEnd:
     """One way to read the rest of the cursor's line: the backward sets at the cursor.
 
@@ -38,7 +39,7 @@ class LineEnd:
     inside: Inside
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(eq=False)
 class Tail:
     """The end of a group of which the beginning is left of the right context.
 
@@ -73,7 +74,7 @@ class Tail:
         return language.line_ends if self.within_line else frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(eq=False)
 class Remainder:
     """How a block's groups end on the right of the cursor.
 
@@ -93,7 +94,7 @@ class Remainder:
         return body in self.bodies and (self.tail is None or body in self.tail.bodies(language))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(eq=False)
 class ClosedBlock:
     """The blocks closed at one place: those of column `exactly`, or strictly between `above` and `below`.
 
@@ -155,7 +156,7 @@ class ClosedBlock:
             self.bodies.update(found)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Level:
     """One of the successive minima: the blocks of its column, and those between it and the one before.
 

@@ -115,7 +115,7 @@ def _straddling(state: MiddleState) -> bytes | None:
         way
         for join in state.middle.joins
         if join.seam.kind is not None and join.admits(state.reading)
-        if state.accepts(state.chart, join.marker)
+        if state.chart.expects(join.marker)
         if (way := way_into(state.reading, join.seam)) is not None
     ]
     found = [way for way in sorted(ways, key=len) if (end := state.feed(way)) is not None and end.complete]
@@ -128,12 +128,21 @@ def _candidates(state: MiddleState, skipping: int) -> Iterator[bytes]:
     cheapest = _cheapest(state.middle, skipping)
     for source, missing in completions(cheapest, _sources(state), grammar.start, grammar.root):
         *symbols, marker = cheapest.expand(missing)
-        joins = (join for join in state.middle.joins if marker in (join.marker, join.blank_marker))
-        for opened in dict.fromkeys(join.opened for join in joins):
-            writer = _written(state, source, symbols, opened)
-            if writer is not None:
-                for way in _ways_on(state, marker, writer):
-                    yield writer.text + way
+        joins = [join for join in state.middle.joins if join.marker == marker]
+        if symbols[-1:] == [state.middle.language.newline] and any(join.ends_line for join in joins):
+            yield from _endings(state, source, symbols[:-1], joins)
+        yield from _endings(state, source, symbols, joins)
+
+
+def _endings(
+    state: MiddleState, source: Source, symbols: Sequence[int], joins: Sequence[Join]
+) -> Iterator[bytes]:
+    """Texts for *symbols* after *source* that meet the right context at one of *joins*."""
+    for opened in dict.fromkeys(join.opened for join in joins):
+        writer = _written(state, source, symbols, opened)
+        if writer is not None:
+            for way in _ways_on(joins, writer):
+                yield writer.text + way
 
 
 def _written(
@@ -147,13 +156,13 @@ def _written(
     return None
 
 
-def _ways_on(state: MiddleState, marker: int, writer: Writer) -> Iterator[bytes]:
-    """How a middle that ends before *marker* meets the right context: blanks, then a straddling lexeme."""
+def _ways_on(joins: Sequence[Join], writer: Writer) -> Iterator[bytes]:
+    """How a middle meets the right context at one of *joins*: blanks, then a straddling lexeme."""
     place = writer.place
     if place is None:
         return
-    for join in state.middle.joins:
-        if marker in (join.marker, join.blank_marker) and join.admits(place):
+    for join in joins:
+        if join.admits(place):
             way = way_into(place, join.seam)
             if way is not None:
                 yield from (lead + way for lead in _leads(join, writer))
@@ -252,9 +261,7 @@ def _costs_of_markers(middle: Middle, skipping: int) -> Costs:
         cost = 0
         if join.seam.offset:
             cost = skipping if join.seam.kind is None else _cost_of_straddling(middle, join.seam)
-        for marker in (join.marker, join.blank_marker):
-            if marker is not None:
-                known[marker] = min(cost, known.get(marker, cost))
+        known[join.marker] = min(cost, known.get(join.marker, cost))
     return known
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fimlsp.lexing.indentation import MARGIN
 from fimlsp.lexing.line import Line, physical_end
 from fimlsp.lexing.python_terminals import F_STRING_STYLES
 from fimlsp.lexing.reading import Reading
+from fimlsp.lexing.values import value
 from fimlsp.quotient.closing import ClosedBlock, LineEnd, closed_blocks
 from fimlsp.quotient.demand import Demand
 from fimlsp.quotient.document import Document
@@ -45,7 +46,7 @@ def connect(
     return _connect(document, cursor, _Begun(left, reading), reading, demand, None)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Place:
     """Where a middle begins that has to stay: in which f-strings, outermost first, and in which lexeme.
 
@@ -68,7 +69,7 @@ def _strings(opened: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part for part in reversed(opened) if part.startswith("text:"))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Begun:
     """A left context, and the reading behind it.
 
@@ -133,7 +134,7 @@ def _n_kept_blocks(left: LeftContext, reading: Reading) -> int:
     return sum(not column.deeper_than(margin.column) for column in columns)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _RightSide:
     """All that the text after a cursor says about the middle before it."""
 
@@ -231,9 +232,8 @@ class _Meetings:
         if seam.kind is None and not rest.kinds and line.blank:
             if following.unmatched:
                 marker = self._marker(following, (), inside=BRACKET)
-                return Join(seam, rest.opened, quotes, marker, None, None)
-            blank = self._marker(following, None)
-            return Join(seam, rest.opened, quotes, self._marker(following, ()), blank, None)
+                return Join(seam, rest.opened, quotes, marker, None)
+            return Join(seam, rest.opened, quotes, self._marker(following, None), None, ends_line=True)
         straddling = () if seam.kind is None or seam.kind in self.language.lexicon.skipped else (seam.kind,)
         kinds = (*straddling, *rest.kinds, *line.kinds)
         if not self.language.may_follow(kinds) or self.language.too_deep(kinds, following.unmatched):
@@ -246,7 +246,7 @@ class _Meetings:
         unmatched = len(line.closers) + following.unmatched - len(line.openers)
         inside = BLOCK | BRACKET if unmatched > 0 or rest.opened else BLOCK
         marker = self._marker(following, kinds, width, inside)
-        return Join(seam, rest.opened, quotes, marker, None, lead)
+        return Join(seam, rest.opened, quotes, marker, lead)
 
     def _lead(self, position: int) -> bytes:
         """What stands at *position* before the line's first lexeme."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from fimlsp.lexing.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Demand:
     """What a middle must fit.
 

@@ -47,8 +47,7 @@ class Document:
     def prepare(self) -> None:
         """Make all contexts now, so that no later question pays for them. O(len(data)) the first time."""
         self.left_at(len(self.data))
-        for start in reversed(self._lefts.places()):
-            self.right_at(start)
+        self.right_at(self._lefts.first)
 
     def line_at(self, position: int) -> Line:
         """The line that begins at *position*."""

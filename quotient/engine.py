@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.lexing.reading import Lexicon
+from fimlsp.lexing.values import value
 from fimlsp.quotient.byte_order_mark import FileStart
 from fimlsp.quotient.connecting import State, connect, read_up_to
 from fimlsp.quotient.demand import Demand
@@ -20,7 +20,7 @@ Start = State | FileStart
 """A state before or after some bytes of a middle: `feed`, `complete`, `shortest_completion`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Constraint:
     """What may replace a part of a document.
 

@@ -7,15 +7,17 @@ repetition is a nonterminal of its own that is marked as such, because it may be
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
+
+from fimlsp.lexing.values import value
 
 
 class GrammarError(ValueError):
     """A grammar that cannot be used; the message says what to change."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Production:
     """A way to write the nonterminal `lhs`: the symbols `rhs`, at least one."""
 
@@ -23,7 +25,7 @@ class Production:
     rhs: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Grammar:
     """A grammar without empty productions.
 

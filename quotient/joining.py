@@ -8,13 +8,13 @@ left, whole children, and the beginning of one that is open on the right.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from fimlsp.lexing.values import value
 from fimlsp.quotient.automaton import Rhs
 from fimlsp.quotient.spine import Child, Hole, Open, OpenRules, Spine
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Joined:
     """The nodes of two spines that may be the same, the outermost first.
 

@@ -28,8 +28,8 @@ from fimlsp.quotient.sharing import SharedSets
 from fimlsp.quotient.spine import Climber, Open, Spine
 
 _MOST_REMEMBERED = 3_000
-_MOST_SPINES = 256
-_MOST_JOINED = 1024
+_MOST_SPINES = 1024
+_MOST_JOINED = 4096
 _INDENT_COST = 4
 _NONE = frozenset[int]()
 

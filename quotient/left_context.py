@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from fimlsp.lexing.indentation import MARGIN, Column, Indents
 from fimlsp.lexing.line import Line
 from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.reading import Reading, Symbol, start_of_line
+from fimlsp.lexing.values import value
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.interning import Interned
 from fimlsp.quotient.language import Language
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(eq=False)
 class Frame(Interned):
     """An open block: its column, what its groups may be, and the set that waits for its suite."""
 
@@ -24,7 +24,7 @@ class Frame(Interned):
     holder: EarleySet | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(eq=False)
 class LeftContext(Interned):
     """What a file's beginning leaves open. Equal contexts are the same object.
 

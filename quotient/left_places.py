@@ -26,9 +26,10 @@ class LeftPlaces:
         """The last place and its context."""
         return self._contexts.last
 
-    def places(self) -> list[int]:
-        """All places, in order."""
-        return self._contexts.places()
+    @property
+    def first(self) -> int:
+        """The first place."""
+        return self._contexts.first
 
     def at_or_before(self, place: int) -> tuple[int, LeftContext]:
         """The last place that is not beyond *place*, with its context; the first of all if there is none."""

@@ -13,9 +13,10 @@ INDENT is read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from fimlsp.lexing.indentation import Column
+from fimlsp.lexing.values import value
 from fimlsp.quotient.automaton import Automaton, Rhs
 from fimlsp.quotient.cheapest import CheapestSentences
 from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
@@ -44,7 +45,7 @@ class RightGrammar:
         self.cheapest: dict[int, CheapestSentences] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MiddleGrammar:
     """The grammar of the middles between two contexts.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from fimlsp.lexing.indentation import Column
 from fimlsp.lexing.munching import has_too_many_digits
 from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.reading import Reading, Step, Symbol
+from fimlsp.lexing.values import value
 from fimlsp.quotient.completing import shortest_completion
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.language import Language
@@ -19,22 +20,22 @@ _NOT_ASCII = 0x80
 _BACKSLASH = ord("\\")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Join:
-    """A seam with the markers that the middle grammar has for it.
+    """A seam with the marker that the middle grammar has for it.
 
     `opened` is what of f-strings the right context closes (as `Nesting.opened`), `quotes` the quotes that
-    it begins with, of which no more than two may stand in a row with those before. `blank_marker` is for a
-    middle that ends on a blank line before a blank rest, `marker` for all others. `lead` is what
-    stands before the first lexeme of the rest, None if that rest is blank.
+    it begins with, of which no more than two may stand in a row with those before. `lead` is what stands
+    before the first lexeme of the rest, None if that rest is blank. With `ends_line` nothing is left of the
+    line but its end; the `marker` stands behind that.
     """
 
     seam: Seam
     opened: tuple[str, ...]
     quotes: tuple[int, int] | None
-    marker: int | None
-    blank_marker: int | None
+    marker: int
     lead: bytes | None
+    ends_line: bool = False
 
     def admits(self, reading: Reading) -> bool:
         """Whether a middle may end here after *reading*."""
@@ -46,7 +47,7 @@ class Join:
         return reading.quote_run[0] != quote or reading.quote_run[1] + count < 3
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Middle:
     """What connects a left and a right context: the grammar, and the ways to meet the right.
 
@@ -227,7 +228,7 @@ class MiddleState:
         for join in self.middle.joins:
             if join.seam.kind is None:
                 continue
-            if join.admits(self.reading) and self.accepts(self.chart, join.marker):
+            if join.admits(self.reading) and self.chart.expects(join.marker):
                 key = self.reading.state, self.reading.name, join.seam
                 ways = self.middle._ways
                 if key not in ways:
@@ -283,7 +284,7 @@ class MiddleState:
             and reading.state in join.seam.states
             and join.admits(reading)
             and (join.seam.name is None or reading.name[1:] + join.seam.name in reading.lexicon.names)
-            and self.accepts(self.chart, join.marker)
+            and self.chart.expects(join.marker)
             for join in middle.joins
         )
 
@@ -306,15 +307,12 @@ class MiddleState:
 
     def _continues(self, join: Join, reading: Reading, chart: EarleySet) -> bool:
         if reading.margin is None or reading.nesting.depth:
-            return self.accepts(chart, join.marker)
+            ended = self.middle.scan(chart, reading.lexicon.newline) if join.ends_line else chart
+            return ended is not None and ended.expects(join.marker)
         if join.lead is None:
-            return self.accepts(chart, join.blank_marker)
+            return chart.expects(join.marker)
         line = reading.start_line(join.lead)
         if line is None:
             return False
         laid_out = MiddleState(self.middle, line.reading, chart).scanned(line.symbols)
-        return laid_out is not None and self.accepts(laid_out, join.marker)
-
-    def accepts(self, chart: EarleySet, marker: int | None) -> bool:
-        """Whether all symbols so far, with *marker* at their end, are a sentence of the middle grammar."""
-        return marker is not None and chart.expects(marker)
+        return laid_out is not None and laid_out.expects(join.marker)

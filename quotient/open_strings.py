@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from fimlsp.lexing.munching import longest_lexeme
 from fimlsp.lexing.nesting import SOME_BRACKET, Nesting, has_none, outer_part, sealed_by, unknown_bottom
+from fimlsp.lexing.values import value
 from fimlsp.quotient.language import Language
 
 _FIELD, _PLAIN, _TAIL = "field:", "plain:", "tail:"  # of a string of any style
@@ -28,7 +28,7 @@ _BEYOND_ASCII = (
 _OPENERS = {")": "(", "]": "[", "}": "{"}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rest:
     """One reading of the text after a cursor up to ordinary code.
 

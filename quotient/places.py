@@ -45,10 +45,6 @@ class Places(Generic[T]):
             self._keys.append(key)
             self._values.append(value)
 
-    def places(self) -> list[int]:
-        """All places, in order."""
-        return [key + self._shift for key in self._keys[self._first :]]
-
     @property
     def first(self) -> int:
         """The first place."""

@@ -11,11 +11,12 @@ itself; any others it closes were opened further left.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from fimlsp.lexing.indentation import MARGIN, Column
 from fimlsp.lexing.line import Line
+from fimlsp.lexing.values import value
 from fimlsp.quotient.earley import EarleySet
 from fimlsp.quotient.interning import Interned
 from fimlsp.quotient.language import Language
@@ -30,7 +31,7 @@ class Joint(Enum):
     SUITE_JOIN = "the following lines are its suite, then a line of its own column continues it"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(eq=False)
 class Head(Interned):
     """A reading, from its end, of the first group at a line start.
 
@@ -48,7 +49,7 @@ class Head(Interned):
         return self.completed & self.rest
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(eq=False)
 class Ending(Interned):
     """One way in which a group goes on after a line end: the backward set before that line end."""
 
@@ -57,7 +58,7 @@ class Ending(Interned):
     rest: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(eq=False)
 class RightContext(Interned):
     """What a file's end leaves to be opened, at a line start. Equal contexts are the same object.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from fimlsp.lexing.dfa import DEAD
@@ -17,6 +16,7 @@ from fimlsp.lexing.line import physical_end
 from fimlsp.lexing.munching import byte_that_leaves, closing_quotes
 from fimlsp.lexing.nesting import Nesting
 from fimlsp.lexing.reading import Lexicon, Reading
+from fimlsp.lexing.values import value
 
 _LINE_FEED, _RETURN = b"\n\r"
 _TRIPLE_QUOTES = b"'''", b'"""'
@@ -25,7 +25,7 @@ End = tuple[int, int] | None
 """The kind of a lexeme, and how many bytes of the right context belong to it; None if it has no end there."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Seam:
     """One way in which the middle may end.
 

@@ -12,8 +12,9 @@ the nonterminals that are open at each set, and lists the rules of one when aske
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fimlsp.lexing.values import value
 from fimlsp.quotient.automaton import DOT, DOT_BITS, Predicted, Rhs, Rules, State
 from fimlsp.quotient.earley import EarleySet
 
@@ -21,7 +22,7 @@ Open = tuple[int, EarleySet]
 """A nonterminal and the set at which it was begun."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Hole:
     """Stands for an open suite, which is described elsewhere."""
 
@@ -40,7 +41,7 @@ OpenRules = Mapping[int, list[tuple[int, Child]]]
 """Open rules by number, each with the ways in which it is open: where its dot is, and its open child."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(eq=False)
 class Spine:
     """What is open at a cursor.
 

@@ -9,16 +9,17 @@ of the code that follows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
 from fimlsp.lexing.reading import BAD, Lexicon, Reading
+from fimlsp.lexing.values import value
 from fimlsp.quotient.middle_state import MiddleState
 from fimlsp.quotient.seam import Seam, way_to
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WithinLexeme:
     """A state like `MiddleState`, of a middle that is all one lexeme with what stands around it.
 
@@ -103,7 +104,7 @@ def within_lexeme(start: MiddleState) -> WithinLexeme | None:
     goals = frozenset[int]()
     name: bytes | None = None
     for join in start.middle.joins:
-        if join.seam.kind is not None and kind == "string" and start.accepts(start.chart, join.marker):
+        if join.seam.kind is not None and kind == "string" and start.chart.expects(join.marker):
             name = join.seam.name if name is None else name
             goals |= join.seam.states if join.seam.name is None else frozenset()
         if join.seam.kind is None and kind == "comment" and reading.state in join.seam.states:
