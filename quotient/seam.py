@@ -92,7 +92,10 @@ def _straddling(runs: Runs, start: int) -> dict[tuple[int, int], tuple[int, ...]
     found: dict[tuple[int, int], tuple[int, ...]] = {}
     lexicon, data, cursor = runs.lexicon, runs.data, runs.cursor
     if cursor < len(data):
-        for state in _fitting(lexicon, start, data[cursor], runs.absent_quotes()):
+        absent = runs.absent_quotes()
+        for state in _moves(lexicon, start, data[cursor]):
+            if absent and _quotes_after(lexicon, state) in absent:
+                continue
             end = runs.end(state)
             if end is not None and end[0] not in (lexicon.bad, lexicon.space):
                 found[end] = (*found.get(end, ()), state)
@@ -203,14 +206,6 @@ def _moves(lexicon: Lexicon, start: int, byte: int) -> dict[int, list[int]]:
 
 
 @lru_cache(maxsize=4096)
-def _fitting(lexicon: Lexicon, start: int, byte: int, absent: frozenset[bytes]) -> tuple[int, ...]:
-    """The states after *byte* in a lexeme begun in *start*, but for strings that end in *absent* quotes."""
-    return tuple(
-        state for state in _moves(lexicon, start, byte) if _quotes_after(lexicon, state) not in absent
-    )
-
-
-@lru_cache(maxsize=4096)
 def _quotes_after(lexicon: Lexicon, state: int) -> bytes | None:
     """The quotes that must follow, if a string is being read; one only if no line end may stand before it."""
     kinds = [kind for kind in lexicon.kinds_in(lexicon.dfa.live[state]) if kind != lexicon.bad]
@@ -235,12 +230,13 @@ def _states_before(
 @lru_cache(maxsize=64)
 def reachable(lexicon: Lexicon, start: int) -> tuple[int, ...]:
     """The DFA's states that can be reached from *start*, itself included."""
+    rows = lexicon.dfa.rows
     found = {start: None}
     for state in (waiting := [start]):
-        for following, _ in _exits(lexicon, state):
-            if following not in found:
-                found[following] = None
-                waiting.append(following)
+        fresh = [following for following in dict.fromkeys(rows[state]) if following not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    found.pop(DEAD, None)
     return tuple(found)
 
 
