@@ -27,7 +27,7 @@ from fimlsp.models.protocols import MiddleState, NextToken
 from fimlsp.quotient.engine import EditedDocument, Engine
 
 EXCERPT = 400
-GARBAGE_THRESHOLDS = 50_000, 50, 100
+YOUNG = 1
 FREE = Attempt(ok=False, text=None)
 WRONG = "accepted, but does not parse"
 CAUSES = {"budget": "ran out of tokens", "end": "ended early", "dead_end": "50 candidates refused"}
@@ -85,8 +85,11 @@ class Bench:
 
     @classmethod
     def in_worker(cls, settings: BenchSettings) -> Bench:
-        """A bench in a process of its own; full collections, which walk all charts, are made rarer there."""
-        gc.set_threshold(*GARBAGE_THRESHOLDS)
+        """A bench in a process of its own, where garbage is looked for between files alone.
+
+        The engine leaves none, but a collection at any time would walk the charts.
+        """
+        gc.disable()
         return cls(settings)
 
     def run(self, file: SourceFile, record: CutRecord) -> Result:
@@ -120,8 +123,10 @@ class Bench:
         begin = len(left.encode())
         end = begin + len(truth.encode())
         data = text.encode()
-        since = process_time()
         first = self._file is None or self._file[0] != file.hash
+        if first and not gc.isenabled():
+            gc.collect(YOUNG)
+        since = process_time()
         if self._file is None or first:
             self._file = file.hash, self._read(data)
         start = self._file[1].middle(begin, end, relax=False).start

@@ -8,6 +8,7 @@ at the fall across it, or is deeper than b1 and is closed by the first line.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from functools import reduce
@@ -99,16 +100,15 @@ class ClosedBlock:
     """The blocks closed at one place: those of column `exactly`, or strictly between `above` and `below`.
 
     `least` bounds the column as well, for a block whose first line begins on the cursor's line. `bodies` is
-    what the groups of such a block may be if it begins in the middle.
+    what the groups of such a block may be if it begins in the middle. How they end is told by `Closing`: a
+    block may be open in another of the same place, and these would refer to each other in a cycle.
     """
 
     exactly: Column | None = None
     above: Column | None = None
     below: Column | None = None
     least: int = 0
-    remainders: list[Remainder] = field(default_factory=list)
     bodies: set[int] = field(default_factory=set)
-    _remainders_in: dict[Column, tuple[Remainder, ...]] = field(default_factory=dict, repr=False)
 
     def fits(self, column: Column) -> bool:
         """Whether a block of *column* is closed here."""
@@ -128,33 +128,6 @@ class ClosedBlock:
         column = Column(max(outer.tabs8, above.tabs8) + 1, max(outer.tabs1, above.tabs1) + 1)
         return column if self.below is None or self.below.deeper_than(column) else None
 
-    def remainders_in(self, column: Column) -> tuple[Remainder, ...]:
-        """How a block of *column* may end; an open block in it has to be deeper."""
-        found = self._remainders_in.get(column)
-        if found is None:
-            found = self._remainders_in[column] = tuple(self._find_remainders_in(column))
-        return found
-
-    def _find_remainders_in(self, column: Column) -> Iterator[Remainder]:
-        for remainder in self.remainders:
-            tail = remainder.tail
-            suites = tail.suites if tail else ()
-            deeper = tuple(suite for suite in suites if suite.shallowest(column) is not None)
-            if deeper == suites:
-                yield remainder
-            elif tail is not None and deeper:
-                yield replace(remainder, tail=replace(tail, suites=deeper))
-
-    def find_bodies(self, language: Language) -> None:
-        """Find `bodies`, given those of all blocks that may be open in this one: itself is among them."""
-        column = self.shallowest(MARGIN)
-        remainders = () if column is None else self.remainders_in(column)
-        missing = found = language.bodies
-        while found and missing:
-            found = frozenset(body for body in missing if any(r.may_end(body, language) for r in remainders))
-            missing -= found
-            self.bodies.update(found)
-
 
 @value
 class _Level:
@@ -169,25 +142,113 @@ class _Level:
     bounded: list[ClosedBlock] = field(default_factory=list)
 
 
-def closed_blocks(language: Language, logical: RightContext, line_ends: Sequence[LineEnd]) -> ClosedBlock:
-    """The file's own block as the right context closes it; the others hang below it.
+class Closing:
+    """The blocks that the text after a cursor closes, and how the groups of each may end there.
 
-    *logical* is the context at the next line, *line_ends* are the readings of the rest of the cursor's line.
+    `files` has the file's own block for each line that the cursor's may end before; the others lie in it.
     """
-    levels = _levels(logical)
-    for line_end in line_ends:
-        for ending, group in line_end.ways.items():
-            _add_line(language, levels, line_end, ending, group)
-    inside = reduce(or_, (line_end.inside for line_end in line_ends), NOTHING)
-    inner: tuple[ClosedBlock, ...] = ()
-    for level in levels:
-        suites = (level.between, *level.bounded)
-        _add_suites(language, level, (*inner, *suites), inside)
-        for block in (*level.bounded, level.between, level.same):
-            block.find_bodies(language)
-        inner = (level.same,)
-        inside |= BLOCK  # from here on the blocks have whole lines of the text after the cursor
-    return levels[-1].same
+
+    __slots__ = ("_remainders", "_remainders_in", "files", "language")
+
+    def __init__(self, language: Language) -> None:
+        self.files: list[ClosedBlock] = []
+        self.language = language
+        self._remainders: defaultdict[ClosedBlock, list[Remainder]] = defaultdict(list)
+        self._remainders_in: dict[tuple[ClosedBlock, Column], tuple[Remainder, ...]] = {}
+
+    def add(self, logical: RightContext, line_ends: Sequence[LineEnd]) -> None:
+        """Add what is closed where the context at the next line is *logical*.
+
+        *line_ends* are the readings of the rest of the cursor's line before it.
+        """
+        levels = _levels(logical)
+        for line_end in line_ends:
+            for ending, group in line_end.ways.items():
+                self._add_line(levels, line_end, ending, group)
+        inside = reduce(or_, (line_end.inside for line_end in line_ends), NOTHING)
+        inner: tuple[ClosedBlock, ...] = ()
+        for level in levels:
+            suites = (level.between, *level.bounded)
+            self._add_suites(level, (*inner, *suites), inside)
+            for block in (*level.bounded, level.between, level.same):
+                self._find_bodies(block)
+            inner = (level.same,)
+            inside |= BLOCK  # from here on the blocks have whole lines of the text after the cursor
+        self.files.append(levels[-1].same)
+
+    def remainders_in(self, block: ClosedBlock, column: Column) -> tuple[Remainder, ...]:
+        """How *block* may end if its column is *column*; an open block in it has to be deeper."""
+        key = block, column
+        found = self._remainders_in.get(key)
+        if found is None:
+            found = self._remainders_in[key] = tuple(self._find_remainders_in(*key))
+        return found
+
+    def _find_remainders_in(self, block: ClosedBlock, column: Column) -> Iterator[Remainder]:
+        for remainder in self._remainders[block]:
+            tail = remainder.tail
+            suites = tail.suites if tail else ()
+            deeper = tuple(suite for suite in suites if suite.shallowest(column) is not None)
+            if deeper == suites:
+                yield remainder
+            elif tail is not None and deeper:
+                yield replace(remainder, tail=replace(tail, suites=deeper))
+
+    def _find_bodies(self, block: ClosedBlock) -> None:
+        """Find its `bodies`, given those of all blocks that may be open in it: itself is among them."""
+        column = block.shallowest(MARGIN)
+        remainders = () if column is None else self.remainders_in(block, column)
+        language = self.language
+        missing = found = language.bodies
+        while found and missing:
+            found = frozenset(body for body in missing if any(r.may_end(body, language) for r in remainders))
+            missing -= found
+            block.bodies.update(found)
+
+    def _add_line(self, levels: list[_Level], line_end: LineEnd, ending: Ending, group: EarleySet) -> None:
+        """Add one way in which the cursor's line ends."""
+        indented = ending.joint in (Joint.SUITE_END, Joint.SUITE_JOIN)
+        level = levels[1 if indented else 0]
+        every = self.language.bodies
+        start = self.language.backward.start(every)
+        places = [(level.same, ending.rest)]
+        if ending.joint in (Joint.END, Joint.SUITE_END):
+            places.append((level.between, every))
+        tail = Tail(group, line_end.marker, (), BLOCK if indented else NOTHING)
+        for block, rest in places:
+            remainders = self._remainders[block]
+            if group is start:
+                follows = block is level.same and not level.context.is_end
+                remainders.append(Remainder(rest, marker=line_end.marker, has_groups=follows))
+                continue
+            within_line = line_end.spaces > 0 and block.exactly == MARGIN
+            remainders.append(Remainder(rest, replace(tail, within_line=True) if within_line else tail))
+            completed = group.completed_from(start) & rest
+            if completed and not line_end.blank:
+                self._add_own_line(block, level, completed, line_end)
+
+    def _add_own_line(
+        self, block: ClosedBlock, level: _Level, completed: frozenset[int], line_end: LineEnd
+    ) -> None:
+        """The rest of the cursor's line is a whole group, if the line is blank before the cursor."""
+        remainder = Remainder(completed, marker=line_end.marker, has_groups=True, on_line=True)
+        if block.exactly is None:
+            bounded = ClosedBlock(None, block.above, block.below, line_end.spaces)
+            level.bounded.append(bounded)
+            self._remainders[bounded].append(remainder)
+        elif block.exactly.tabs8 >= line_end.spaces:
+            self._remainders[block].append(remainder)
+
+    def _add_suites(self, level: _Level, inner: tuple[ClosedBlock, ...], inside: Inside) -> None:
+        """Add that the last group of a block ends with one of the *inner* blocks."""
+        every = self.language.bodies
+        tail = Tail(self.language.backward.start(every), None, inner, inside)
+        self._remainders[level.between].append(Remainder(every, tail))
+        same = self._remainders[level.same]
+        same.append(Remainder(level.context.bodies, tail))
+        for head in level.context.heads:
+            if head.group is not None:
+                same.append(Remainder(head.rest, Tail(head.group, None, inner, inside)))
 
 
 def _levels(logical: RightContext) -> list[_Level]:
@@ -200,48 +261,3 @@ def _levels(logical: RightContext) -> list[_Level]:
         below = context.column
         context = context.fall
     return levels
-
-
-def _add_line(
-    language: Language, levels: list[_Level], line_end: LineEnd, ending: Ending, group: EarleySet
-) -> None:
-    """Add one way in which the cursor's line ends."""
-    indented = ending.joint in (Joint.SUITE_END, Joint.SUITE_JOIN)
-    level = levels[1 if indented else 0]
-    every = language.bodies
-    start = language.backward.start(every)
-    places = [(level.same, ending.rest)]
-    if ending.joint in (Joint.END, Joint.SUITE_END):
-        places.append((level.between, every))
-    tail = Tail(group, line_end.marker, (), BLOCK if indented else NOTHING)
-    for block, rest in places:
-        if group is start:
-            follows = block is level.same and not level.context.is_end
-            block.remainders.append(Remainder(rest, marker=line_end.marker, has_groups=follows))
-            continue
-        within_line = line_end.spaces > 0 and block.exactly == MARGIN
-        block.remainders.append(Remainder(rest, replace(tail, within_line=True) if within_line else tail))
-        completed = group.completed_from(start) & rest
-        if completed and not line_end.blank:
-            _add_own_line(block, level, completed, line_end)
-
-
-def _add_own_line(block: ClosedBlock, level: _Level, completed: frozenset[int], line_end: LineEnd) -> None:
-    """The rest of the cursor's line is a whole group, if the line is blank before the cursor."""
-    remainder = Remainder(completed, marker=line_end.marker, has_groups=True, on_line=True)
-    if block.exactly is not None:
-        if block.exactly.tabs8 >= line_end.spaces:
-            block.remainders.append(remainder)
-    else:
-        level.bounded.append(ClosedBlock(None, block.above, block.below, line_end.spaces, [remainder]))
-
-
-def _add_suites(language: Language, level: _Level, inner: tuple[ClosedBlock, ...], inside: Inside) -> None:
-    """Add that the last group of a block ends with one of the *inner* blocks."""
-    every = language.bodies
-    tail = Tail(language.backward.start(every), None, inner, inside)
-    level.between.remainders.append(Remainder(every, tail))
-    level.same.remainders.append(Remainder(level.context.bodies, tail))
-    for head in level.context.heads:
-        if head.group is not None:
-            level.same.remainders.append(Remainder(head.rest, Tail(head.group, None, inner, inside)))

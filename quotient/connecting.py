@@ -10,7 +10,7 @@ from fimlsp.lexing.line import Line, physical_end
 from fimlsp.lexing.python_terminals import F_STRING_STYLES
 from fimlsp.lexing.reading import Reading
 from fimlsp.lexing.values import value
-from fimlsp.quotient.closing import ClosedBlock, LineEnd, closed_blocks
+from fimlsp.quotient.closing import Closing, LineEnd
 from fimlsp.quotient.demand import Demand
 from fimlsp.quotient.document import Document
 from fimlsp.quotient.earley import EarleySet
@@ -157,7 +157,7 @@ class _Meetings:
     def right_side(self) -> _RightSide:
         """The ways to meet the text after the cursor, and what is closed there."""
         joins = self._find()
-        return _RightSide(joins, RightGrammar(self.language, self._closed_blocks(), len(self.line_ends)))
+        return _RightSide(joins, RightGrammar(self._closing(), len(self.line_ends)))
 
     def _find(self) -> tuple[Join, ...]:
         lexicon, data, cursor = self.language.lexicon, self.document.data, self.cursor
@@ -174,13 +174,16 @@ class _Meetings:
             if (join := self._join(seam, rest)) is not None
         )
 
-    def _closed_blocks(self) -> list[ClosedBlock]:
+    def _closing(self) -> Closing:
         """What the text after the cursor closes, for each line that the cursor's line may end before."""
         by_context: dict[RightContext, list[LineEnd]] = {}
         for (following, *_), line_end in self.line_ends.items():
             if line_end.ways:
                 by_context.setdefault(following.after_logical_line(), []).append(line_end)
-        return [closed_blocks(self.language, logical, ends) for logical, ends in by_context.items()]
+        closing = Closing(self.language)
+        for logical, ends in by_context.items():
+            closing.add(logical, ends)
+        return closing
 
     def _styles(self) -> list[str]:
         """The styles of f-strings in which the cursor may be, and others around those."""

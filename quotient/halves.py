@@ -16,23 +16,23 @@ from itertools import count
 
 from fimlsp.lexing.indentation import MARGIN
 from fimlsp.quotient.automaton import LazyRules, Rhs
-from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
-from fimlsp.quotient.language import Language
+from fimlsp.quotient.closing import ClosedBlock, Closing, Remainder, Tail
 from fimlsp.quotient.left_blocks import LeftBlock
 from fimlsp.quotient.spine import Child, Hole, Open, Spine
 
 
 class RightHalves(LazyRules):
-    """Begun in the middle, ended on the right.
+    """Begun in the middle, ended on the right, as *closing* tells.
 
     `indents` has the terminals of blocks that the right context closes, as far as they were needed.
     """
 
-    __slots__ = ("_spines", "_start", "_terminals", "indents", "language")
+    __slots__ = ("_spines", "_start", "_terminals", "closing", "indents", "language")
 
-    def __init__(self, language: Language, markers: int) -> None:
+    def __init__(self, closing: Closing, markers: int) -> None:
+        language = self.language = closing.language
         super().__init__(count(language.first_free_symbol + markers))
-        self.language = language
+        self.closing = closing
         self.indents: dict[int, ClosedBlock] = {}
         self._terminals: dict[ClosedBlock, int] = {}
         self._spines: dict[Tail, Spine] = {}
@@ -69,7 +69,7 @@ class RightHalves(LazyRules):
         assert column is not None
         indent = self._indent(block)
         groups = self.language.lists[body]
-        for remainder in block.remainders_in(column):
+        for remainder in self.closing.remainders_in(block, column):
             if remainder.may_end(body, self.language):
                 ended = self.first_group(body, remainder)
                 yield (indent, groups, ended)

@@ -12,14 +12,14 @@ INDENT is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import field
 
 from fimlsp.lexing.indentation import Column
 from fimlsp.lexing.values import value
 from fimlsp.quotient.automaton import Automaton, Rhs
 from fimlsp.quotient.cheapest import CheapestSentences
-from fimlsp.quotient.closing import ClosedBlock, Remainder, Tail
+from fimlsp.quotient.closing import ClosedBlock, Closing, Remainder, Tail
 from fimlsp.quotient.earley import Earley, EarleySet
 from fimlsp.quotient.escape import BLOCK, of_child
 from fimlsp.quotient.halves import LeftHalves, RightHalves
@@ -32,16 +32,14 @@ from fimlsp.quotient.spine import Child, Open
 class RightGrammar:
     """What the text after a cursor says about the middle before it, and what was made of that.
 
-    `closed` is the file's own block as that text closes it, for each line that the cursor's may end before;
-    the first *markers* symbols beyond those of the language are markers.
+    The first *markers* symbols beyond those of the language are markers.
     """
 
-    __slots__ = ("automaton", "cheapest", "closed", "halves")
+    __slots__ = ("automaton", "cheapest", "halves")
 
-    def __init__(self, language: Language, closed: Sequence[ClosedBlock], markers: int) -> None:
-        self.closed = closed
-        self.halves = RightHalves(language, markers)
-        self.automaton = Automaton(self.halves, language.forward.earley.automaton)
+    def __init__(self, closing: Closing, markers: int) -> None:
+        self.halves = RightHalves(closing, markers)
+        self.automaton = Automaton(self.halves, closing.language.forward.earley.automaton)
         self.cheapest: dict[int, CheapestSentences] = {}
 
 
@@ -88,7 +86,7 @@ def middle_grammar(
     """
     halves = LeftHalves(right.halves, left_blocks(left))
     root = next(halves.fresh)
-    middles = dict.fromkeys(_Pairs(halves, right.halves, kept).middles(right.closed))
+    middles = dict.fromkeys(_Pairs(halves, right.halves, kept).middles())
     if not middles:
         return None
     halves.add(root, *(middles if bracket is None else [(bracket, *middle) for middle in middles]))
@@ -107,10 +105,10 @@ class _Pairs:
         self.kept = kept
         self.both: dict[tuple[int, ClosedBlock, int], None] = {}
 
-    def middles(self, rights: Iterable[ClosedBlock]) -> Iterator[Rhs]:
+    def middles(self) -> Iterator[Rhs]:
         """The middles of all nodes, those of the outermost first."""
-        for right in rights:
-            self._add_block(0, right, self.language.file_body)
+        for file in self.right.closing.files:
+            self._add_block(0, file, self.language.file_body)
         for depth in range(len(self.blocks)):
             for block in [block for block in self.both if block[0] == depth]:
                 yield from self._in_block(*block)
@@ -121,7 +119,7 @@ class _Pairs:
 
     def _in_block(self, depth: int, closed: ClosedBlock, body: int) -> Iterator[Rhs]:
         """The middles in a block of groups of kind *body* that is the one at *depth*, and *closed*."""
-        for remainder in closed.remainders_in(self.blocks[depth].frame.column):
+        for remainder in self.right.closing.remainders_in(closed, self.blocks[depth].frame.column):
             if remainder.may_end(body, self.language):
                 yield from self._between_groups(depth, remainder, body)
                 if remainder.tail is not None:
