@@ -130,11 +130,16 @@ def _quantities(ran: Sequence[Result]) -> Iterator[tuple[str, list[float]]]:
 
 def _shared_setup(ran: Sequence[Result]) -> list[float]:
     """What the cuts of each file that has several cost together, as a multiple of the first."""
+    return [sum(times) / times[0] for times in _setups_by_file(ran)]
+
+
+def _setups_by_file(ran: Sequence[Result]) -> list[list[float]]:
+    """The set-up times of each file that has several, that of the first cut at their head."""
     by_file = defaultdict[str, list[float]](list)
     for result in ran:
         if result.first or str(result.record["source"]) in by_file:
             by_file[str(result.record["source"])].append(result.setup_ms)
-    return [sum(times) / times[0] for times in by_file.values() if len(times) > 1 and times[0]]
+    return [times for times in by_file.values() if len(times) > 1 and times[0]]
 
 
 def per_token(attempt: Attempt) -> float:
@@ -147,23 +152,29 @@ def _per_check(attempt: Attempt) -> float:
 
 
 def by_size(results: Sequence[Result]) -> list[str]:
-    """Success and times by the size of the file."""
-    rows = list[list[object]]()
-    for size in sorted({size_class(result.size) for result in results if result.attempts}):
-        chosen = [result for result in results if result.attempts and size_class(result.size) == size]
-        decoding = [per_token(attempt) for attempt in attempts(chosen, "constrained") if attempt.tokens]
-        rows.append(
-            [
-                f"below {size:,}",
-                len(chosen),
-                *(f"{100 * n_ok(chosen, method) / len(chosen):.1f} %" for method in METHODS),
-                _median([result.setup_ms for result in chosen if result.first]),
-                _median([result.setup_ms for result in chosen if not result.first]),
-                _median(decoding),
-            ]
-        )
-    times = ["set-up, first cut", "set-up, further cuts", "per token"]
+    """Success and times by the size of the file; "all cuts / first" is of sums over the files."""
+    ran = sorted((result for result in results if result.attempts), key=lambda result: result.size)
+    classes = defaultdict[str, list[Result]](list)
+    for result in ran:
+        classes[f"below {size_class(result.size):,}"].append(result)
+    if ran:
+        classes["any number"] = ran
+    rows = [[title, *_success_and_times(chosen)] for title, chosen in classes.items()]
+    times = ["set-up, first cut", "set-up, further cuts", "all cuts / first", "per token"]
     return table(["characters", "cases", *METHODS, *times], rows)
+
+
+def _success_and_times(ran: Sequence[Result]) -> list[object]:
+    setups = _setups_by_file(ran)
+    firsts = sum(times[0] for times in setups)
+    return [
+        len(ran),
+        *(f"{100 * n_ok(ran, method) / len(ran):.1f} %" for method in METHODS),
+        _median([result.setup_ms for result in ran if result.first]),
+        _median([result.setup_ms for result in ran if not result.first]),
+        number(sum(map(sum, setups)) / firsts) if setups else None,
+        _median([per_token(attempt) for attempt in attempts(ran, "constrained") if attempt.tokens]),
+    ]
 
 
 def _median(values: Sequence[float]) -> str | None:
