@@ -136,6 +136,13 @@ class Document:
 
     def goes_on_at(self, position: int) -> RightContext | None:
         """As `right_at`, but None as soon as a line turns out to be broken."""
+        if self._rights.get(len(self.data) - position) is None and not self._read_on(position):
+            return None
+        context = self.right_at(position)
+        return None if context.broken else context
+
+    def _read_on(self, position: int) -> bool:
+        """Make the context at *position*; whether no line on the way there is broken."""
         lines: list[Line] = []
         seen: list[int] = []
         for distance, line in self._unknown_lines(position):
@@ -143,10 +150,9 @@ class Document:
             seen.append(distance)
             if distance in self._dead or line.broken or not self.steps.may_stand(line):
                 self._dead.update(seen)
-                return None
+                return False
         self._extend_right(len(self.data) - position, lines)
-        context = self.right_at(position)
-        return None if context.broken else context
+        return True
 
     def _unknown_lines(self, position: int) -> Iterator[tuple[int, Line]]:
         """The lines from *position* on, with their distances, up to one before which the context is known."""

@@ -124,7 +124,7 @@ class Runs:
 
         Bytes that leave the state as it is are skipped at once, so that long strings cost little.
         """
-        data, rows = self.data, self.lexicon.dfa.rows
+        data, rows, naming = self.data, self.lexicon.dfa.rows, self.lexicon.naming
         position = self.cursor
         if self._is_unclosed(state, position + 1):
             return self.lexicon.bad, len(data) - position
@@ -136,10 +136,14 @@ class Runs:
             if here in self.known:
                 found = self.known[here]
                 break
-            if data[position] in self.forbidden or self._is_no_name(state, name, position):
+            if data[position] in self.forbidden:
                 found = self.lexicon.bad, position + 1 - self.cursor
                 break
-            name = self._name_at(state, name, position)
+            if name >= 0 or state in naming:
+                if self._is_no_name(state, name, position):
+                    found = self.lexicon.bad, position + 1 - self.cursor
+                    break
+                name = self._name_at(state, name, position)
             position += 1
             if position < len(data) and rows[state][data[position]] == state:
                 if self._is_unclosed(state, position):
