@@ -1,6 +1,6 @@
 """The documents as the engine knows them, kept for those that are in use.
 
-A document's contexts cost about 0.004 ms and 0.1 KB per character to make and to hold
+A document's contexts cost about 0.002 ms and 0.1 KB per character to make and to hold
 (benchmarks/engine.py), an edit afterwards almost nothing. So they are made when a document is asked
 about, or in idle time for the one touched last, and the least recently used are given up when together
 they grow too large; the text itself is always kept.
