@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-STYLE = """body{font:15px/1.45 sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}
+STYLE = """body{font:15px/1.45 sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;margin:1rem 0}th,td{border:1px solid #ccc;padding:.2rem .6rem;text-align:right}
-th:first-child,td:first-child{text-align:left}pre{background:#f6f6f6;padding:.6rem;overflow:auto}svg{max-width:100%}"""
+th:first-child,td:first-child{text-align:left}td:not(:last-child){white-space:nowrap}
+pre{background:#f6f6f6;padding:.6rem;overflow:auto}svg{max-width:100%}"""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

@@ -168,7 +168,7 @@ def _success_and_times(ran: Sequence[Result]) -> list[object]:
     setups = _setups_by_file(ran)
     firsts = sum(times[0] for times in setups)
     return [
-        len(ran),
+        f"{len(ran):,}",
         *(f"{100 * n_ok(ran, method) / len(ran):.1f} %" for method in METHODS),
         _median([result.setup_ms for result in ran if result.first]),
         _median([result.setup_ms for result in ran if not result.first]),
