@@ -130,6 +130,7 @@ def _candidates(state: MiddleState, skipping: int) -> Iterator[bytes]:
         *symbols, marker = cheapest.expand(missing)
         joins = [join for join in state.middle.joins if join.marker == marker]
         if symbols[-1:] == [state.middle.language.newline] and any(join.ends_line for join in joins):
+            # the line end that stands right of the cursor will do
             yield from _endings(state, source, symbols[:-1], joins)
         yield from _endings(state, source, symbols, joins)
 
