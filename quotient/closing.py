@@ -27,10 +27,11 @@ from fimlsp.quotient.spine import Spine
 class LineEnd:
     """One way to read the rest of the cursor's line: the backward sets at the cursor.
 
-    `marker` is the symbol that stands for it at the end of a middle. `blank` tells that the rest is empty and
-    so is the line before the cursor; `spaces` is the width of the white space before the first lexeme of the
-    rest, which bounds the column of the line if it is blank before the cursor. `inside` tells whether the
-    rest closes brackets that it did not open, and whether it has lexemes, which are in the line's block.
+    `marker` is the symbol that stands for it at the end of a middle. `blank` tells that nothing is left of
+    the line, and what stands before the cursor is blank or has been ended; `spaces` is the width of the white
+    space before the first lexeme of the rest, which bounds the column of the line if it is blank before the
+    cursor. `inside` tells whether the rest closes brackets that it did not open, and whether it has lexemes,
+    which are in the line's block.
     """
 
     marker: int

@@ -30,6 +30,8 @@ async def test_the_configuration_wins_and_may_change(start_editor):
     editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings=pushed))
     await editor.until_status("idle", "pushed")
     await editor.until_logged("maxTokens must be 1 to 1024, not -1")
+    editor.open("")
+    assert await editor.suggestion() == "pushed v1 '' ''"
 
 
 async def test_a_client_without_configuration(start_editor):

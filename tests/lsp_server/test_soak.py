@@ -155,7 +155,8 @@ async def soak(server, seed, steps, kills):
 
 async def test_a_short_while():
     async with tcp_server(*SCRIPTED) as server:
-        await soak(server, seed=1, steps=400, kills={50, 200})
+        measured = await soak(server, seed=1, steps=400, kills={50, 200})
+    assert measured, "there was never a worker"
 
 
 @pytest.mark.soak

@@ -164,7 +164,7 @@ def test_other_files_get_a_quarter_of_the_budget_and_what_the_sides_leave():
 def test_prompts_with_files_fit(context, size, sizes):
     files = [Neighbour(f"{n}.py", b"x" * length) for n, length in enumerate(sizes)]
     for special in (c.SANTACODER, c.STARCODER2, c.GEMMA, c.QWEN):
-        shown_with_files(special, context, files, b"y" * size)
+        assert shown_with_files(special, context, files, b"y" * size)
 
 
 def typed_prompts(left, right, n, **options):

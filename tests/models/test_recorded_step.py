@@ -43,7 +43,7 @@ def plain_reader(monkeypatch):
     return make
 
 
-def read_alike(network, plain_reader, prompts=PROMPTS):
+def assert_alike(network, plain_reader, prompts=PROMPTS):
     """Check that a recording says what the network says, whatever was read before."""
     recorded, plain = reader(network), plain_reader(network)
     assert recorded._step
@@ -57,7 +57,7 @@ def read_alike(network, plain_reader, prompts=PROMPTS):
 @pytest.mark.parametrize("is_int8", [False, True])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_says_the_same(family, is_int8, plain_reader):
-    read_alike(network_of(FAMILIES[family][0], is_int8), plain_reader)
+    assert_alike(network_of(FAMILIES[family][0], is_int8), plain_reader)
 
 
 ROPES = {
@@ -76,11 +76,11 @@ ROPES = {
 @pytest.mark.parametrize("kind", ROPES)
 def test_other_positions_too(kind, plain_reader):
     rope = {"rope_theta": 10000.0} | ROPES[kind]
-    read_alike(network_of(lambda size: c.llama(size, rope_parameters=rope)), plain_reader)
+    assert_alike(network_of(lambda size: c.llama(size, rope_parameters=rope)), plain_reader)
 
 
 def test_half_precision_too(plain_reader):
-    read_alike(network_of(c.llama).bfloat16(), plain_reader)
+    assert_alike(network_of(c.llama).bfloat16(), plain_reader)
 
 
 def changed(network, change):
