@@ -27,12 +27,12 @@ from time import process_time
 
 import click
 from corpus import random_place, shuffled_files
-from fimlsp.lsp_server.worker import COLLECTION_THRESHOLDS, collect_garbage
+from fimlsp.lsp_server.worker.worker import COLLECTION_THRESHOLDS, collect_garbage
 from fimlsp.models.completion import complete, complete_many
+from fimlsp.models.decoding.middle import DecodeSettings, Middle
+from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.middle import DecodeSettings, Middle
 from fimlsp.models.protocols import MiddleState
-from fimlsp.models.unconstrained import Unconstrained
 from fimlsp.quotient.engine import Engine
 from rich.console import Console
 from rich.table import Table

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from random import Random
 
 from corpus import random_name, random_place
-from fimlsp.lexing.reading import Lexicon
-from fimlsp.quotient.ebnf import python_grammar
+from fimlsp.languages.python.grammar import python_grammar
+from fimlsp.lexing.lexer_state import LexerTables
 from fimlsp.quotient.engine import EditedDocument, Engine
-from fimlsp.quotient.language import Language
-from fimlsp.quotient.middle_state import MiddleState
+from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.states.grammar_state import GrammarState
 from timing import Measurement, Series
 
 _TOKEN = 4
@@ -60,7 +60,7 @@ class Text:
 def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
     """Open *text* in an engine that has seen no line yet; ask everything at *cuts* random places."""
     gc.collect()
-    engine = Engine(Language(Lexicon(), python_grammar()))
+    engine = Engine(LanguageTables(LexerTables(), python_grammar()))
     with figures.open.timed(text.name, per=len(text.data.decode())):
         document = engine.document(text.data)
         document.prepare()
@@ -135,7 +135,7 @@ def _follow(document: EditedDocument, text: Text, random: Random, figures: Figur
         state = _feed(state, true[offset : offset + _TOKEN].encode(), _place(text, start), figures)
 
 
-def _feed(state: MiddleState, token: bytes, place: str, figures: Figures) -> MiddleState | None:
+def _feed(state: GrammarState, token: bytes, place: str, figures: Figures) -> GrammarState | None:
     trial = Series("")
     with trial.timed(place):
         following = state.feed(token)

@@ -11,11 +11,11 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from fimlsp.lexing.indentation import MARGIN, Column
-from fimlsp.lexing.memo import Memo
-from fimlsp.lexing.munching import closing_quotes
-from fimlsp.lexing.nesting import MAX_BRACKETS, FieldRules
-from fimlsp.lexing.reading import Lexicon, Reading, Symbol, start_of_line
+from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.columns import MARGIN, Column
+from fimlsp.lexing.lexer_state import LexerState, LexerTables, Symbol, start_of_line
+from fimlsp.lexing.longest_match import closing_quotes
+from fimlsp.lexing.modes import MAX_BRACKETS, FieldRules
 from fimlsp.lexing.values import value
 
 MOST_JOINED = 50
@@ -81,11 +81,11 @@ class LineReader:
     _MOST_REMEMBERED = 30_000
     _MOST_LONG, _LONGEST = 1_000, 50_000
 
-    def __init__(self, lexicon: Lexicon) -> None:
-        self._lexicon = lexicon
-        self._lines: Memo[bytes, Line] = Memo(self._MOST_REMEMBERED)
-        self._long_lines: Memo[bytes, tuple[bytes, Line]] = Memo(self._MOST_LONG)
-        self._joined: Memo[tuple[Line, ...], Line] = Memo(self._MOST_LONG)
+    def __init__(self, lexical: LexerTables) -> None:
+        self._lexicon = lexical
+        self._lines: BoundedDict[bytes, Line] = BoundedDict(self._MOST_REMEMBERED)
+        self._long_lines: BoundedDict[bytes, tuple[bytes, Line]] = BoundedDict(self._MOST_LONG)
+        self._joined: BoundedDict[tuple[Line, ...], Line] = BoundedDict(self._MOST_LONG)
 
     def lines(self, data: bytes, start: int) -> Iterator[Line]:
         """The lines of *data* from *start* on, each read when it is asked for."""
@@ -128,32 +128,28 @@ class LineReader:
         elif whole.endswith(b"\n") and len(whole) <= self._LONGEST:  # nothing that follows belongs to it
             self._long_lines[text] = whole, line
 
-    def _read(self, data: bytes, start: int, end: int, reading: Reading) -> Line:
-        lexicon = self._lexicon
-        first_end, position, closing = end, start, start
+    def _read(self, data: bytes, start: int, end: int, lexer: LexerState) -> Line:
+        lexical = self._lexicon
+        first_end, position, closed_blocks = end, start, start
         symbols: list[Symbol] = []
         while True:
-            step = reading.feed(data[position:end])
+            step = lexer.feed(data[position:end])
             if step is None:
                 return Line(first_end - start, broken=True, reach=end - start if end > first_end else 0)
-            reading = step.reading
+            lexer = step.lexer
             symbols += step.symbols
-            ended = reading.accepted == lexicon.line_end
-            if reading.nesting.in_code and ended:
-                return _line(lexicon, end - start, symbols, end > first_end)
-            if closing < end and (quotes := closing_quotes(lexicon, reading.state)) is not None:
-                closing = data.find(quotes, end)
-                if closing < 0:
+            ended = lexer.accepted == lexical.line_end
+            if lexer.modes.in_code and ended:
+                return _line(lexical, end - start, symbols, end > first_end)
+            if closed_blocks < end and (quotes := closing_quotes(lexical, lexer.state)) is not None:
+                closed_blocks = data.find(quotes, end)
+                if closed_blocks < 0:
                     return Line(first_end - start, broken=True, reach=sys.maxsize)
             if end == len(data):
-                last = reading.close()
-                if (
-                    last is None
-                    or not last.reading.nesting.in_code
-                    or reading.accepted == lexicon.continuation
-                ):
+                last = lexer.close()
+                if last is None or not last.lexer.modes.in_code or lexer.accepted == lexical.continuation:
                     return Line(first_end - start, broken=True, reach=sys.maxsize)
-                return _line(lexicon, end - start, symbols + last.symbols, end > first_end)
+                return _line(lexical, end - start, symbols + last.symbols, end > first_end)
             position, end = end, physical_end(data, end)
 
 
@@ -172,10 +168,10 @@ def _physical_lines(data: bytes, start: int) -> list[bytes]:
     return texts or [data[start : physical_end(data, start)]]
 
 
-def _line(lexicon: Lexicon, size: int, symbols: list[Symbol], is_long: bool) -> Line:
-    kinds = tuple(s for s in symbols if not isinstance(s, Column) and s != lexicon.newline)
+def _line(lexical: LexerTables, size: int, symbols: list[Symbol], is_long: bool) -> Line:
+    kinds = tuple(s for s in symbols if not isinstance(s, Column) and s != lexical.newline)
     column = next((symbol for symbol in symbols if isinstance(symbol, Column)), MARGIN if kinds else None)
-    closers, openers = unmatched_brackets(lexicon.kinds[kind] for kind in kinds)
+    closers, openers = unmatched_brackets(lexical.kinds[kind] for kind in kinds)
     return Line(size, kinds, column, closers, openers, reach=size if is_long else 0)
 
 

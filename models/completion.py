@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from fimlsp.models.branching import decode_several
-from fimlsp.models.buffer_cache import BufferCache
-from fimlsp.models.decoding import decode_middle
+from fimlsp.models.decoding.branching import decode_several
+from fimlsp.models.decoding.loop import decode_middle
+from fimlsp.models.decoding.middle import DecodeSettings, Middle
 from fimlsp.models.loading import FimModel
-from fimlsp.models.middle import DecodeSettings, Middle
-from fimlsp.models.neighbours import Neighbour
-from fimlsp.models.prompt import Prompt, beginning, build_prompt, ending
+from fimlsp.models.networks.numpy.buffer_cache import BufferCache
+from fimlsp.models.prompts.neighbours import Neighbour
+from fimlsp.models.prompts.prompt import Prompt, beginning, build_prompt, ending
 from fimlsp.models.protocols import MiddleState, NextToken
 
 BUFFER_BYTES = 16_000

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import cache
 
-from fimlsp.lexing.python_versions import DEFAULT_VERSION, PythonVersion, known_version
-from fimlsp.lexing.reading import Lexicon
+from fimlsp.languages.python.grammar import python_grammar
+from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
+from fimlsp.lexing.lexer_state import LexerTables
 from fimlsp.lexing.values import value
-from fimlsp.quotient.byte_order_mark import FileStart
-from fimlsp.quotient.connecting import State, connect, read_up_to
-from fimlsp.quotient.demand import Demand
-from fimlsp.quotient.document import BYTE_ORDER_MARK, Document
-from fimlsp.quotient.ebnf import python_grammar
-from fimlsp.quotient.language import Language
-from fimlsp.quotient.relaxing import Relaxed, relaxed
-from fimlsp.quotient.steps import Steps
+from fimlsp.quotient.bridge.options import ConnectOptions
+from fimlsp.quotient.connection.connect import State, connect, read_up_to
+from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, Document
+from fimlsp.quotient.contexts.transitions import ContextTransitions
+from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.recovery.relaxation import Relaxed, relaxed
+from fimlsp.quotient.states.file_start import FileStart
 
 Start = State | FileStart
 """A state before or after some bytes of a middle: `feed`, `complete`, `shortest_completion`."""
@@ -47,35 +47,35 @@ class EditedDocument(Document):
         Unless it *may_escape*, a middle stays in the brackets and blocks that both its ends are in, and in
         the string or comment that the cursor is in, if any such middle exists (see `escape.py`).
         """
-        demand = Demand(stays=not may_escape)
+        options = ConnectOptions(forbid_escape=not may_escape)
         if start >= len(BYTE_ORDER_MARK) or not self.data.startswith(BYTE_ORDER_MARK[:start]):
-            return Constraint(*self._middle(start, end, demand, relax))
+            return Constraint(*self._middle(start, end, options, relax))
         mark = BYTE_ORDER_MARK
         right = self.data[end : end + len(mark)]
         parts = [mark[:size] for size in range(len(mark)) if right.startswith(mark[size:])]
         parts = [part for part in parts if self._begins_at(end + len(mark) - len(part))]
-        found, relaxed_side = self._middle(0, end, demand, relax and not parts)
+        found, relaxed_side = self._middle(0, end, options, relax and not parts)
         state = FileStart(mark[:start], found, tuple(parts))
         return Constraint(state if state.viable else None, relaxed_side)
 
     def _begins_at(self, position: int) -> bool:
         """Whether what stands from *position* on is a file."""
         found = read_up_to(self, 0)
-        state = found and connect(self, position, *found, Demand())
+        state = found and connect(self, position, *found, ConnectOptions())
         return state is not None and state.complete
 
     def _middle(
-        self, start: int, end: int, demand: Demand, relax: bool
+        self, start: int, end: int, options: ConnectOptions, relax: bool
     ) -> tuple[State | None, Relaxed | None]:
         found = read_up_to(self, start)
         if found is not None and not found[0].broken:
-            state = connect(self, end, *found, demand)
+            state = connect(self, end, *found, options)
             if state is not None or not relax:
                 return state, None
-        return relaxed(self, start, end, found, demand) if relax else (None, None)
+        return relaxed(self, start, end, found, options) if relax else (None, None)
 
 
-def python_language(version: PythonVersion = DEFAULT_VERSION) -> Language:
+def python_language(version: PythonVersion = DEFAULT_VERSION) -> LanguageTables:
     """The tables of a Python version; read from the cache on disk, or made in a few seconds.
 
     Raises:
@@ -85,17 +85,17 @@ def python_language(version: PythonVersion = DEFAULT_VERSION) -> Language:
 
 
 @cache
-def _python_language(version: PythonVersion) -> Language:
-    return Language(Lexicon(version), python_grammar(version))
+def _python_language(version: PythonVersion) -> LanguageTables:
+    return LanguageTables(LexerTables(version), python_grammar(version))
 
 
 class Engine:
     """Makes documents of one language, which share what was learnt of its lines."""
 
-    def __init__(self, language: Language | None = None) -> None:
-        self.language = language or python_language()
-        self._steps = Steps(self.language)
+    def __init__(self, tables: LanguageTables | None = None) -> None:
+        self.tables = tables or python_language()
+        self._transitions = ContextTransitions(self.tables)
 
     def document(self, data: bytes) -> EditedDocument:
         """A document of *data*, UTF-8; its contexts are made when asked for, or by `prepare`."""
-        return EditedDocument(self._steps, data)
+        return EditedDocument(self._transitions, data)

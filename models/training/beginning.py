@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from fimlsp.models.checkpoint_files import read_files
+from fimlsp.models.checkpoints.checkpoint_files import read_files
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED
-from fimlsp.models.shape import Shape
+from fimlsp.models.networks.numpy.shape import Shape
 from fimlsp.models.training.corpus import SourceFile
 from fimlsp.models.training.examples import Examples
 from fimlsp.models.training.loop import initialise

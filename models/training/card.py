@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fimlsp.models.shape import Shape
+from fimlsp.models.networks.numpy.shape import Shape
 from fimlsp.models.training.corpus import SourceFile, Split
 from fimlsp.models.training.measure import BitsPerByte
 
@@ -88,7 +88,7 @@ def _making(making: Making) -> list[str]:
         "- Prompt: `<|right|>`, the text right of the cursor, `<|left|>`, the text left of it; "
         "`<|endoftext|>` ends the middle.",
         "- While it writes, its predictions are mixed with what the buffer and other open files suggest "
-        "(`fimlsp.models.buffer_cache`).",
+        "(`fimlsp.models.networks.numpy.buffer_cache`).",
         *(f"- {note}" for note in making.notes),
         "",
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from fimlsp.models.shape import Shape
+from fimlsp.models.networks.numpy.shape import Shape
 from fimlsp.models.training.network import Transformer
 from fimlsp.models.training.tokenizer import END_OF_TEXT, LEFT, PAD, RIGHT
 from safetensors.torch import save_file

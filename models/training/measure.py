@@ -9,14 +9,14 @@ from random import Random
 
 import torch
 from fimlsp.models.completion import complete
+from fimlsp.models.decoding.middle import DecodeSettings
+from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.loading import FimModel
-from fimlsp.models.middle import DecodeSettings
 from fimlsp.models.training.baselines import TokenCounts
 from fimlsp.models.training.corpus import SourceFile
 from fimlsp.models.training.examples import Examples, SpanRule, rest_of_line, whole_lines
 from fimlsp.models.training.loop import next_token_loss
 from fimlsp.models.training.network import Transformer
-from fimlsp.models.unconstrained import Unconstrained
 
 Predictor = Callable[[str, str], str]
 

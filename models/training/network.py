@@ -1,6 +1,6 @@
 """A decoder-only transformer of the Llama family, small enough to read and fast enough for one CPU core.
 
-`fimlsp train` trains it; `fimlsp.models.small` decodes with what was trained. Parameter names are those of
+`fimlsp train` trains it; `fimlsp.models.networks.numpy.llama` decodes with what was trained. Parameter names are those of
 transformers' Llama classes, so a checkpoint made here loads there (a test holds the logits together).
 
 Architecture: pre-norm blocks with root-mean-square normalisation (Zhang and Sennrich 2019), rotary
@@ -11,7 +11,7 @@ SiLU feed-forward (Shazeer 2020).
 from __future__ import annotations
 
 import torch
-from fimlsp.models.shape import Shape
+from fimlsp.models.networks.numpy.shape import Shape
 from torch import Tensor, nn
 from torch.nn import functional
 

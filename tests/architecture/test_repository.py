@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from fimlsp.lsp_server.settings import OPTIONS
-from fimlsp.lsp_server.settings_table import with_table
+from fimlsp.lsp_server.settings.options import OPTIONS
+from fimlsp.lsp_server.settings.settings_table import with_table
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def code_blocks(language: str) -> list[str]:
 
 
 def test_the_table_of_options_is_that_of_the_code():
-    assert with_table(README) == README, "run python -m fimlsp.lsp_server.settings_table README.md"
+    assert with_table(README) == README, "run python -m fimlsp.lsp_server.settings.settings_table README.md"
 
 
 CONFIGURATION = json.loads((ROOT / "vscode-extension" / "package.json").read_text(encoding="utf-8"))[
@@ -103,13 +103,13 @@ def test_the_map_names_every_module(room):
         .partition("\n## ")[0]
     )
     missing = [
-        p.name for p in (ROOT / room).glob("*.py") if p.name != "__init__.py" and f"`{p.name}`" not in section
+        p.name for p in (ROOT / room).rglob("*.py") if p.name != "__init__.py" and f"`{p.name}`" not in section
     ]
     assert not missing
 
 
 def test_verify_needs_no_model():
-    code = "import sys, fimlsp.lsp_server.verify_command\n"
+    code = "import sys, fimlsp.lsp_server.command_line.verify_command\n"
     code += "print('torch' in sys.modules, 'transformers' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["False", "False"]

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from click.testing import CliRunner
-from fimlsp.datasets.command import replay
+from fimlsp.datasets.command_line.command import replay
 
 SOURCE = {
     "good.py": 'def area(width, height):\n    """Box."""\n    return width * height\n\n\nprint(area(2, 3))\n',
@@ -108,7 +108,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(arguments, told):
 
 @pytest.mark.usefixtures("folder")
 def test_missing_libraries_are_named(monkeypatch):
-    monkeypatch.setattr("fimlsp.datasets.command.find_spec", lambda _name: None)
+    monkeypatch.setattr("fimlsp.datasets.command_line.command.find_spec", lambda _name: None)
     done = call("src", "--out", "out")
     assert done.exit_code == 1
     assert "pip install 'fimlsp[replay]'" in done.output

@@ -1,7 +1,7 @@
 """What the parser and the compiler say, in the words that are counted."""
 
 import pytest
-from fimlsp.datasets.cpython import compile_error, parses, syntax_error
+from fimlsp.datasets.sources.cpython import compile_error, parses, syntax_error
 
 FAULTS = {
     # what the parser says, what the compiler says

@@ -3,10 +3,10 @@ from collections import Counter
 from random import Random
 
 import pytest
-from fimlsp.datasets.cut_record import CutRecord, make_cuts
-from fimlsp.datasets.cuts import STRATEGIES, boundary, randspan
-from fimlsp.datasets.source_file import Excluded, SourceFile
-from fimlsp.datasets.suites import groups_of, kinds_and_tokens, statement_lines_of, suites_of
+from fimlsp.datasets.cuts.cut_record import CutRecord, make_cuts
+from fimlsp.datasets.cuts.cuts import STRATEGIES, boundary, randspan
+from fimlsp.datasets.cuts.suites import groups_of, kinds_and_tokens, statement_lines_of, suites_of
+from fimlsp.datasets.sources.source_file import Excluded, SourceFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

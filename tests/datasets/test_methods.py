@@ -3,10 +3,10 @@
 import ast
 
 import pytest
-from fimlsp.datasets.bench import Bench, BenchSettings
-from fimlsp.datasets.methods import decode, parsing_places, scored_places, whole
-from fimlsp.datasets.shared_steps import SharedSteps
-from fimlsp.models.prompt import Prompt
+from fimlsp.datasets.runs.bench import Bench, BenchSettings
+from fimlsp.datasets.runs.methods import decode, parsing_places, scored_places, whole
+from fimlsp.datasets.runs.shared_steps import SharedSteps
+from fimlsp.models.prompts.prompt import Prompt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -168,7 +168,7 @@ def test_an_error_in_a_case_is_its_result(monkeypatch):
     def fail(*_arguments, **_more):
         raise RuntimeError("broken\nindeed")
 
-    monkeypatch.setattr("fimlsp.datasets.bench.decode", fail)
+    monkeypatch.setattr("fimlsp.datasets.runs.bench.decode", fail)
     result = run("f(<|a|>)\n", {})
     assert result.crash.startswith("RuntimeError: broken (test_methods.py:")
     assert result.attempts == {}

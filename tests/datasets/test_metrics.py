@@ -1,5 +1,5 @@
 import pytest
-from fimlsp.datasets.metrics import Distribution, edit_similarity, first_line, is_one_line, size_class
+from fimlsp.datasets.reports.metrics import Distribution, edit_similarity, first_line, is_one_line, size_class
 
 
 @pytest.mark.parametrize(

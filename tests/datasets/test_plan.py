@@ -2,7 +2,7 @@
 
 import shutil
 
-from fimlsp.datasets.plan import model_digest
+from fimlsp.datasets.runs.plan import model_digest
 from fimlsp.models.loading import BUNDLED
 
 

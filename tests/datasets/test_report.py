@@ -6,12 +6,12 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 import pytest
-from fimlsp.datasets import tables
-from fimlsp.datasets.attempt import METHODS, Attempt, Result
-from fimlsp.datasets.pages import fenced, number, share, table
-from fimlsp.datasets.report import write_report
-from fimlsp.datasets.run_folder import RunFolder
-from fimlsp.datasets.source_file import Excluded
+from fimlsp.datasets.reports import tables
+from fimlsp.datasets.reports.pages import fenced, number, share, table
+from fimlsp.datasets.reports.report import write_report
+from fimlsp.datasets.runs.attempt import METHODS, Attempt, Result
+from fimlsp.datasets.runs.run_folder import RunFolder
+from fimlsp.datasets.sources.source_file import Excluded
 
 PLAN = {
     "sources": ["stdlib"], "files": "0::1", "cuts": ["boundary"], "per_file": 10, "seed": 0, "model": "m",

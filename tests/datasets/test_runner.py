@@ -6,11 +6,11 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from fimlsp.datasets import local_pool
-from fimlsp.datasets.local_pool import PoolError
-from fimlsp.datasets.run_folder import RunFolder, RunFolderError
-from fimlsp.datasets.runner import Crew, run
-from fimlsp.datasets.selection import Selection, Task
+from fimlsp.datasets.cuts.selection import Selection, Task
+from fimlsp.datasets.runs import local_pool
+from fimlsp.datasets.runs.local_pool import PoolError
+from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
+from fimlsp.datasets.runs.runner import Crew, run
 
 PLAN = {"seed": 0, "cuts": ["line"], "files": "0:"}
 ABOUT = {"command": "fimlsp replay"}

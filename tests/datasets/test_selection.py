@@ -1,9 +1,9 @@
 import json
 
 import pytest
-from fimlsp.datasets.filters import Filters
-from fimlsp.datasets.selection import Selection, Shard, Task, limited, read_cases
-from fimlsp.datasets.source_file import Excluded
+from fimlsp.datasets.cuts.selection import Selection, Shard, Task, limited, read_cases
+from fimlsp.datasets.sources.filters import Filters
+from fimlsp.datasets.sources.source_file import Excluded
 
 TEXTS = {
     "a.py": "def f():\n    return 1\n",

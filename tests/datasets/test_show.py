@@ -1,8 +1,8 @@
 """How an answer is printed: its verdict, and the text in its place."""
 
 import pytest
-from fimlsp.datasets.attempt import Attempt
-from fimlsp.datasets.show import print_attempt
+from fimlsp.datasets.reports.show import print_attempt
+from fimlsp.datasets.runs.attempt import Attempt
 from rich.console import Console
 
 ANSWERS = [

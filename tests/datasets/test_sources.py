@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from fimlsp.datasets.filters import Filters, check_parses
-from fimlsp.datasets.source_file import Excluded, Found, SourceFile
-from fimlsp.datasets.sources import SourceError, check_source, n_files, read_source
+from fimlsp.datasets.sources.filters import Filters, check_parses
+from fimlsp.datasets.sources.source_file import Excluded, Found, SourceFile
+from fimlsp.datasets.sources.sources import SourceError, check_source, n_files, read_source
 
 TEXTS = ["a = 1\n", "b = 'é'\r\n", ""]
 ROWS = [{"content": text, "lang": "Python", "size": n} for n, text in enumerate(TEXTS)]

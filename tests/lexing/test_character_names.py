@@ -4,15 +4,15 @@ import sys
 import unicodedata
 
 import pytest
-from fimlsp.lexing.character_names import COMPUTED, CharacterNames
-from fimlsp.lexing.python_versions import DEFAULT_VERSION, PYTHON_VERSIONS
-from fimlsp.lexing.unicode_tables import (
+from fimlsp.languages.python.character_names import COMPUTED, CharacterNames
+from fimlsp.languages.python.unicode_tables import (
     identifier_parts,
     identifier_starts,
     named_characters,
     newer_names,
     other_names,
 )
+from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS
 
 RUNNING = sys.version_info[:2]
 NAMES = CharacterNames(DEFAULT_VERSION)

@@ -5,9 +5,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from fimlsp.lexing.dfa import DEAD, CompactDfa, Dfa, compile_terminals
-from fimlsp.lexing.nfa import Rule, Terminals
-from fimlsp.lexing.regex import (
+from fimlsp.lexing.automata.dfa import DEAD, CompactDfa, Dfa, compile_terminals
+from fimlsp.lexing.automata.nfa import Rule, Terminals
+from fimlsp.lexing.automata.regex import (
     Regex,
     any_case,
     character_but,
@@ -20,8 +20,8 @@ from fimlsp.lexing.regex import (
     sequence,
     some,
 )
-from fimlsp.lexing.table_cache import cache_folder, cached
-from fimlsp.lexing.witnesses import Witnesses
+from fimlsp.lexing.automata.shortest_words import ShortestWords
+from fimlsp.lexing.automata.table_cache import cache_folder, cached
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -133,7 +133,7 @@ def test_modes_share_states():
 def test_witnesses_are_shortest(pair, start):
     dfa = compact(K=pair[0], OTHER=sequence("c")).expand()
     state = dfa.run(dfa.starts["main"], start.encode())
-    suffix = Witnesses(dfa).suffix(state, 0)
+    suffix = ShortestWords(dfa).suffix(state, 0)
     tried = (bytes(several) for length in range(len(dfa.rows)) for several in product(b"ab", repeat=length))
     assert suffix == next((data for data in tried if dfa.accepts[dfa.run(state, data)] == 0), None)
     assert (suffix is None) == (not dfa.live[state] & 1)
@@ -145,8 +145,8 @@ WELCOME = [("%a0", b"a"), ("%Z0", b"0"), ("%Z\t", b"%"), ("\t\x7f", b"\x7f"), ("
 @pytest.mark.parametrize(("characters", "expected"), WELCOME)
 def test_welcome_bytes_come_first(characters, expected):
     dfa = compact(K=choice(one_of(characters), "é")).expand()
-    assert Witnesses(dfa).suffix(dfa.starts["main"], 0) == expected
-    assert Witnesses(dfa).suffix(DEAD, 0) is None
+    assert ShortestWords(dfa).suffix(dfa.starts["main"], 0) == expected
+    assert ShortestWords(dfa).suffix(DEAD, 0) is None
 
 
 @pytest.fixture

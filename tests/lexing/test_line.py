@@ -5,13 +5,13 @@ import sys
 from dataclasses import asdict
 
 import pytest
-from fimlsp.lexing.indentation import Column, Indents
+from fimlsp.lexing.columns import BlockColumns, Column
+from fimlsp.lexing.lexer_state import LexerTables
 from fimlsp.lexing.line import Line, LineReader, joined, n_joined, physical_end, unmatched_brackets
-from fimlsp.lexing.reading import Lexicon
 from hypothesis import given
 from hypothesis import strategies as st
 
-LEXICON = Lexicon()
+LEXICON = LexerTables()
 
 
 def read(data: bytes, start: int = 0) -> Line:
@@ -213,7 +213,7 @@ def test_lines_one_after_the_other_are_those_read_on_their_own(pieces, size):
     ],
 )
 def test_indents(columns, change):
-    indents = Indents()
+    indents = BlockColumns()
     for column in columns[:-1]:
         entered = indents.enter(column)
         assert entered is not None
@@ -223,7 +223,7 @@ def test_indents(columns, change):
 
 
 def test_indents_have_cpythons_limit():
-    indents = Indents()
+    indents = BlockColumns()
     for width in range(1, 100):
         entered = indents.enter(Column(width, width))
         assert entered is not None

@@ -1,10 +1,10 @@
 """Lexemes of known text, one by one."""
 
 import pytest
-from fimlsp.lexing.munching import has_too_many_digits, longest_lexeme
-from fimlsp.lexing.reading import Lexicon
+from fimlsp.lexing.lexer_state import LexerTables
+from fimlsp.lexing.longest_match import has_too_many_digits, longest_match
 
-LEXICON = Lexicon()
+LEXICON = LexerTables()
 FIRST = [
     ("code", "x = 1", "NAME", 1),
     ("code", "x" * 1000 + " ", "NAME", 1000),
@@ -30,7 +30,7 @@ FIRST = [
 
 @pytest.mark.parametrize(("mode", "text", "kind", "end"), FIRST)
 def test_first_lexeme(mode, text, kind, end):
-    found = longest_lexeme(LEXICON, LEXICON.dfa.starts[mode], text.encode(), 0)
+    found = longest_match(LEXICON, LEXICON.dfa.starts[mode], text.encode(), 0)
     assert (found and (LEXICON.kinds[found[0]], found[1])) == (kind and (kind, end))
 
 

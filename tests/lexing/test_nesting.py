@@ -1,7 +1,7 @@
 """What is open around a byte: which lexemes open and close it, in which mode what follows is read."""
 
 import pytest
-from fimlsp.lexing.nesting import Nesting, changes_nesting, field_rules, file_start, unknown_bottom
+from fimlsp.lexing.modes import ModeStack, changes_nesting, field_rules, file_start, unknown_bottom
 
 RULES = field_rules((3, 11))
 KNOWN, UNKNOWN = file_start(RULES), unknown_bottom(RULES)
@@ -11,18 +11,18 @@ OPEN, COLON, CLOSE = "FIELD_OPEN", "FIELD_COLON", "FIELD_CLOSE"
 FIELD = [START, OPEN]
 
 
-def after(lexemes: list[str], bottom: Nesting = KNOWN) -> Nesting | None:
-    nesting: Nesting | None = bottom
+def after(lexemes: list[str], bottom: ModeStack = KNOWN) -> ModeStack | None:
+    modes: ModeStack | None = bottom
     for lexeme in lexemes:
-        nesting = nesting and nesting.after(lexeme)
-    return nesting
+        modes = modes and modes.after(lexeme)
+    return modes
 
 
-def shapes(nesting: Nesting | None) -> list[str] | None:
+def shapes(modes: ModeStack | None) -> list[str] | None:
     """What is open, outermost first; None if something was closed that is not open."""
-    if nesting is None:
+    if modes is None:
         return None
-    return [*(shapes(nesting.parent) or []), nesting.shape] if nesting.parent else []
+    return [*(shapes(modes.parent) or []), modes.shape] if modes.parent else []
 
 
 STACKS = [
@@ -105,9 +105,9 @@ OPENED = [
 
 @pytest.mark.parametrize(("lexemes", "expected"), OPENED)
 def test_what_the_right_context_must_close(lexemes, expected):
-    nesting = after(lexemes)
-    assert nesting is not None
-    assert nesting.opened == expected
+    modes = after(lexemes)
+    assert modes is not None
+    assert modes.opened == expected
 
 
 MODES = [
@@ -126,10 +126,10 @@ MODES = [
 
 @pytest.mark.parametrize(("lexemes", "mode"), MODES)
 def test_modes(lexemes, mode):
-    nesting = after(lexemes)
-    assert nesting is not None
-    assert nesting.mode == mode
-    assert nesting.in_code is (mode == "code")
+    modes = after(lexemes)
+    assert modes is not None
+    assert modes.mode == mode
+    assert modes.in_code is (mode == "code")
 
 
 LIMITS = [
@@ -148,10 +148,10 @@ LIMITS = [
 
 @pytest.mark.parametrize(("lexemes", "forbidden", "triple"), LIMITS)
 def test_bytes_that_enclosing_strings_forbid(lexemes, forbidden, triple):
-    nesting = after(lexemes)
-    assert nesting is not None
-    assert (nesting.forbidden, nesting.triple_quotes) == (frozenset(forbidden), frozenset(triple))
-    assert nesting.restricted is bool(forbidden or triple)
+    modes = after(lexemes)
+    assert modes is not None
+    assert (modes.forbidden, modes.triple_quotes) == (frozenset(forbidden), frozenset(triple))
+    assert modes.restricted is bool(forbidden or triple)
 
 
 def test_equal_stacks_are_one_object():

@@ -3,8 +3,8 @@
 import sys
 
 import pytest
-from fimlsp.lexing.python_terminals import F_STRING_STYLES, python_dfa
-from fimlsp.lexing.witnesses import Witnesses
+from fimlsp.languages.python.terminals import F_STRING_STYLES, python_dfa
+from fimlsp.lexing.automata.shortest_words import ShortestWords
 
 DFA = python_dfa()
 
@@ -46,10 +46,10 @@ def test_no_text_beyond_utf8():
 
 
 def test_witnesses_of_all_live_kinds():
-    witnesses = Witnesses(DFA)
+    shortest_words = ShortestWords(DFA)
     for state, live in enumerate(DFA.live):
         for kind in range(len(DFA.kinds)):
-            suffix = witnesses.suffix(state, kind)
+            suffix = shortest_words.suffix(state, kind)
             assert (suffix is not None) == bool(live >> kind & 1)
             assert suffix is None or DFA.accepts[DFA.run(state, suffix)] == kind
 
@@ -69,4 +69,4 @@ SHORTEST = [
 @pytest.mark.parametrize(("text", "kind", "expected"), SHORTEST)
 def test_shortest_ends(text, kind, expected):
     state = DFA.run(DFA.starts["code"], text.encode())
-    assert Witnesses(DFA).suffix(state, DFA.kinds.index(kind)) == expected
+    assert ShortestWords(DFA).suffix(state, DFA.kinds.index(kind)) == expected

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from fimlsp.lexing.python_terminals import (
+from fimlsp.languages.python.terminals import (
     BAD,
     KEYWORDS,
     OPERATORS,

@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from fimlsp.lexing.indentation import Column, Indents
-from fimlsp.lexing.reading import Lexicon, Reading, Symbol, start_of_line
+from fimlsp.lexing.columns import BlockColumns, Column
+from fimlsp.lexing.lexer_state import LexerState, LexerTables, Symbol, start_of_line
 from hypothesis import given
 from hypothesis import strategies as st
 
-LEXICON = Lexicon()
-START = start_of_line(LEXICON, LEXICON.known, Indents())
+LEXICON = LexerTables()
+START = start_of_line(LEXICON, LEXICON.known, BlockColumns())
 
 
 def name(symbol: Symbol) -> str:
@@ -110,7 +110,7 @@ FINISHED = {
 def test_finishing(text):
     step = START.feed(text)
     assert step is not None
-    last = step.reading.finish()
+    last = step.lexer.finish()
     found = None if last is None else names(step.symbols + last.symbols)
     assert found == FINISHED[text]
 
@@ -124,11 +124,11 @@ def test_columns_are_reported_where_the_left_is_unknown():
 def test_a_line_begins_where_the_right_context_goes_on():
     step = START.feed(b"if x:\n  y\n ")
     assert step is not None
-    deeper, level = step.reading.start_line(b"   "), step.reading.start_line(b" ")
+    deeper, level = step.lexer.start_line(b"   "), step.lexer.start_line(b" ")
     assert deeper is not None
     assert level is not None
     assert (names(deeper.symbols), names(level.symbols)) == (">4", "")
-    assert step.reading.start_line(b"") is None
+    assert step.lexer.start_line(b"") is None
 
 
 PIECES = [
@@ -138,21 +138,21 @@ PIECES = [
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=14).map(b"".join)
 
 
-def fed_in_pieces(data: bytes, rng: random.Random) -> tuple[Reading, list[Symbol]] | None:
-    reading, symbols = START, list[Symbol]()
+def fed_in_pieces(data: bytes, rng: random.Random) -> tuple[LexerState, list[Symbol]] | None:
+    lexer, symbols = START, list[Symbol]()
     while data:
         size = rng.choice((1, 1, 2, 5))
-        step = reading.feed(data[:size])
+        step = lexer.feed(data[:size])
         if step is None:
             return None
-        reading, symbols, data = step.reading, symbols + step.symbols, data[size:]
-    return reading, symbols
+        lexer, symbols, data = step.lexer, symbols + step.symbols, data[size:]
+    return lexer, symbols
 
 
 @given(TEXTS, st.integers(min_value=0))
 def test_pieces_and_the_whole(data, seed):
     step = START.feed(data)
-    assert fed_in_pieces(data, random.Random(seed)) == (step and (step.reading, step.symbols))
+    assert fed_in_pieces(data, random.Random(seed)) == (step and (step.lexer, step.symbols))
 
 
 @given(TEXTS, TEXTS)
@@ -167,8 +167,8 @@ def test_what_ended_stays(data, more):
 @given(TEXTS, st.one_of(TEXTS, st.sampled_from([b"a", b" ", b"_1", b".", b"\n", b"0", b"'", b"{"])))
 def test_what_changes_nothing(data, more):
     step = START.feed(data)
-    if step is not None and not more.strip(step.reading.idle):
-        assert step.reading.feed(more) == (step.reading, [])
+    if step is not None and not more.strip(step.lexer.idle):
+        assert step.lexer.feed(more) == (step.lexer, [])
 
 
 INSIDE = {
@@ -193,4 +193,4 @@ def test_most_of_a_long_lexeme_changes_nothing(text):
     step = START.feed(text)
     assert step is not None
     same, others = INSIDE[text]
-    assert [byte for byte in same + others if byte in step.reading.idle] == list(same)
+    assert [byte for byte in same + others if byte in step.lexer.idle] == list(same)

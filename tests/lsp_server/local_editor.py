@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from fimlsp.lsp_server.documents import Change, Span
-from fimlsp.lsp_server.messages import (
+from fimlsp.lsp_server.session.documents import Change, Span
+from fimlsp.lsp_server.session.session import Session
+from fimlsp.lsp_server.settings.options import resolve
+from fimlsp.lsp_server.worker.messages import (
     Answer,
     Cancel,
     Close,
@@ -19,9 +21,7 @@ from fimlsp.lsp_server.messages import (
     Ready,
     Workspace,
 )
-from fimlsp.lsp_server.session import Session
-from fimlsp.lsp_server.settings import resolve
-from fimlsp.lsp_server.worker_pool import WorkerPool
+from fimlsp.lsp_server.worker.worker_pool import WorkerPool
 
 from .scripted_worker import ScriptedBackend
 

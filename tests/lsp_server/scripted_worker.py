@@ -14,8 +14,8 @@ import signal
 import sys
 import time
 
-from fimlsp.lsp_server.messages import Complete, Completion
-from fimlsp.lsp_server.worker import serve
+from fimlsp.lsp_server.worker.messages import Complete, Completion
+from fimlsp.lsp_server.worker.worker import serve
 
 
 class ScriptedBackend:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fimlsp.lsp_server import engine_documents
-from fimlsp.lsp_server.backend import decode_settings, loaded, to_completion
-from fimlsp.lsp_server.engine_documents import EngineDocuments
-from fimlsp.lsp_server.messages import DocumentId, Limits, Load
+from fimlsp.lsp_server.worker import engine_documents
+from fimlsp.lsp_server.worker.backend import decode_settings, loaded, to_completion
+from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
+from fimlsp.lsp_server.worker.messages import DocumentId, Limits, Load
 from fimlsp.models import loading
-from fimlsp.models.middle import DecodeSettings, Middle
-from fimlsp.models.threads import default_threads
+from fimlsp.models.checkpoints.threads import default_threads
+from fimlsp.models.decoding.middle import DecodeSettings, Middle
 
 
 def test_limits_become_settings_of_the_decoding():

@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 from click.testing import CliRunner
-from fimlsp.lsp_server.cli import command_line, is_loopback
+from fimlsp.lsp_server.command_line.cli import command_line, is_loopback
 
 from .wire import message
 
@@ -80,7 +80,7 @@ def test_help_and_version_import_nothing_heavy(arguments):
     script = f"""
 import sys
 from functools import partial
-from fimlsp.lsp_server.cli import command_line
+from fimlsp.lsp_server.command_line.cli import command_line
 try:
     command_line({arguments})
 finally:
@@ -94,9 +94,7 @@ finally:
 
 def test_the_models_come_before_numpy_in_the_worker():
     """They tell it to use one thread; several would spin for a tenth of a second after each answer."""
-    script = (
-        "import sys, fimlsp.lsp_server.worker, fimlsp.lsp_server.backend; assert 'numpy' not in sys.modules"
-    )
+    script = "import sys, fimlsp.lsp_server.worker.worker, fimlsp.lsp_server.worker.backend; assert 'numpy' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
 
 

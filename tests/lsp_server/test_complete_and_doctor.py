@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from fimlsp.lsp_server import doctor_command
-from fimlsp.lsp_server.cli import command_line
+from fimlsp.lsp_server.command_line import doctor_command
+from fimlsp.lsp_server.command_line.cli import command_line
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "inventory.py"
 

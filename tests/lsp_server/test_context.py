@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 
 import pytest
-from fimlsp.lsp_server.documents import Replaced, difference
-from fimlsp.lsp_server.exclusions import is_excluded
-from fimlsp.lsp_server.extent import is_one_line
-from fimlsp.lsp_server.imports import Import, imports_of
-from fimlsp.lsp_server.ipython import read_cell
-from fimlsp.lsp_server.neighbourhood import OpenFile, neighbours_of
-from fimlsp.lsp_server.outline import outline
-from fimlsp.lsp_server.python_version import version_of, version_of_workspace
-from fimlsp.lsp_server.repetition import without_repetition
-from fimlsp.lsp_server.uris import path_of
-from fimlsp.lsp_server.workspace_files import workspace_files
-from fimlsp.lsp_server.workspace_folders import WorkspaceFolders
+from fimlsp.lsp_server.context.imports import Import, imports_of
+from fimlsp.lsp_server.context.neighbourhood import OpenFile, neighbours_of
+from fimlsp.lsp_server.context.outline import outline
+from fimlsp.lsp_server.context.workspace_files import workspace_files
+from fimlsp.lsp_server.protocol.uris import path_of
+from fimlsp.lsp_server.session.documents import Replaced, difference
+from fimlsp.lsp_server.session.exclusions import is_excluded
+from fimlsp.lsp_server.session.ipython import read_cell
+from fimlsp.lsp_server.session.python_version import version_of, version_of_workspace
+from fimlsp.lsp_server.session.workspace_folders import WorkspaceFolders
+from fimlsp.lsp_server.worker.extent import is_one_line
+from fimlsp.lsp_server.worker.repetition import without_repetition
 from fimlsp.quotient.engine import Engine
 from hypothesis import given
 from hypothesis import strategies as st

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from fimlsp.lsp_server.documents import LARGEST_DOCUMENT, LONGEST_LINE, Change, Documents, Replaced, Span
 from fimlsp.lsp_server.errors import NoSuggestion
-from fimlsp.lsp_server.messages import Close, Edit, Open
+from fimlsp.lsp_server.session.documents import (
+    LARGEST_DOCUMENT,
+    LONGEST_LINE,
+    Change,
+    Documents,
+    Replaced,
+    Span,
+)
+from fimlsp.lsp_server.worker.messages import Close, Edit, Open
 from hypothesis import given
 from hypothesis import strategies as st
 

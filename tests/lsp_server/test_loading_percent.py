@@ -1,6 +1,6 @@
 """What is told while a model is loaded."""
 
-from fimlsp.lsp_server.backend import GRAMMAR_PERCENT, distinct_percents
+from fimlsp.lsp_server.worker.backend import GRAMMAR_PERCENT, distinct_percents
 
 
 def test_each_percent_is_told_once_and_in_order():

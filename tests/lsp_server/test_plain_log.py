@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 import pytest
-from fimlsp.lsp_server.plain_log import PlainFormatter
-from fimlsp.lsp_server.text_positions import encode
+from fimlsp.lsp_server.protocol.plain_log import PlainFormatter
+from fimlsp.lsp_server.protocol.text_positions import encode
 from pygls.exceptions import JsonRpcInvalidParams
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fimlsp.lsp_server.rendering import INSERTED, numbered_lines
+from fimlsp.lsp_server.command_line.rendering import INSERTED, numbered_lines
 
 SHOWN = [
     ("x = ", "1", "\ny\n", ["    1 + x = 1", "    2   y"]),

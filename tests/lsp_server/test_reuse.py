@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fimlsp.lsp_server.messages import Complete, Limits
-from fimlsp.lsp_server.suggestions import Suggestion
+from fimlsp.lsp_server.session.suggestions import Suggestion
+from fimlsp.lsp_server.worker.messages import Complete, Limits
 from hypothesis import given
 from hypothesis import strategies as st
 

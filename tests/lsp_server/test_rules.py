@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from fimlsp.lsp_server.backend import Backend
-from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Workspace
-from fimlsp.lsp_server.settings import resolve
+from fimlsp.lsp_server.settings.options import resolve
+from fimlsp.lsp_server.worker.backend import Backend
+from fimlsp.lsp_server.worker.messages import Complete, DocumentId, Limits, Workspace
 from fimlsp.models import completion
-from fimlsp.models.middle import Middle
+from fimlsp.models.decoding.middle import Middle
 
 from .local_editor import URI, LocalEditor, LocalPool
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fimlsp.lsp_server import requests
-from fimlsp.lsp_server.session import Session
-from fimlsp.lsp_server.settings import Settings
-from fimlsp.lsp_server.worker_pool import WorkerPool
+from fimlsp.lsp_server.session import requests
+from fimlsp.lsp_server.session.session import Session
+from fimlsp.lsp_server.settings.options import Settings
+from fimlsp.lsp_server.worker.worker_pool import WorkerPool
 
 URI = "file:///a.py"
 

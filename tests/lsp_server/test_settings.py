@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from fimlsp.lsp_server.messages import Load
-from fimlsp.lsp_server.settings import OPTIONS, Settings, load_of, resolve, unknown_names
+from fimlsp.lsp_server.settings.options import OPTIONS, Settings, load_of, resolve, unknown_names
+from fimlsp.lsp_server.worker.messages import Load
 
 RESOLVED = [
     (None, Settings(), 0),

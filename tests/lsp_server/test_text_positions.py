@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fimlsp.lsp_server.text_positions import Text, encode
+from fimlsp.lsp_server.protocol.text_positions import Text, encode
 from hypothesis import given
 from hypothesis import strategies as st
 

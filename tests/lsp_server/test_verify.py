@@ -87,7 +87,7 @@ def test_lines_in_and_out_in_the_same_order_and_no_model():
     good = json.dumps({"id": "good", "left": "x = ", "middle": "1", "right": "\n"}).encode()
     lines = b"\n".join(line for bad, _, _ in MALFORMED for line in (bad, good)) + b"\n\n"
     script = (
-        "import sys\nfrom fimlsp.lsp_server.cli import command_line\n"
+        "import sys\nfrom fimlsp.lsp_server.command_line.cli import command_line\n"
         "try:\n    command_line(['verify'])\n"
         "finally:\n    assert not {'torch', 'transformers', 'fimlsp.models'} & sys.modules.keys()"
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 
 import pytest
-from fimlsp.lsp_server import worker
-from fimlsp.lsp_server.messages import (
+from fimlsp.lsp_server.worker import worker
+from fimlsp.lsp_server.worker.messages import (
     Answer,
     Close,
     Complete,
@@ -17,7 +17,7 @@ from fimlsp.lsp_server.messages import (
     Ready,
     read_report,
 )
-from fimlsp.lsp_server.worker import PAUSE_S, SILENCE_S, Inbox, Worker
+from fimlsp.lsp_server.worker.worker import PAUSE_S, SILENCE_S, Inbox, Worker
 from fimlsp.models.errors import OutOfMemoryError
 
 MESSAGE = Close(DocumentId(1, "a"))

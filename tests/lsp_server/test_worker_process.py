@@ -6,8 +6,8 @@ import asyncio
 import sys
 
 import pytest
-from fimlsp.lsp_server.messages import Answer, Cancel, Close, Complete, DocumentId, Edit, Limits, Open
-from fimlsp.lsp_server.worker_process import WorkerProcess, describe_end, pause_after
+from fimlsp.lsp_server.worker.messages import Answer, Cancel, Close, Complete, DocumentId, Edit, Limits, Open
+from fimlsp.lsp_server.worker.worker_process import WorkerProcess, describe_end, pause_after
 
 A, B = DocumentId(1, "a"), DocumentId(1, "b")
 
@@ -78,7 +78,7 @@ async def test_an_orphaned_worker_ends(scripted_worker):
 def test_the_worker_command_leaves_the_working_directory_out(tmp_path):
     import subprocess
 
-    from fimlsp.lsp_server.worker_process import WORKER_COMMAND
+    from fimlsp.lsp_server.worker.worker_process import WORKER_COMMAND
 
     (tmp_path / "queue.py").write_text("raise SystemExit('taken from the workspace')\n")
     assert WORKER_COMMAND[0] == sys.executable

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from fimlsp.models import placement
-from fimlsp.models.checkpoint import CheckpointNetwork
+from fimlsp.models.checkpoints import placement
 from fimlsp.models.errors import ModelError, OutOfMemoryError
 from fimlsp.models.loading import load_model
+from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 
 from . import checkpoints as c
 
@@ -229,7 +229,7 @@ def test_memory_that_runs_out_for_texts_side_by_side(tmp_path, monkeypatch):
         raise NO_MEMORY["on a GPU"]
 
     rows = network.side_by_side([5, 6], 10)
-    monkeypatch.setattr("fimlsp.models.rows.copied_cache", run_out)
+    monkeypatch.setattr("fimlsp.models.networks.torch.rows.copied_cache", run_out)
     with pytest.raises(OutOfMemoryError):
         rows.begin([[7], [8]])
     assert network.begin([5, 6, 7]).tokens == before, "it lives on"

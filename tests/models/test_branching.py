@@ -3,12 +3,12 @@
 import math
 
 import pytest
-from fimlsp.models.branching import decode_several
 from fimlsp.models.completion import complete, complete_many
-from fimlsp.models.decoding import decode_middle
+from fimlsp.models.decoding.branching import decode_several
+from fimlsp.models.decoding.loop import decode_middle
+from fimlsp.models.decoding.middle import DecodeSettings
 from fimlsp.models.loading import load_model
-from fimlsp.models.middle import DecodeSettings
-from fimlsp.models.prompt import Prompt
+from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import Candidates
 from fimlsp.quotient.engine import Engine
 from hypothesis import given

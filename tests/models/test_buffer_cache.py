@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from fimlsp.models.buffer_cache import (
+from fimlsp.models.networks.numpy.buffer_cache import (
     AGREEMENT_MAX,
     BUFFER_WEIGHTS,
     FILES_WEIGHTS,
@@ -13,8 +13,8 @@ from fimlsp.models.buffer_cache import (
     agreeing_places,
     mix,
 )
+from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.models.protocols import Candidates
-from fimlsp.models.vocabulary import read_vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 from fimlsp.models.completion import complete
+from fimlsp.models.decoding.middle import DecodeSettings
 from fimlsp.models.loading import BUNDLED, load_model
-from fimlsp.models.middle import DecodeSettings
 from fimlsp.quotient.engine import Engine
 from transformers import AutoModelForCausalLM
 

@@ -6,9 +6,9 @@ network runs again, and the result is always in the same memory. That CUDA captu
 
 import pytest
 import torch
-from fimlsp.models import captured_step as module
-from fimlsp.models.checkpoint import CheckpointNetwork
-from fimlsp.models.kept_keys import KeptKeys
+from fimlsp.models.networks.torch import captured_step as module
+from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
+from fimlsp.models.networks.torch.kv_cache import KeptKeys
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from . import checkpoints as c
@@ -30,11 +30,11 @@ def captured(monkeypatch):
     """Makes readers whose steps are captured."""
     monkeypatch.setattr(module, "graph_of", traced)
     monkeypatch.setattr(module, "SMALLEST", 64)
-    monkeypatch.setattr("fimlsp.models.checkpoint.recorded_step", lambda *_: None)
+    monkeypatch.setattr("fimlsp.models.networks.torch.checkpoint.recorded_step", lambda *_: None)
 
     def make(network):
         with monkeypatch.context() as patch:
-            patch.setattr("fimlsp.models.checkpoint.captured_step", on_this_device)
+            patch.setattr("fimlsp.models.networks.torch.checkpoint.captured_step", on_this_device)
             return CheckpointNetwork(network, CONTEXT, [b"x"] * SIZE, frozenset())
 
     return make

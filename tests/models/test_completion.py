@@ -2,11 +2,11 @@
 
 import pytest
 from fimlsp.models.completion import complete
-from fimlsp.models.fim_format import find_format
+from fimlsp.models.decoding.middle import DecodeSettings
 from fimlsp.models.loading import FimModel
-from fimlsp.models.middle import DecodeSettings
+from fimlsp.models.prompts.fim_format import find_format
+from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.models.protocols import Candidates
-from fimlsp.models.vocabulary import read_vocabulary
 
 from .checkpoints import FIMLSP, byte_tokenizer
 from .scripted import Brackets

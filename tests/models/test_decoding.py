@@ -4,10 +4,10 @@ import math
 from collections import Counter
 
 import pytest
-from fimlsp.models.decoding import decode_middle
-from fimlsp.models.middle import DecodeSettings
-from fimlsp.models.prompt import Prompt
-from fimlsp.models.stopping import block_column, n_repeated
+from fimlsp.models.decoding.loop import decode_middle
+from fimlsp.models.decoding.middle import DecodeSettings
+from fimlsp.models.decoding.stopping import block_column, n_repeated
+from fimlsp.models.prompts.prompt import Prompt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

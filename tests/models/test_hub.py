@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from fimlsp.lsp_server.models_command import models
+from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 

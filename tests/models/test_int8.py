@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from fimlsp.models import integer_products, placement
-from fimlsp.models.int8 import Int8Linear, quantise
-from fimlsp.models.integer_products import FbgemmProduct, OneDnnProduct, has_fbgemm
+from fimlsp.models.checkpoints import placement
 from fimlsp.models.loading import load_model
+from fimlsp.models.networks.torch import integer_products
+from fimlsp.models.networks.torch.int8 import Int8Linear, quantise
+from fimlsp.models.networks.torch.integer_products import FbgemmProduct, OneDnnProduct, has_fbgemm
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 import torch
+from fimlsp.models.checkpoints.placement import Room
 from fimlsp.models.completion import complete
-from fimlsp.models.fim_format import LEFT, RIGHT
+from fimlsp.models.decoding.middle import DecodeSettings
 from fimlsp.models.loading import load_model
-from fimlsp.models.middle import DecodeSettings
-from fimlsp.models.placement import Room
-from fimlsp.models.prompt import build_prompt
-from fimlsp.models.small import SmallNetwork
+from fimlsp.models.networks.numpy.llama import SmallNetwork
+from fimlsp.models.prompts.fim_format import LEFT, RIGHT
+from fimlsp.models.prompts.prompt import build_prompt
 from transformers import AutoModelForCausalLM
 
 from . import checkpoints as c

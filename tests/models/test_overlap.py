@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
-from fimlsp.models.branching import decode_several
-from fimlsp.models.decoding import decode_middle
+from fimlsp.models.decoding.branching import decode_several
+from fimlsp.models.decoding.loop import decode_middle
+from fimlsp.models.decoding.middle import DecodeSettings
 from fimlsp.models.loading import load_model
-from fimlsp.models.middle import DecodeSettings
-from fimlsp.models.prompt import Prompt
+from fimlsp.models.prompts.prompt import Prompt
 
 from . import checkpoints as c
 from .scripted import END, Brackets, ScriptedModel
@@ -95,7 +95,7 @@ def test_the_end_of_a_line_launches_nothing():
 
 def test_what_repeats_itself_is_looked_at_while_the_network_works(monkeypatch):
     events = []
-    monkeypatch.setattr("fimlsp.models.decoding.n_repeated", lambda _: events.append("look") or 0)
+    monkeypatch.setattr("fimlsp.models.decoding.loop.n_repeated", lambda _: events.append("look") or 0)
     model = Launched(events, *SCRIPT)
     decode_middle(model, PROMPT, Brackets(), DecodeSettings(steer=False, lines=None), lambda: False)
     assert events[:4] == ["begin", "launch a", "look", "wait"]

@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 from fimlsp.models.errors import ModelError
-from fimlsp.models.fim_format import find_format
-from fimlsp.models.neighbours import Neighbour
-from fimlsp.models.prompt import build_prompt, share
-from fimlsp.models.vocabulary import read_vocabulary
+from fimlsp.models.prompts.fim_format import find_format
+from fimlsp.models.prompts.neighbours import Neighbour
+from fimlsp.models.prompts.prompt import build_prompt, share
+from fimlsp.models.prompts.vocabulary import read_vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from fimlsp.models import recorded_step as module
-from fimlsp.models.checkpoint import CheckpointNetwork
-from fimlsp.models.int8 import quantise
-from fimlsp.models.kept_keys import KeptKeys
-from fimlsp.models.recorded_step import recorded_step
+from fimlsp.models.networks.torch import recorded_step as module
+from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
+from fimlsp.models.networks.torch.int8 import quantise
+from fimlsp.models.networks.torch.kv_cache import KeptKeys
+from fimlsp.models.networks.torch.recorded_step import recorded_step
 
 from . import checkpoints as c
 from .test_loading import FAMILIES
@@ -37,7 +37,7 @@ def plain_reader(monkeypatch):
 
     def make(network):
         with monkeypatch.context() as patch:
-            patch.setattr("fimlsp.models.checkpoint.recorded_step", lambda *_: None)
+            patch.setattr("fimlsp.models.networks.torch.checkpoint.recorded_step", lambda *_: None)
             return reader(network)
 
     return make

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import torch
-from fimlsp.models import threads
+from fimlsp.models.checkpoints import threads
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 

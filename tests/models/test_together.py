@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from fimlsp.models.branching import decode_several
+from fimlsp.models.decoding.branching import decode_several
+from fimlsp.models.decoding.middle import DecodeSettings
 from fimlsp.models.errors import OutOfMemoryError
 from fimlsp.models.loading import load_model
-from fimlsp.models.middle import DecodeSettings
-from fimlsp.models.prompt import Prompt
+from fimlsp.models.prompts.prompt import Prompt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -7,9 +7,10 @@ import pytest
 import torch
 from click.testing import CliRunner
 from fimlsp.models.completion import complete
+from fimlsp.models.decoding.middle import DecodeSettings
+from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
-from fimlsp.models.middle import DecodeSettings
 from fimlsp.models.training import beginning, run
 from fimlsp.models.training.baselines import TokenCounts, copy_nearest
 from fimlsp.models.training.command import train
@@ -20,7 +21,6 @@ from fimlsp.models.training.measure import line_cuts
 from fimlsp.models.training.network import Transformer
 from fimlsp.models.training.plot import loss_plot
 from fimlsp.models.training.tokenizer import SPECIAL, train_tokenizer
-from fimlsp.models.unconstrained import Unconstrained
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer

@@ -6,10 +6,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from fimlsp.models import loading, typed_texts
-from fimlsp.models.checkpoint_files import read_files
-from fimlsp.models.typed_texts import TypedTexts, line_ends_before, n_alike
-from fimlsp.models.vocabulary import read_vocabulary
+from fimlsp.models import loading
+from fimlsp.models.checkpoints.checkpoint_files import read_files
+from fimlsp.models.prompts import typed_texts
+from fimlsp.models.prompts.typed_texts import TypedTexts, line_ends_before, n_alike
+from fimlsp.models.prompts.vocabulary import read_vocabulary
 
 from .checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, sentence_piece_tokenizer
 

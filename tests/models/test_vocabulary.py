@@ -2,8 +2,8 @@
 
 import pytest
 from fimlsp.models.errors import ModelError
-from fimlsp.models.fim_format import FAMILIES, FILES, HERE, LEFT, RIGHT, find_format
-from fimlsp.models.vocabulary import byte_level_bytes, read_vocabulary, sentence_piece_bytes
+from fimlsp.models.prompts.fim_format import FAMILIES, FILES, HERE, LEFT, RIGHT, find_format
+from fimlsp.models.prompts.vocabulary import byte_level_bytes, read_vocabulary, sentence_piece_bytes
 from hypothesis import example, given
 from hypothesis import strategies as st
 

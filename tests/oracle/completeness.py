@@ -57,14 +57,14 @@ class _File:
         """Check a few cuts of each kind."""
         for number, kind in enumerate(kind for kind in KINDS for _ in range(CUTS // len(KINDS))):
             case = cut(kind, self.data, rng)
-            stays = replace(case, stays=True)
+            forbid_escape = replace(case, forbid_escape=True)
             self.tally.judged += 1
             self._check("prefixes", kind, case)
-            self._check("prefixes", "staying", stays)
+            self._check("prefixes", "staying", forbid_escape)
             if number % CUTS in _COMPLETED:
                 part = case.middle[: rng.randrange(len(case.middle) + 1)]
                 self._check("completion", "completed prefix", replace(case, middle=part))
-                self._check("completion", "completed prefix", replace(stays, middle=part))
+                self._check("completion", "completed prefix", replace(forbid_escape, middle=part))
 
     def _check(self, law: str, kind: str, case: Case) -> None:
         found = guarded(law, case, lambda: self._broken(law, case))
@@ -72,7 +72,9 @@ class _File:
 
     def _broken(self, law: str, case: Case) -> Disagreement | None:
         end = len(self.data) - len(case.right)
-        start = self.document.middle(len(case.left), end, relax=False, may_escape=not case.stays).start
+        start = self.document.middle(
+            len(case.left), end, relax=False, may_escape=not case.forbid_escape
+        ).start
         if law == "prefixes":
             return prefix_dies(case, start)
         return completion_fails(self.worker, case, fed(start, case.middle))

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fimlsp.quotient.completing import NoCompletionError
+from fimlsp.quotient.completion.shortest import NoCompletionError
 from fimlsp.quotient.engine import Engine
-from fimlsp.quotient.middle_state import MiddleState
+from fimlsp.quotient.states.grammar_state import GrammarState
 
 from .interpreters import Judge
 from .judge import INVALID, LIMIT, VALID, Verdict
@@ -39,12 +39,12 @@ def way(got: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A middle between two contexts; one that *stays* must not escape from what both are in."""
+    """A middle between two contexts; one that *forbid_escape* must not escape from what both are in."""
 
     left: bytes
     middle: bytes
     right: bytes
-    stays: bool = False
+    forbid_escape: bool = False
 
     @property
     def whole(self) -> bytes:
@@ -93,21 +93,21 @@ class Bench:
         self.judged += found.kind != LIMIT
         return found
 
-    def start(self, case: Case) -> MiddleState | None:
+    def start(self, case: Case) -> GrammarState | None:
         """The state between the contexts of *case*, neither of which is relaxed."""
         if not case.left and not case.right:
             return self._empty
         document = self.engine.document(case.left + case.right)
         cursor = len(case.left)
-        return document.middle(cursor, cursor, relax=False, may_escape=not case.stays).start
+        return document.middle(cursor, cursor, relax=False, may_escape=not case.forbid_escape).start
 
-    def relaxed_start(self, case: Case) -> MiddleState | None:
+    def relaxed_start(self, case: Case) -> GrammarState | None:
         """As `start`, with as little as possible of the contexts left out if nothing connects them."""
         document = self.engine.document(case.left + case.right)
-        return document.middle(len(case.left), len(case.left), may_escape=not case.stays).start
+        return document.middle(len(case.left), len(case.left), may_escape=not case.forbid_escape).start
 
     @cached_property
-    def _empty(self) -> MiddleState | None:
+    def _empty(self) -> GrammarState | None:
         return self.engine.document(b"").middle(0, 0, relax=False).start
 
 
@@ -116,18 +116,18 @@ def agrees(bench: Bench, case: Case) -> Disagreement | None:
     return answer_differs(case, bench.start(case), bench.judge(case.whole))
 
 
-def answer_differs(case: Case, start: MiddleState | None, verdict: Verdict) -> Disagreement | None:
+def answer_differs(case: Case, start: GrammarState | None, verdict: Verdict) -> Disagreement | None:
     """As `agrees`, where the state before the middle and the verdict are known."""
     return guarded("complete", case, lambda: verdict_differs(case, fed(start, case.middle), verdict))
 
 
-def verdict_differs(case: Case, state: MiddleState | None, verdict: Verdict) -> Disagreement | None:
+def verdict_differs(case: Case, state: GrammarState | None, verdict: Verdict) -> Disagreement | None:
     """As `agrees`, where the state behind the middle and the verdict are known.
 
     Of those that have to stay, only what is accepted is judged: CPython does not tell what escapes.
     """
     accepts = state is not None and state.complete
-    if verdict.kind == VALID and not accepts and not case.stays:
+    if verdict.kind == VALID and not accepts and not case.forbid_escape:
         return Disagreement("complete", case, "complete", "dead" if state is None else "viable")
     if verdict.kind == INVALID and accepts:
         return Disagreement("complete", case, "not complete", "complete", verdict.message)
@@ -145,9 +145,13 @@ def prefixes_live(bench: Bench, case: Case) -> Disagreement | None:
     return None if bench.judge(case.whole).kind != VALID else prefix_dies(case, bench.start(case))
 
 
-def prefix_dies(case: Case, state: MiddleState | None) -> Disagreement | None:
+def prefix_dies(case: Case, state: GrammarState | None) -> Disagreement | None:
     """As `prefixes_live`, for a middle known to be complete if it does not escape; an empty one does not."""
-    if case.stays and case.middle and ((after := fed(state, case.middle)) is None or not after.complete):
+    if (
+        case.forbid_escape
+        and case.middle
+        and ((after := fed(state, case.middle)) is None or not after.complete)
+    ):
         return None
     for length in range(len(case.middle) + 1):
         if state is None:
@@ -163,7 +167,7 @@ def completes(bench: Bench, case: Case) -> Disagreement | None:
     return completion_fails(bench, case, fed(bench.start(case), case.middle))
 
 
-def completion_fails(bench: Bench, case: Case, state: MiddleState | None) -> Disagreement | None:
+def completion_fails(bench: Bench, case: Case, state: GrammarState | None) -> Disagreement | None:
     """As `completes`, for a middle that led to *state*."""
     if state is None:
         return None
@@ -181,7 +185,7 @@ def completion_fails(bench: Bench, case: Case, state: MiddleState | None) -> Dis
     return None
 
 
-def fed(state: MiddleState | None, middle: bytes) -> MiddleState | None:
+def fed(state: GrammarState | None, middle: bytes) -> GrammarState | None:
     """The state after *middle*."""
     return None if state is None else state.feed(middle)
 
@@ -191,7 +195,7 @@ def relaxed_completes(bench: Bench, case: Case) -> Disagreement | None:
     return relaxed_completion_fails(case, fed(bench.relaxed_start(case), case.middle))
 
 
-def relaxed_completion_fails(case: Case, state: MiddleState | None) -> Disagreement | None:
+def relaxed_completion_fails(case: Case, state: GrammarState | None) -> Disagreement | None:
     """As `relaxed_completes`, for a middle that led to *state*."""
     if state is None:
         return None
@@ -207,11 +211,13 @@ def relaxed_completion_fails(case: Case, state: MiddleState | None) -> Disagreem
 
 def connects(bench: Bench, case: Case) -> Disagreement | None:
     """Something stays exactly if something connects: where only an escape does, it is allowed."""
-    return connection_differs(case, bench.start(case), bench.start(replace(case, stays=not case.stays)))
+    return connection_differs(
+        case, bench.start(case), bench.start(replace(case, forbid_escape=not case.forbid_escape))
+    )
 
 
 def connection_differs(
-    case: Case, state: MiddleState | None, other: MiddleState | None
+    case: Case, state: GrammarState | None, other: GrammarState | None
 ) -> Disagreement | None:
     """As `connects`, for the states before any byte."""
     if (state is None) == (other is None):

@@ -53,7 +53,7 @@ def show_groups(console: Console, found: list[Disagreement]) -> None:
         console.rule(f"{first.law}: {len(group)} disagreements", style="red")
         console.print(f"expected {first.expected}", f"got {first.got}", first.message, sep="; ", markup=False)
         for case in list(dict.fromkeys(one.case for one in group))[:_MOST_CASES]:
-            for name in ("left", "middle", "right", "stays"):
+            for name in ("left", "middle", "right", "forbid_escape"):
                 console.print(
                     f"{name:8} {getattr(case, name)!r}", markup=False, highlight=False, soft_wrap=True
                 )
@@ -64,7 +64,9 @@ def write(path: Path, suite: str, version: str, found: list[Disagreement]) -> No
     """Append all of *found*, one JSON object a line."""
     with path.open("a", encoding="utf-8") as file:
         for one in found:
-            parts = {name: repr(getattr(one.case, name)) for name in ("left", "middle", "right", "stays")}
+            parts = {
+                name: repr(getattr(one.case, name)) for name in ("left", "middle", "right", "forbid_escape")
+            }
             details = {name: getattr(one, name) for name in ("law", "expected", "got", "message")}
             where = {name: getattr(one, name) for name in ("construct", "seed", "origin")}
             file.write(json.dumps({"suite": suite, "python": version, **parts, **details, **where}) + "\n")

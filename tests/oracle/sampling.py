@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from fimlsp.quotient.grammar import Grammar
+from fimlsp.quotient.grammar.cfg import Grammar
 
 from tests.quotient.derivations import Sampler
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 
-from fimlsp.quotient.middle_state import MiddleState
+from fimlsp.quotient.states.grammar_state import GrammarState
 
 from .bench import Worker
 from .cuts import KINDS, cut
@@ -60,7 +60,7 @@ class Soundness:
         rng = random.Random(self.seed)
         checks = _Checks(worker, self.seed, rng)
         judged = worker.judged
-        drawn = Texts(worker.engine.language.grammar, self.seed)
+        drawn = Texts(worker.engine.tables.grammar, self.seed)
         texts = self.texts or [drawn.draw() for _ in range(_DERIVATIONS)]
         for text in [dressed(text, rng) for text in texts]:
             case, other = (cut(rng.choice(tuple(KINDS)), t, rng) for t in (text, rng.choice(texts)))
@@ -137,15 +137,15 @@ class _Checks:
             if self.rng.random() < _COMPLETED:
                 self._complete(case, start)
 
-    def _begun(self, case: Case) -> tuple[Case, MiddleState | None]:
+    def _begun(self, case: Case) -> tuple[Case, GrammarState | None]:
         """*case*, some of which have to stay, and the state before its middle."""
         start = self._start(case, self.worker.start)
         if self.rng.random() >= _STAYS:
             return case, start
-        case = replace(case, stays=True)
-        stays = self._start(case, self.worker.start)
-        self._count("connection", connection_differs(case, stays, start))
-        return case, stays
+        case = replace(case, forbid_escape=True)
+        forbid_escape = self._start(case, self.worker.start)
+        self._count("connection", connection_differs(case, forbid_escape, start))
+        return case, forbid_escape
 
     def _relaxed(self, case: Case) -> None:
         """Completions where the contexts are broken."""
@@ -153,10 +153,10 @@ class _Checks:
         for middle in (b"", *walk(start, case.middle, self.rng)):
             self._count("relaxed", self._relaxed_fault(replace(case, middle=middle), start))
 
-    def _relaxed_fault(self, case: Case, start: MiddleState | None) -> Disagreement | None:
+    def _relaxed_fault(self, case: Case, start: GrammarState | None) -> Disagreement | None:
         return guarded("relaxed", case, lambda: relaxed_completion_fails(case, fed(start, case.middle)))
 
-    def _start(self, case: Case, start_of: Callable[[Case], MiddleState | None]) -> MiddleState | None:
+    def _start(self, case: Case, start_of: Callable[[Case], GrammarState | None]) -> GrammarState | None:
         try:
             return start_of(case)
         except ENGINE_ERRORS as error:
@@ -166,14 +166,14 @@ class _Checks:
     def _beginning(self, case: Case) -> Case:
         return replace(case, middle=case.middle[: self.rng.randrange(len(case.middle) + 1)])
 
-    def _judge(self, case: Case, start: MiddleState | None, construct: str) -> None:
+    def _judge(self, case: Case, start: GrammarState | None, construct: str) -> None:
         verdict = self.worker.judge(case.whole)
         found = answer_differs(case, start, verdict)
         self._count(construct, found)
         if found is None and verdict.kind == VALID and self.rng.random() < _FED_BYTE_BY_BYTE:
             self._count("prefixes", guarded("prefixes", case, lambda: prefix_dies(case, start)))
 
-    def _complete(self, case: Case, start: MiddleState | None) -> None:
+    def _complete(self, case: Case, start: GrammarState | None) -> None:
         found = guarded(
             "completion", case, lambda: completion_fails(self.worker, case, fed(start, case.middle))
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from fimlsp.quotient.middle_state import MiddleState
+from fimlsp.quotient.states.grammar_state import GrammarState
 
 from .laws import fed
 from .vocabulary import GROUPS
@@ -16,7 +16,7 @@ _SHARE_OF_REFUSED = 0.3
 _GROUPS = tuple(GROUPS.values())
 
 
-def walk(start: MiddleState | None, middle: bytes, rng: random.Random) -> Iterator[bytes]:
+def walk(start: GrammarState | None, middle: bytes, rng: random.Random) -> Iterator[bytes]:
     """Middles: a beginning of *middle*, then piece after piece, and some refused ones."""
     text = middle[: rng.randrange(len(middle) + 1)]
     state = fed(start, text)

@@ -6,7 +6,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from fimlsp.quotient.grammar import Grammar, Production
+from fimlsp.quotient.grammar.cfg import Grammar, Production
 
 WITNESSES = {
     "NAME": "a",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from fimlsp.lexing.python_versions import PYTHON_VERSIONS, PythonVersion, version_text
+from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion, version_text
 
 FILES = sorted((Path(__file__).parent / "cases").glob("*.txt"))
 RULE = "---"

@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from fimlsp.lexing.python_versions import PythonVersion, version_text
+from fimlsp.languages.python.versions import PythonVersion, version_text
 
 from .judging import Verdict, verdicts
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from fimlsp.quotient.completing import NoCompletionError
+from fimlsp.quotient.completion.shortest import NoCompletionError
 from fimlsp.quotient.engine import EditedDocument, Engine
-from fimlsp.quotient.middle_state import MiddleState
+from fimlsp.quotient.states.grammar_state import GrammarState
 
 from .corpus import complaint
 
@@ -30,22 +30,22 @@ def is_python(data: bytes) -> bool:
         return False
 
 
-def start_between(left: bytes, right: bytes) -> MiddleState | None:
+def start_between(left: bytes, right: bytes) -> GrammarState | None:
     """The state before any byte between *left* and *right*, without leaving out any of them."""
     return cursor_in(engine().document(left + right), len(left))
 
 
-def cursor_in(document: EditedDocument, start: int, end: int | None = None) -> MiddleState | None:
+def cursor_in(document: EditedDocument, start: int, end: int | None = None) -> GrammarState | None:
     """The state at a cursor, or for what replaces `data[start:end]`, without leaving anything out."""
     return document.middle(start, start if end is None else end, relax=False).start
 
 
-def fed(start: MiddleState | None, middle: bytes) -> MiddleState | None:
+def fed(start: GrammarState | None, middle: bytes) -> GrammarState | None:
     """The state after *middle*, which is fed at once."""
     return None if start is None else start.feed(middle)
 
 
-def verdict(state: MiddleState | None) -> str:
+def verdict(state: GrammarState | None) -> str:
     """What a state says, in one word."""
     if state is None:
         return DEAD
@@ -63,7 +63,7 @@ class Fault:
     detail: str = ""
 
 
-def fault(left: bytes, middle: bytes, right: bytes, state: MiddleState | None) -> Fault | None:
+def fault(left: bytes, middle: bytes, right: bytes, state: GrammarState | None) -> Fault | None:
     """What is wrong with *state*, said to hold after *middle*: none, or the first law that it breaks.
 
     It must be complete exactly if CPython parses the whole, and what it offers as its completion must parse.
@@ -75,7 +75,7 @@ def fault(left: bytes, middle: bytes, right: bytes, state: MiddleState | None) -
     return None if state is None else completion_fault(left, middle, right, state)
 
 
-def completion_fault(left: bytes, middle: bytes, right: bytes, state: MiddleState) -> Fault | None:
+def completion_fault(left: bytes, middle: bytes, right: bytes, state: GrammarState) -> Fault | None:
     """What is wrong with the shortest completion of *state*."""
     try:
         rest = state.shortest_completion

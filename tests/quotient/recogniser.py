@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from fimlsp.quotient.grammar import Grammar
+from fimlsp.quotient.grammar.cfg import Grammar
 
 Waiting = dict[int, list[tuple[int, int]]]  # symbol after the dot -> (item, origin)
 Predicted = dict[int, list[int]]  # symbol after the dot -> items that begin here

@@ -1,7 +1,7 @@
 """What is nested as deeply as CPython reads can still be closed; one more is refused at once."""
 
 import pytest
-from fimlsp.lexing.nesting import MAX_BRACKETS
+from fimlsp.lexing.modes import MAX_BRACKETS
 from fimlsp.quotient.engine import Engine, python_language
 
 from .middle_support import COMPLETE, is_python, start_between, verdict

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from fimlsp.quotient.engine import EditedDocument
-from fimlsp.quotient.middle_state import MiddleState
+from fimlsp.quotient.states.grammar_state import GrammarState
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -204,7 +204,7 @@ def contexts_at(document: EditedDocument, position: int) -> object:
     """What can be compared of the contexts at the start of the line with *position*."""
     start, left = document.left_at(position)
     right = document.right_at(start)
-    return start, left.indents, left.nesting, left.broken, right.column, right.unmatched, right.broken
+    return start, left.indents, left.modes, left.broken, right.column, right.unmatched, right.broken
 
 
 def test_contexts_after_edits():
@@ -233,7 +233,7 @@ def pieces_of(data: bytes, rng: random.Random) -> Iterator[bytes]:
         data = data[size:]
 
 
-def fed_in_pieces(start: MiddleState | None, data: bytes, rng: random.Random) -> MiddleState | None:
+def fed_in_pieces(start: GrammarState | None, data: bytes, rng: random.Random) -> GrammarState | None:
     state = start
     for piece in pieces_of(data, rng):
         state = fed(state, piece)

@@ -5,9 +5,9 @@ import random
 from functools import cache
 
 import pytest
-from fimlsp.quotient.automaton import Automaton, LazyRules, Rules
-from fimlsp.quotient.cheapest import CheapestSentences, cheapest, cost_of
-from fimlsp.quotient.earley import Earley, EarleySet
+from fimlsp.quotient.earley.automaton import Automaton, LazyRules, Rules
+from fimlsp.quotient.earley.sets import Earley, EarleySet
+from fimlsp.quotient.grammar.costs import CheapestSentences, cheapest, cost_of
 
 LONGEST = 5
 TERMINALS = (0, 1, 2)
@@ -51,7 +51,9 @@ def joined(parts: list[set[Sentence]]) -> set[Sentence]:
     """One sentence of each of *parts* after the other, if not too long."""
     whole: set[Sentence] = {()}
     for part in parts:
-        whole = {head + tail for head in whole for tail in part if len(head) + len(tail) <= LONGEST}
+        whole = {
+            head + group_end for head in whole for group_end in part if len(head) + len(group_end) <= LONGEST
+        }
     return whole
 
 

@@ -43,19 +43,19 @@ def test_what_stays_is_a_part_of_what_connects(seed):
             else [rng.randrange(len(data) + 1)] * 2
         )
         free = document.middle(start, end, relax=False).start
-        stays = document.middle(start, end, relax=False, may_escape=False).start
-        assert (free is None) == (stays is None)
-        check_walk(rng, free, stays)
+        forbid_escape = document.middle(start, end, relax=False, may_escape=False).start
+        assert (free is None) == (forbid_escape is None)
+        check_walk(rng, free, forbid_escape)
 
 
-def check_walk(rng, free, stays):
+def check_walk(rng, free, forbid_escape):
     """Along a random middle that stays: it connects as well, and a completion is always known."""
-    while stays is not None:
+    while forbid_escape is not None:
         assert free is not None
-        assert free.complete or not stays.complete
-        assert verdict(stays.feed(stays.shortest_completion)) == COMPLETE
+        assert free.complete or not forbid_escape.complete
+        assert verdict(forbid_escape.feed(forbid_escape.shortest_completion)) == COMPLETE
         words = rng.sample(WORDS, 8)
-        word = next((word for word in words if stays.feed(word) is not None), None)
+        word = next((word for word in words if forbid_escape.feed(word) is not None), None)
         if word is None or rng.random() < 0.1:
             return
-        free, stays = free and free.feed(word), stays.feed(word)
+        free, forbid_escape = free and free.feed(word), forbid_escape.feed(word)

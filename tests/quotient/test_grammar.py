@@ -1,8 +1,8 @@
 """Reading grammars: repetitions, options, groups and templates as productions; which faults are named."""
 
 import pytest
-from fimlsp.quotient.ebnf import read_grammar
-from fimlsp.quotient.grammar import Grammar, GrammarError, make_grammar
+from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, make_grammar
+from fimlsp.quotient.grammar.lark_loader import read_grammar
 
 CONVERSIONS = {
     "file: A B": {"file": ["A B"]},
@@ -73,33 +73,33 @@ def declared(text: str) -> str:
 
 @pytest.mark.parametrize("text", CONVERSIONS)
 def test_conversion(text):
-    assert rules(read_grammar(declared(text))) == CONVERSIONS[text]
+    assert rules(read_grammar(declared(text), "file")) == CONVERSIONS[text]
 
 
 @pytest.mark.parametrize("text", FAULTS)
 def test_faults_are_named(text):
     with pytest.raises(GrammarError, match=FAULTS[text]):
-        read_grammar(declared(text))
+        read_grammar(declared(text), "file")
 
 
 def test_unused_terminals_are_named():
     with pytest.raises(GrammarError, match="These terminals are never used; remove them: B, C"):
-        read_grammar("%declare A B C\nfile: A\n")
+        read_grammar("%declare A B C\nfile: A\n", "file")
 
 
 def test_defined_terminals_are_named():
     with pytest.raises(GrammarError, match="These terminals belong to the lexer; only %declare them: A"):
-        read_grammar('A: "a"\nfile: A\n')
+        read_grammar('A: "a"\nfile: A\n', "file")
 
 
 def test_repetitions_are_marked():
-    grammar = read_grammar(declared("file: A+ (B C)*"))
+    grammar = read_grammar(declared("file: A+ (B C)*"), "file")
     marked = {grammar.name(symbol): grammar.name(element) for symbol, element in grammar.repetitions.items()}
     assert marked == {"A+": "A", "(B C)+": "(B C)"}
 
 
 def test_symbols_and_names():
-    grammar = read_grammar(declared("start: A other\nother: B"), start="start")
+    grammar = read_grammar(declared("start: A other\nother: B"), "start")
     names = ("A", "B", "start", "other")
     assert grammar.terminals + grammar.nonterminals == names
     assert tuple(map(grammar.name, range(4))) == names

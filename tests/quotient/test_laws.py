@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from fimlsp.quotient.middle_state import MiddleState
+from fimlsp.quotient.states.grammar_state import GrammarState
 
 from .middle_support import Fault, fault, is_python, start_between
 
@@ -46,7 +46,7 @@ def texts(alphabet: list[str]) -> list[bytes]:
 
 def faults_between(left: bytes, right: bytes, pieces: list[bytes]) -> Iterator[Fault]:
     """The faults of all middles between *left* and *right*, each fed piece by piece."""
-    todo: list[tuple[bytes, MiddleState | None, int]] = [(b"", start_between(left, right), 0)]
+    todo: list[tuple[bytes, GrammarState | None, int]] = [(b"", start_between(left, right), 0)]
     while todo:
         middle, state, length = todo.pop()
         found = fault(left, middle, right, state)

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator
 
-from fimlsp.quotient.middle_state import MiddleState
+from fimlsp.quotient.states.grammar_state import GrammarState
 
 from .corpus import library_files, read
 from .middle_support import COMPLETE, Fault, cursor_in, engine, fault, fed, is_python, verdict
@@ -32,7 +32,7 @@ def cuts(data: bytes, rng: random.Random, count: int) -> Iterator[tuple[int, int
 
 
 def faults_of_truth(
-    start: MiddleState | None, left: bytes, middle: bytes, right: bytes, rng: random.Random
+    start: GrammarState | None, left: bytes, middle: bytes, right: bytes, rng: random.Random
 ) -> Iterator[Fault]:
     """The faults of all prefixes of a true middle; of some, the shortest completion is tried too."""
     state = start
@@ -68,7 +68,7 @@ def mutated(middle: bytes, rng: random.Random) -> bytes:
 
 
 def faults_of_mutants(
-    start: MiddleState | None, left: bytes, middle: bytes, right: bytes, rng: random.Random
+    start: GrammarState | None, left: bytes, middle: bytes, right: bytes, rng: random.Random
 ) -> Iterator[Fault]:
     """The faults of a few mutants, one of which is also completed."""
     mutants = [mutated(middle, rng) for _ in range(6)]

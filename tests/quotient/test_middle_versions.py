@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from fimlsp.lexing.python_versions import PYTHON_VERSIONS, PythonVersion, version_text
+from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion, version_text
 from fimlsp.quotient.engine import Engine, python_language
 
 from .grammar_cases import versions_in

@@ -1,10 +1,10 @@
 """Which f-strings the text after a cursor closes."""
 
 import pytest
-from fimlsp.lexing.nesting import unknown_bottom
-from fimlsp.lexing.python_terminals import F_STRING_STYLES
+from fimlsp.languages.python.open_strings import OpenStrings
+from fimlsp.languages.python.terminals import F_STRING_STYLES
+from fimlsp.lexing.modes import unknown_bottom
 from fimlsp.quotient.engine import python_language
-from fimlsp.quotient.open_strings import OpenStrings
 
 # The version, where the cursor is, the text after it, and what that closes. Where a string may end in code,
 # nobody has looked at that code yet.
@@ -29,17 +29,17 @@ CLOSED = [
 
 @pytest.mark.parametrize(("version", "place", "text", "expected"), CLOSED)
 def test_what_is_closed(version, place, text, expected):
-    language = python_language(version)
+    tables = python_language(version)
     styles = [style for style in F_STRING_STYLES if not style.startswith("r")]
-    strings = OpenStrings(language, text.encode(), 0, styles)
-    rests = strings.rests(unknown_bottom(language.lexicon.rules, place), None, 0)
-    found = {" ".join(r.opened): " ".join(language.lexicon.kinds[kind] for kind in r.kinds) for r in rests}
+    strings = OpenStrings(tables, text.encode(), 0, styles)
+    rests = strings.rests(unknown_bottom(tables.lexical.rules, place), None, 0)
+    found = {" ".join(r.opened): " ".join(tables.lexical.kinds[kind] for kind in r.kinds) for r in rests}
     assert found == expected
 
 
 def test_many_brackets_in_a_field_take_no_deep_recursion():
     text = b"a(1), " * 3000 + b"]" * 150 + b"}'\n"
-    language = python_language((3, 12))
-    strings = OpenStrings(language, text, 0, ["'"])
-    rests = strings.rests(unknown_bottom(language.lexicon.rules, "?"), None, 0)
+    tables = python_language((3, 12))
+    strings = OpenStrings(tables, text, 0, ["'"])
+    rests = strings.rests(unknown_bottom(tables.lexical.rules, "?"), None, 0)
     assert [rest.opened[-2:] for rest in rests] == [("field", "text:'")]

@@ -8,15 +8,15 @@ import random
 from functools import cache
 
 import pytest
-from fimlsp.lexing.python_terminals import python_terminals
-from fimlsp.lexing.python_versions import (
+from fimlsp.languages.python.grammar import python_grammar
+from fimlsp.languages.python.terminals import python_terminals
+from fimlsp.languages.python.versions import (
     DEFAULT_VERSION,
     PYTHON_VERSIONS,
     PythonVersion,
     UnknownVersionError,
     version_text,
 )
-from fimlsp.quotient.ebnf import python_grammar
 from fimlsp.quotient.engine import python_language
 
 from .derivations import Sampler, render

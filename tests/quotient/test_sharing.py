@@ -4,10 +4,10 @@ import random
 from collections.abc import Iterable
 
 import pytest
-from fimlsp.quotient.automaton import Automaton, Rules
-from fimlsp.quotient.earley import Earley, EarleySet
-from fimlsp.quotient.sharing import SharedSets
-from fimlsp.quotient.spine import Child, Climber, Hole, Spine
+from fimlsp.quotient.earley.automaton import Automaton, Rules
+from fimlsp.quotient.earley.canonical_sets import SharedSets
+from fimlsp.quotient.earley.open_rules import Child, OpenRuleFinder, OpenRules, OpenSuite
+from fimlsp.quotient.earley.sets import Earley, EarleySet
 
 from .middle_support import engine
 from .test_earley import check_members, made, random_sides, sentences
@@ -37,9 +37,9 @@ def test_the_same_may_follow(seed, backward):
     check_members(sides, SharingEarley(made(sides, backward=backward)), backward=backward)
 
 
-def paths(found: Spine, child: Child, depth: int) -> frozenset[tuple[object, ...]]:
+def paths(found: OpenRules, child: Child, depth: int) -> frozenset[tuple[object, ...]]:
     """What is missing of the rules that are open in each other, from the outermost, some levels deep."""
-    if child is None or isinstance(child, Hole) or not depth:
+    if child is None or isinstance(child, OpenSuite) or not depth:
         return frozenset({()})
     ways = found.missing(child)
     return frozenset((rest, *inner) for rest, below in ways for inner in paths(found, below, depth - 1))
@@ -47,7 +47,7 @@ def paths(found: Spine, child: Child, depth: int) -> frozenset[tuple[object, ...
 
 def all_open(rules: Rules, last: EarleySet, start: EarleySet) -> dict[int, frozenset[tuple[object, ...]]]:
     """The paths of each nonterminal that was begun at *start* and is open at *last*."""
-    found = Climber(rules).spine(last)
+    found = OpenRuleFinder(rules).open_rules(last)
     return {lhs: paths(found, (lhs, start), 6) for lhs in found.opened.get(start, ())}
 
 

@@ -4,9 +4,9 @@ import gc
 import random
 
 import pytest
-from fimlsp.lexing.memo import Memo
+from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.quotient.engine import EditedDocument, Engine, python_language
-from fimlsp.quotient.language import Language
+from fimlsp.quotient.language.tables import LanguageTables
 
 from .middle_support import engine
 from .test_document import SAMPLE, answers, edits
@@ -43,10 +43,10 @@ def test_contexts_differ_where_what_is_open_differs():
 
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> Engine:
     """An engine of which each table has one entry."""
-    whole = Memo.__init__
-    monkeypatch.setattr(Memo, "__init__", lambda self, _: whole(self, 1))
-    language = python_language()
-    return Engine(Language(language.lexicon, language.grammar))
+    whole = BoundedDict.__init__
+    monkeypatch.setattr(BoundedDict, "__init__", lambda self, _: whole(self, 1))
+    tables = python_language()
+    return Engine(LanguageTables(tables.lexical, tables.grammar))
 
 
 def test_what_is_forgotten_changes_no_answer(monkeypatch):
@@ -62,7 +62,7 @@ def test_what_is_forgotten_changes_no_answer(monkeypatch):
 
 @pytest.mark.parametrize("most", [1, 3, 8, 100])
 def test_a_full_table_forgets_its_oldest_entries(most):
-    table: Memo[int, int] = Memo(most)
+    table: BoundedDict[int, int] = BoundedDict(most)
     for key in range(3 * most):
         table[key] = key
         assert list(table) == list(range(key + 1))[-len(table) :]

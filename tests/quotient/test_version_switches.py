@@ -1,15 +1,15 @@
 """Switches by version in grammars: what they keep, and that Python's grammar has none in vain."""
 
 import re
-from importlib.resources import files
+from functools import partial
 
 import pytest
-from fimlsp.lexing.python_versions import PYTHON_VERSIONS
-from fimlsp.quotient import ebnf
-from fimlsp.quotient.ebnf import python_grammar, read_grammar, switched_on
-from fimlsp.quotient.grammar import Grammar, GrammarError
+from fimlsp.languages.python.grammar import START, grammar_text, python_grammar, switched_on
+from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion
+from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
+from fimlsp.quotient.grammar.lark_loader import read_grammar
 
-PYTHON = files(ebnf.__package__).joinpath("python.lark").read_text("utf-8")
+PYTHON = grammar_text()
 DECLARATIONS, RULES = PYTHON.split("\n\n// Lists with commas.", 1)
 SWITCH = re.compile(r"\b(SINCE|UNTIL)_3_\d+\b")
 
@@ -30,6 +30,11 @@ CASES = {
 }
 
 
+def in_version(text: str, version: PythonVersion | None) -> Grammar:
+    switches = partial(switched_on, version=version)
+    return read_grammar(text, START, switches, drop_useless=version is not None)
+
+
 def sides(grammar: Grammar) -> str:
     right_sides = (production.rhs for production in grammar.productions_of(grammar.start))
     return " | ".join(" ".join(map(grammar.name, side)) for side in right_sides)
@@ -42,7 +47,7 @@ def declared(text: str) -> str:
 
 @pytest.mark.parametrize("text", CASES)
 def test_switches(text):
-    found = [sides(read_grammar(declared(text), version=version)) for version in ((3, 9), (3, 10))]
+    found = [sides(in_version(declared(text), version)) for version in ((3, 9), (3, 10))]
     assert found == list(CASES[text])
 
 
@@ -56,13 +61,13 @@ def test_bounds_are_inclusive():
 
 def test_faults_of_the_whole_text_are_named():
     with pytest.raises(GrammarError, match="never used; remove them: other"):
-        read_grammar(declared("file: A\nother: SINCE_3_10 B"))
+        in_version(declared("file: A\nother: SINCE_3_10 B"), None)
     with pytest.raises(GrammarError, match="may be empty"):
-        read_grammar(declared("file: SINCE_3_10"), version=(3, 11))
+        in_version(declared("file: SINCE_3_10"), (3, 11))
 
 
 def test_pythons_text_has_no_faults():
-    assert len(read_grammar(PYTHON).productions) > len(python_grammar().productions)
+    assert len(in_version(PYTHON, None).productions) > len(python_grammar().productions)
 
 
 def without(switch: re.Match[str]) -> str:
@@ -78,6 +83,6 @@ def test_no_switch_is_in_vain():
         off = [version for version in PYTHON_VERSIONS if not switched_on(switch[0], version)]
         assert 0 < len(off) < len(PYTHON_VERSIONS)
         nearest = off[-1] if switch[1] == "SINCE" else off[0]
-        if read_grammar(without(switch), version=nearest) == python_grammar(nearest):
+        if in_version(without(switch), nearest) == python_grammar(nearest):
             vain.append(RULES[switch.start() :].split("\n")[0])
     assert vain == []

@@ -1,0 +1,256 @@
+"""`fimlsp replay`: cut holes into files, fill them with and without the constraint, report.
+
+Everything but click is imported by the command that needs it, so that `fimlsp --help` is quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from fimlsp.datasets.cuts.selection import Selection, Shard
+    from fimlsp.datasets.runs.run_folder import RunFolder
+
+LIBRARIES = ("markdown_it", "pyarrow", "rapidfuzz")
+KINDS = ("boundary", "randspan", "line", "block", "user")
+
+
+class RunByDefault(click.Group):
+    """A group whose sub-command `run` needs not be named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `run` before arguments that name no sub-command."""
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+def to_kinds(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+    """Names of cuts, with commas between them."""
+    kinds = tuple(dict.fromkeys(kind.strip() for kind in value.split(",")))
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(KINDS)}.")
+    return kinds
+
+
+def to_files(_: click.Context, __: click.Parameter, value: str) -> range:
+    """`START:STOP:STEP`, each of which may be left out."""
+    try:
+        numbers = [int(part) if part else None for part in value.split(":")]
+        start, stop, step = (*numbers, None, None)[:3] if 1 < len(numbers) < 4 else (None, None, 0)
+        return range(start or 0, 1 << 62 if stop is None else stop, 1 if step is None else step)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not START:STOP or START:STOP:STEP.") from error
+
+
+def to_shard(_: click.Context, __: click.Parameter, value: str) -> Shard:
+    """`I/N` with 1 <= I <= N."""
+    from fimlsp.datasets.cuts.selection import Shard
+
+    number, slash, count = value.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal() and 0 < int(number) <= int(count)):
+        raise click.BadParameter(f"{value!r} is not I/N, such as 1/8.")
+    return Shard(int(number), int(count))
+
+
+@click.group(cls=RunByDefault, context_settings={"help_option_names": ["-h", "--help"]})
+def replay() -> None:
+    """Cut holes into files, fill them with and without the constraint, and report.
+
+    `fimlsp replay SOURCE... --out FOLDER` runs cases; `fimlsp replay run --help` lists its options.
+    """
+    missing = [name for name in LIBRARIES if find_spec(name) is None]
+    if missing:
+        raise click.ClickException(f"{missing[0]} is not installed; pip install 'fimlsp[replay]'.")
+
+
+_CUTS = click.option(
+    "--cuts",
+    "kinds",
+    default="boundary,randspan",
+    show_default=True,
+    metavar="NAME[,NAME]",
+    callback=to_kinds,
+    help=f"Kinds of holes: {', '.join(KINDS)}.",
+)
+_PER_FILE = click.option("--per-file", default=10, show_default=True, type=click.IntRange(1))
+_SEED = click.option("--seed", default=0, show_default=True, help="Of all cuts.")
+_LIMIT = click.option("--limit", type=click.IntRange(1), help="At most so many cases.")
+_FILES = click.option(
+    "--files",
+    default="0:",
+    metavar="START:STOP:STEP",
+    callback=to_files,
+    help="Numbers of the files to look at; the paper has 0:10000.",
+)
+_SHARD = click.option(
+    "--shard", default="1/1", metavar="I/N", callback=to_shard, help="Only part I of N equal parts."
+)
+_BYTES = click.option(
+    "--bytes-max",
+    default=1_000_000,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Leave out larger files.",
+)
+_SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+_OUT = click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder.")
+
+
+@replay.command()
+@_SOURCES
+@_OUT
+@_CUTS
+@_PER_FILE
+@_SEED
+@click.option(
+    "--cases",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Cases made by `cut`, or results of another run, instead of new ones.",
+)
+@_LIMIT
+@_FILES
+@_SHARD
+@_BYTES
+@click.option("--model", metavar="PATH_OR_NAME", help="A model's folder or hub name, not the bundled one.")
+@click.option("--device", help="cpu, cuda or cuda:N.")
+@click.option("--tokens", default=500, show_default=True, type=click.IntRange(1), help="The most per case.")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster; `local` starts one here.")
+@click.option("--seconds", default=600.0, show_default=True, help="After so long a case counts as crashed.")
+def run(
+    sources: tuple[str, ...],
+    out: Path,
+    kinds: tuple[str, ...],
+    per_file: int,
+    seed: int,
+    cases: Path | None,
+    limit: int | None,
+    files: range,
+    shard: Shard,
+    bytes_max: int,
+    model: str | None,
+    device: str | None,
+    tokens: int,
+    workers: int,
+    ray: str | None,
+    seconds: float,
+) -> None:
+    """Run the cases of SOURCE... and write report.md and report.html.
+
+    A SOURCE is a shard of The Stack (.parquet, .jsonl, .jsonl.gz, .jsonl.zst), a folder, a file, or `stdlib`,
+    `site-packages` or a part of these, such as site-packages/rich. The same command again goes on where it
+    was interrupted.
+    """
+    from fimlsp.datasets.command_line.run_command import run_cases
+    from fimlsp.datasets.runs.bench import BenchSettings
+    from fimlsp.datasets.runs.runner import Crew
+
+    selection = select(sources, kinds, per_file, seed, files, shard, bytes_max, cases)
+    with plain_errors():
+        run_cases(selection, BenchSettings(model, device, tokens), Crew(workers, ray, seconds), out, limit)
+
+
+@replay.command()
+@_SOURCES
+@click.option(
+    "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File for the cases."
+)
+@_CUTS
+@_PER_FILE
+@_SEED
+@_LIMIT
+@_FILES
+@_SHARD
+@_BYTES
+def cut(
+    sources: tuple[str, ...],
+    out: Path,
+    kinds: tuple[str, ...],
+    per_file: int,
+    seed: int,
+    limit: int | None,
+    files: range,
+    shard: Shard,
+    bytes_max: int,
+) -> None:
+    """Save cases without their texts, as JSON lines for `--cases`."""
+    from fimlsp.datasets.command_line.run_command import save_cases
+
+    with plain_errors():
+        save_cases(select(sources, kinds, per_file, seed, files, shard, bytes_max, None), out, limit)
+
+
+@replay.command()
+@click.argument("case")
+@_OUT
+def show(case: str, out: Path) -> None:
+    """Print CASE of the run in --out: the cut, the truth, and what each method made of it."""
+    from fimlsp.datasets.reports.show import show_case
+
+    with plain_errors():
+        show_case(open_run(out), case)
+
+
+@replay.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@_OUT
+def report(folders: tuple[Path, ...], out: Path) -> None:
+    """Write the report of a run again, or one of several shards, into --out."""
+    from fimlsp.datasets.reports.report import write_report
+
+    with plain_errors():
+        write_report([open_run(folder) for folder in folders], out)
+    click.echo(out / "report.md")
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Errors of files and folders as one sentence."""
+    from fimlsp.datasets.runs.run_folder import RunFolderError
+
+    try:
+        yield
+    except (RunFolderError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def open_run(path: Path) -> RunFolder:
+    """The run in the folder *path*."""
+    from fimlsp.datasets.runs.run_folder import RunFolder
+
+    folder = RunFolder(path)
+    if not folder.has_run:
+        raise click.ClickException(f"{path} holds no run; give the --out of one.")
+    return folder
+
+
+def select(
+    sources: tuple[str, ...],
+    kinds: tuple[str, ...],
+    per_file: int,
+    seed: int,
+    files: range,
+    shard: Shard,
+    bytes_max: int,
+    cases: Path | None,
+) -> Selection:
+    """The selection that the options mean."""
+    from fimlsp.datasets.cuts.selection import Selection, read_cases
+    from fimlsp.datasets.sources.filters import Filters
+    from fimlsp.datasets.sources.sources import SourceError, check_source
+
+    try:
+        for source in sources:
+            check_source(source)
+        saved = None if cases is None else read_cases(cases)
+    except (SourceError, ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    return Selection(sources, kinds, per_file, seed, files, shard, Filters(bytes_max), saved)

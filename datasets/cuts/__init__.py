@@ -1,0 +1,1 @@
+"""Where holes are cut, and which cases a run has."""

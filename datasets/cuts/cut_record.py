@@ -1,0 +1,88 @@
+"""A case without its text: one JSON line that makes the same cut wherever the same file is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from fimlsp.datasets.cuts.cuts import STRATEGIES, Cut
+from fimlsp.datasets.cuts.suites import NoTokensError
+from fimlsp.datasets.sources.source_file import Excluded, SourceFile
+
+HASH_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class CutRecord:
+    """A cut, the file it belongs to (by hash; the name is for readers), and what it was drawn from."""
+
+    kind: str
+    source: str
+    name: str
+    index: int
+    seed: int
+    cut: Cut
+
+    @property
+    def case(self) -> str:
+        """Names the case, in this run and in any other of the same seed."""
+        return f"{self.kind}-{self.source[:HASH_DIGITS]}-{self.index}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As an object of strings and numbers."""
+        return {
+            "case": self.case,
+            "kind": self.kind,
+            "source": self.source,
+            "name": self.name,
+            "index": self.index,
+            "seed": self.seed,
+            "start": self.cut.start,
+            "end": self.cut.end,
+            "swapped": self.cut.swapped,
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> CutRecord:
+        """The record of an object; other fields are passed over.
+
+        Raises:
+            ValueError: a field is missing or of another type.
+        """
+        try:
+            cut = Cut(int(row["start"]), int(row["end"]), bool(row.get("swapped", False)))
+            record = cls(
+                str(row["kind"]),
+                str(row["source"]),
+                str(row["name"]),
+                int(row["index"]),
+                int(row["seed"]),
+                cut,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"a case needs kind, source, name, index, seed, start and end ({error})"
+            ) from error
+        if not 0 <= cut.start <= cut.end:
+            raise ValueError(f"case {record.case} ends before it starts")
+        return record
+
+
+def make_cuts(
+    file: SourceFile, kinds: Sequence[str], per_file: int, seed: int
+) -> Iterator[CutRecord | Excluded]:
+    """*per_file* cuts of each kind; the generator of each is seeded by kind, seed, hash and index alone."""
+    for kind in kinds:
+        for index in range(per_file):
+            random = Random(f"{kind} {seed} {file.hash} {index}")
+            try:
+                cut = STRATEGIES[kind](file.text, random)
+            except NoTokensError as error:
+                yield Excluded(file.name, "cannot be tokenised", str(error))
+                break
+            if cut is None:
+                yield Excluded(file.name, f"nothing to cut for {kind}")
+                break
+            yield CutRecord(kind, file.hash, file.name, index, seed, cut)

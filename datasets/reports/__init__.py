@@ -1,0 +1,1 @@
+"""From the files of a run to tables, plots and pages."""

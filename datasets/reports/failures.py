@@ -1,0 +1,70 @@
+"""The page of failures: each case that the constraint lost, with its cut, its truth and the answers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from fimlsp.datasets.reports.pages import fenced
+from fimlsp.datasets.runs.attempt import METHODS, Result
+
+TOLD = 12
+LOSABLE = ("constrained", "steered")
+ANSWER = 1_000
+
+
+def causes_of(result: Result) -> Iterator[str]:
+    """Why the constraint lost this case, in words; nothing if it did not."""
+    if result.crash is not None:
+        yield f"crashed: {result.crash}"
+    for method in LOSABLE:
+        attempt = result.attempts.get(method)
+        if attempt is not None and not attempt.ok:
+            yield f"{METHODS[method]}: {attempt.cause}"
+
+
+def by_cause(results: Sequence[Result]) -> Mapping[str, Sequence[Result]]:
+    """The lost cases by cause."""
+    lost = defaultdict[str, list[Result]](list)
+    for result in results:
+        for cause in causes_of(result):
+            lost[cause].append(result)
+    return lost
+
+
+def summary(results: Sequence[Result]) -> list[str]:
+    """A line for each cause, with links to the cases."""
+    lines = list[str]()
+    for cause, lost in sorted(by_cause(results).items()):
+        links = ", ".join(f"[{result.case}](failures.md#{result.case})" for result in lost[:TOLD])
+        more = f" and {len(lost) - TOLD} more" if len(lost) > TOLD else ""
+        lines.append(f"- {len(lost):,} × {cause}: {links}{more}")
+    return [*(lines or ["None."]), ""]
+
+
+def page(results: Sequence[Result]) -> list[str]:
+    """The page: a dozen cases of each cause with their texts, and the names of all others."""
+    lines, told = ["# Cases that the constraint lost", ""], set[str]()
+    for cause, lost in sorted(by_cause(results).items()):
+        lines += [f"# {cause} ({len(lost):,})", ""]
+        for result in lost[:TOLD]:
+            if result.case not in told:
+                told.add(result.case)
+                lines += _section(result)
+        if others := ", ".join(result.case for result in lost[TOLD:]):
+            lines += [f"And, to be seen with `fimlsp replay show`: {others}.", ""]
+    return lines
+
+
+def _section(result: Result) -> list[str]:
+    record = result.record
+    lines = [f'<a id="{result.case}"></a>', "", f"## {result.case}", ""]
+    lines += [f"Characters {record['start']} to {record['end']} of `{record['name']}`.", ""]
+    lines += [f"- {cause}" for cause in causes_of(result)] + [""]
+    for name, text in (result.excerpt or {}).items():
+        lines += [f"{name.capitalize()}:", "", *fenced(text)]
+    for method in LOSABLE:
+        attempt = result.attempts.get(method)
+        if attempt is not None and attempt.text is not None and not attempt.ok:
+            lines += [f"{METHODS[method].capitalize()}:", "", *fenced(attempt.text[:ANSWER])]
+    return lines

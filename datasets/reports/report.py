@@ -1,0 +1,189 @@
+"""The report of a run, from its files alone: `report` and `failures` as .md and .html, and pictures."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fimlsp.datasets.reports import charts, failures, paper, tables
+from fimlsp.datasets.reports.metrics import size_class
+from fimlsp.datasets.reports.pages import table, write_page
+from fimlsp.datasets.runs.attempt import METHODS, Result
+from fimlsp.datasets.runs.run_folder import RunFolder
+from fimlsp.datasets.sources.source_file import Excluded
+
+REJECTIONS = {"0": 0, "1": 1, "2": 2, "3–5": 3, "6–10": 6, "11–20": 11, "21–50": 21}
+POINTS_MAX = 2_000
+EXAMPLES = 3
+
+
+def write_report(folders: Sequence[RunFolder], out: Path) -> None:
+    """Write the report of one run, or of the shards of one, into *out*."""
+    out.mkdir(parents=True, exist_ok=True)
+    results = list(_results(folders))
+    excluded = [each for folder in folders for each in folder.excluded()]
+    pictures = _pictures(results)
+    lines = [*_head(folders, results), *_body(results, list(pictures)), *_left_out(results, excluded)]
+    write_page(out, "report", lines, pictures)
+    write_page(out, "failures", failures.page(results), {})
+
+
+def _results(folders: Sequence[RunFolder]) -> Iterator[Result]:
+    """All results; answers are kept only where the failures page needs them."""
+    for folder in folders:
+        for result in folder.results():
+            if result.excerpt is None:
+                short = {name: replace(attempt, text=None) for name, attempt in result.attempts.items()}
+                yield replace(result, attempts=short)
+            else:
+                yield result
+
+
+def _head(folders: Sequence[RunFolder], results: Sequence[Result]) -> list[str]:
+    plan, about = folders[0].plan, folders[0].about
+    files = len({str(result.record["source"]) for result in results})
+    crashed = sum(result.crash is not None for result in results)
+    rows = [
+        ["model", f"{plan['model']} ({plan['model_files']})"],
+        ["tokens at most", plan["tokens"]],
+        ["sources", f"{', '.join(plan['sources'])}; files {plan['files']}"],
+        ["cuts", cuts_of(plan)],
+        ["fimlsp", f"{plan['fimlsp']}, code {plan['code']}"],
+        ["Python", plan["python"]],
+        ["libraries", ", ".join(f"{name} {version}" for name, version in about["libraries"].items())],
+        ["machine", f"{about['machine']}; workers: {about['workers']}"],
+    ]
+    commands = [folder.about["command"] for folder in folders]
+    return [
+        "# Batch replay",
+        "",
+        f"{len(results):,} cases in {files:,} files; {crashed:,} crashed.",
+        "",
+        "```sh",
+        *commands,
+        "```",
+        "",
+        *table(["", ""], rows),
+    ]
+
+
+def cuts_of(plan: Mapping[str, Any]) -> str:
+    """Which cuts a run has, in words."""
+    if isinstance(plan["cuts"], str):
+        return f"saved cases ({plan['cuts']})"
+    return f"{', '.join(plan['cuts'])}; {plan['per_file']} of each in a file, seed {plan['seed']}"
+
+
+def _body(results: Sequence[Result], pictures: Sequence[str]) -> list[str]:
+    kinds = {kind: tables.of_kind(results, kind) for kind in tables.kinds_of(results)}
+    lines = [
+        "## Success",
+        "",
+        "A case succeeds if CPython parses left, answer and right together; a crash is a failure.",
+        "The paper's model is SantaCoder (1.1 B parameters) on files of The Stack. Most of what any",
+        "constraint gains over the unconstrained output is the choice of where to stop, which checking a",
+        "finished output has as well.",
+        "",
+    ]
+    for kind, chosen in kinds.items():
+        lines += tables.success(chosen, kind)
+    lines += [
+        "## Beyond the grammar",
+        "",
+        "The constraint is the grammar, as in the paper. Some of what CPython parses its compiler refuses.",
+        "",
+        *tables.compiling(results),
+    ]
+    lines += ["## Cases that the constraint lost", "", *failures.summary(results)]
+    lines += ["All methods:", "", *tables.causes(results)]
+    for kind, chosen in kinds.items():
+        ran = [result for result in chosen if result.attempts]
+        lines += [f"## {kind}: who succeeds where another fails", "", *tables.pairwise(ran)]
+        lines += [f"## {kind}: likeness to what was cut out", "", *tables.likeness(ran)]
+    lines += ["## Costs", "", *tables.costs(results), *tables.endings(results)]
+    lines += [
+        f"The paper states {paper.SETUP_MS:.0f} + {paper.SETUP_MS_PER_CHARACTER} ms per character before",
+        f"the first token of every cut, and {paper.MS_PER_TOKEN} ms per token, on its authors' machine. For",
+        "files of these sizes:",
+        "",
+        *tables.ratio(results),
+        "## By size of the file",
+        "",
+        "Times are medians, in milliseconds: set-up is CPU time, decoding is time on the clock. All cuts /",
+        "first is what the set-up of all cuts of these files costs in sum, that of their first cuts being 1.",
+        "",
+        *tables.by_size(results),
+    ]
+    return [*lines, *(line for picture in pictures for line in (f"![{picture[:-4]}]({picture})", ""))]
+
+
+def _left_out(results: Sequence[Result], excluded: Sequence[Excluded]) -> list[str]:
+    reasons = defaultdict[str, list[Excluded]](list)
+    for each in excluded:
+        reasons[each.reason].append(each)
+    rows = [
+        [reason, len(group), "; ".join(_example(each) for each in group[:EXAMPLES])]
+        for reason, group in sorted(reasons.items(), key=lambda item: -len(item[1]))
+    ]
+    swapped = sum(bool(result.record["swapped"]) for result in results)
+    return [
+        "## Left out",
+        "",
+        *(table(["reason", "files", "such as"], rows) if rows else ["Nothing.", ""]),
+        f"Boundary cuts with both ends in one token, drawn in the wrong order and swapped: {swapped:,} (the",
+        "paper's code duplicates text there).",
+        "",
+    ]
+
+
+def _example(each: Excluded) -> str:
+    return f"`{each.name}`" + (f" ({each.detail})" if each.detail else "")
+
+
+def _pictures(results: Sequence[Result]) -> Mapping[str, str]:
+    ran = [result for result in results if result.attempts]
+    if not ran:
+        return {}
+    return {"success.svg": _success(ran), "time.svg": _time(ran), "rejections.svg": _rejections(ran)}
+
+
+def _success(ran: Sequence[Result]) -> str:
+    sizes = sorted({size_class(result.size) for result in ran})
+    groups = [[result for result in ran if size_class(result.size) == size] for size in sizes]
+    series = {
+        method: [tables.n_ok(group, method) / len(group) for group in groups] for method in METHODS
+    }  # fmt: skip
+    axes = ("characters of the file, below", "cases that parse")
+    return charts.lines("Success by size of the file", axes, [f"{size // 1024} k" for size in sizes], series)
+
+
+def _time(ran: Sequence[Result]) -> str:
+    step = -(-len(ran) // POINTS_MAX)
+    series = {
+        method: [
+            (float(result.size), tables.per_token(result.attempts[method]))
+            for result in ran[::step]
+            if result.attempts[method].tokens
+        ]
+        for method in tables.CONSTRAINED
+    }
+    axes = ("characters of the file", "ms per token, engine alone")
+    return charts.scatter("Time per token", axes, series, (paper.MS_PER_TOKEN, "the paper's"))
+
+
+def _rejections(ran: Sequence[Result]) -> str:
+    series = {method: _rejection_shares(ran, method) for method in tables.CONSTRAINED}
+    axes = ("refused candidates before a token", "tokens")
+    return charts.bars("Rejections per token", axes, list(REJECTIONS), series)
+
+
+def _rejection_shares(ran: Sequence[Result], method: str) -> list[float]:
+    counts = Counter[str]()
+    for attempt in tables.attempts(ran, method):
+        for refused, tokens in attempt.rejections.items():
+            counts[[name for name, least in REJECTIONS.items() if least <= int(refused)][-1]] += tokens
+    total = max(1, counts.total())
+    return [counts[name] / total for name in REJECTIONS]

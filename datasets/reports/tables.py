@@ -1,0 +1,235 @@
+"""The tables of the report, each from the results alone."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+from fimlsp.datasets.reports import paper
+from fimlsp.datasets.reports.metrics import Distribution, size_class
+from fimlsp.datasets.reports.pages import number, share, table
+from fimlsp.datasets.runs.attempt import DECODED, METHODS, Attempt, Result
+
+CONSTRAINED = ("constrained", "steered")
+MOST_ERRORS = 4
+COSTS = ("", "n", "median", "90 %", "max", "mean")
+
+
+def kinds_of(results: Sequence[Result]) -> list[str]:
+    """The kinds of cuts, in their first order."""
+    return list(dict.fromkeys(result.kind for result in results))
+
+
+def of_kind(results: Sequence[Result], kind: str) -> list[Result]:
+    """Those of one kind of cut."""
+    return [result for result in results if result.kind == kind]
+
+
+def attempts(results: Sequence[Result], method: str) -> list[Attempt]:
+    """What *method* made of each case that did not crash."""
+    return [result.attempts[method] for result in results if method in result.attempts]
+
+
+def n_ok(results: Sequence[Result], method: str) -> int:
+    """How many cases *method* has a parsing answer for; a crash is none."""
+    return sum(attempt.ok for attempt in attempts(results, method))
+
+
+def success(results: Sequence[Result], kind: str) -> list[str]:
+    """One of the paper's tables with a row of ours."""
+    rows = list[list[object]]()
+    if kind in paper.TABLES:
+        theirs = paper.TABLES[kind]
+        counts = [
+            share(theirs.successes[m], theirs.cases) if m in theirs.successes else None for m in METHODS
+        ]
+        rows.append([f"the paper, {theirs.title}", f"{theirs.files:,}", f"{theirs.cases:,}", *counts])
+    files = len({str(result.record["source"]) for result in results})
+    ours = [share(n_ok(results, method), len(results)) for method in METHODS]
+    rows.append(["this run", f"{files:,}", f"{len(results):,}", *ours])
+    return table([kind, "files", "cases", *METHODS.values()], rows)
+
+
+def compiling(results: Sequence[Result]) -> list[str]:
+    """How many answers that parse compile as well, in files that did, and what speaks against the others."""
+    chosen = [result for result in results if result.compiles]
+    rows = list[list[object]]()
+    for method, name in METHODS.items():
+        errors = [attempt.compile_error for attempt in attempts(chosen, method) if attempt.ok]
+        said = Counter(error for error in errors if error is not None)
+        most = "; ".join(f"{error} ({count:,})" for error, count in said.most_common(MOST_ERRORS))
+        rows.append([name, f"{len(errors):,}", share(len(errors) - said.total(), len(errors)), most])
+    return table(["method", "parse", "compile", "what the compiler says most"], rows)
+
+
+def pairwise(results: Sequence[Result]) -> list[str]:
+    """How often the method of the row succeeds where that of the column fails."""
+
+    def wins(row: str, column: str) -> int | None:
+        if row == column:
+            return None
+        pairs = zip(attempts(results, row), attempts(results, column), strict=True)
+        return sum(one.ok and not other.ok for one, other in pairs)
+
+    rows = [[f"**{title}**", *(wins(row, column) for column in METHODS)] for row, title in METHODS.items()]
+    return table(["succeeds, where … fails", *METHODS.values()], rows)
+
+
+def likeness(results: Sequence[Result]) -> list[str]:
+    """Exact matches and mean edit similarity, for true middles of one line and of several."""
+    rows = list[list[object]]()
+    for title, one_line in (("one line", True), ("several lines", False)):
+        chosen = [result for result in results if result.attempts and result.one_line == one_line]
+        for method, name in METHODS.items():
+            tried = attempts(chosen, method)
+            if tried:
+                exact = share(sum(attempt.exact for attempt in tried), len(tried))
+                rows.append([title, name, len(tried), exact, *_means(tried)])
+    return table(
+        ["truth", "method", "cases", "exact match", "similarity, first line", "similarity, whole"], rows
+    )
+
+
+def _means(tried: Sequence[Attempt]) -> list[str]:
+    first = sum(attempt.first_line for attempt in tried) / len(tried)
+    return [f"{first:.3f}", f"{sum(attempt.similarity for attempt in tried) / len(tried):.3f}"]
+
+
+def costs(results: Sequence[Result]) -> list[str]:
+    """Distributions of times and counts over the cases."""
+    ran = [result for result in results if result.attempts]
+    rows = [_cost(name, values) for name, values in _quantities(ran)]
+    return table(COSTS, [row for row in rows if row])
+
+
+def _cost(name: str, values: Sequence[float]) -> list[object]:
+    found = Distribution.of(values)
+    if found is None:
+        return []
+    figures = [number(value) for value in (found.median, found.p90, found.max, found.mean)]
+    return [name, f"{found.n:,}", *figures]
+
+
+def _quantities(ran: Sequence[Result]) -> Iterator[tuple[str, list[float]]]:
+    yield "set-up, first cut of a file (ms)", [result.setup_ms for result in ran if result.first]
+    yield "set-up, further cuts of it (ms)", [result.setup_ms for result in ran if not result.first]
+    yield "set-up, all cuts of a file (its first cut = 1)", _shared_setup(ran)
+    for method in CONSTRAINED:
+        tried = attempts(ran, method)
+        yield f"engine per token, {method} (ms)", [per_token(attempt) for attempt in tried if attempt.tokens]
+        yield f"engine per candidate checked, {method} (ms)", [_per_check(a) for a in tried if a.tried]
+        yield f"engine while decoding, {method} (ms)", [attempt.engine_ms for attempt in tried]
+        yield f"candidates checked, {method}", [attempt.tried for attempt in tried]
+        yield f"candidates refused, {method}", [attempt.rejected for attempt in tried]
+    for method in DECODED:
+        yield f"tokens, {method}", [attempt.tokens for attempt in attempts(ran, method)]
+    free = attempts(ran, "unconstrained")
+    yield "network, unconstrained (ms)", [attempt.model_ms for attempt in free]
+    yield "network per token, unconstrained (ms)", [a.model_ms / a.tokens for a in free if a.tokens]
+
+
+def _shared_setup(ran: Sequence[Result]) -> list[float]:
+    """What the cuts of each file that has several cost together, as a multiple of the first."""
+    return [sum(times) / times[0] for times in _setups_by_file(ran)]
+
+
+def _setups_by_file(ran: Sequence[Result]) -> list[list[float]]:
+    """The set-up times of each file that has several, that of the first cut at their head."""
+    by_file = defaultdict[str, list[float]](list)
+    for result in ran:
+        if result.first or str(result.record["source"]) in by_file:
+            by_file[str(result.record["source"])].append(result.setup_ms)
+    return [times for times in by_file.values() if len(times) > 1 and times[0]]
+
+
+def per_token(attempt: Attempt) -> float:
+    """Milliseconds of the engine for each token that was written."""
+    return attempt.engine_ms / max(1, attempt.tokens)
+
+
+def _per_check(attempt: Attempt) -> float:
+    return attempt.engine_ms / attempt.tried
+
+
+def by_size(results: Sequence[Result]) -> list[str]:
+    """Success and times by the size of the file; "all cuts / first" is of sums over the files."""
+    ran = sorted((result for result in results if result.attempts), key=lambda result: result.size)
+    classes = defaultdict[str, list[Result]](list)
+    for result in ran:
+        classes[f"below {size_class(result.size):,}"].append(result)
+    if ran:
+        classes["any number"] = ran
+    rows = [[title, *_success_and_times(chosen)] for title, chosen in classes.items()]
+    times = ["set-up, first cut", "set-up, further cuts", "all cuts / first", "per token"]
+    return table(["characters", "cases", *METHODS, *times], rows)
+
+
+def _success_and_times(ran: Sequence[Result]) -> list[object]:
+    setups = _setups_by_file(ran)
+    firsts = sum(times[0] for times in setups)
+    return [
+        f"{len(ran):,}",
+        *(f"{100 * n_ok(ran, method) / len(ran):.1f} %" for method in METHODS),
+        _median([result.setup_ms for result in ran if result.first]),
+        _median([result.setup_ms for result in ran if not result.first]),
+        number(sum(map(sum, setups)) / firsts) if setups else None,
+        _median([per_token(attempt) for attempt in attempts(ran, "constrained") if attempt.tokens]),
+    ]
+
+
+def _median(values: Sequence[float]) -> str | None:
+    found = Distribution.of(values)
+    return None if found is None else number(found.median)
+
+
+def ratio(results: Sequence[Result]) -> list[str]:
+    """The engine's times over those that the paper's formula gives for the same files."""
+    ran = [result for result in results if result.attempts]
+    first = [result for result in ran if result.first]
+    written = attempts(ran, "constrained")
+    units = {
+        "per token": sum(attempt.tokens for attempt in written),
+        "per candidate checked": sum(attempt.tried for attempt in written),
+    }
+    engine_ms = sum(attempt.engine_ms for attempt in written)
+    rows: list[list[object]] = [
+        _ratio("set-up, first cut of a file", first, lambda result: paper.setup_ms(result.size)),
+        _ratio("set-up, all cuts", ran, lambda result: paper.setup_ms(result.size)),
+    ]
+    for name, count in units.items():
+        if count:
+            ours = engine_ms / count
+            faster = f"{paper.MS_PER_TOKEN / ours:,.0f}" if ours else None
+            rows.append([name, number(paper.MS_PER_TOKEN), number(ours), faster])
+    return table(["mean, ms", "the paper's", "ours", "times as fast"], [row for row in rows if row])
+
+
+def _ratio(name: str, results: Sequence[Result], theirs: Callable[[Result], float]) -> list[object]:
+    if not results:
+        return []
+    paper_ms = sum(map(theirs, results)) / len(results)
+    ours_ms = sum(result.setup_ms for result in results) / len(results)
+    return [name, number(paper_ms), number(ours_ms), f"{paper_ms / ours_ms:,.0f}" if ours_ms else None]
+
+
+def causes(results: Sequence[Result]) -> list[str]:
+    """Why answers are missing or do not parse, by method."""
+    rows = list[list[object]]()
+    for method, title in METHODS.items():
+        found = Counter(attempt.cause for attempt in attempts(results, method) if not attempt.ok)
+        rows += [[title, cause, count] for cause, count in found.most_common()]
+    return table(["method", "cause", "cases"], rows)
+
+
+def endings(results: Sequence[Result]) -> list[str]:
+    """How decoding ended, and how often steering took part."""
+    rows = list[list[object]]()
+    for method in DECODED:
+        tried = attempts(results, method)
+        stops = Counter(attempt.stop for attempt in tried if attempt.stop)
+        steered = (
+            share(sum(attempt.steered for attempt in tried), len(tried)) if method == "steered" else None
+        )
+        told = ", ".join(f"{stop} {count:,}" for stop, count in stops.most_common())
+        rows.append([METHODS[method], told, steered])
+    return table(["method", "decoding ended by", "steering took part"], rows)

@@ -1,0 +1,99 @@
+"""The configuration of a run: what decides its results, and what only describes how they were made."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fimlsp.datasets.cuts.selection import Selection
+from fimlsp.datasets.runs.bench import BenchSettings
+from fimlsp.models.checkpoints.hub import find_folder
+from fimlsp.models.loading import BUNDLED
+
+from fimlsp import __version__
+
+ROOMS = ("lexing", "quotient", "languages", "models", "datasets")
+DIGITS = 12
+N_SAMPLES, SAMPLE_BYTES = 16, 1 << 16
+LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")
+
+
+def plan_of(selection: Selection, settings: BenchSettings) -> dict[str, Any]:
+    """All that decides the results. A run goes on only where none of it has changed.
+
+    Raises:
+        ModelError: there is no such model on this machine.
+    """
+    files, shard = selection.files, selection.shard
+    saved = selection.saved
+    return {
+        "sources": list(selection.sources),
+        "files": f"{files.start}:{'' if files.stop >= 1 << 62 else files.stop}:{files.step}",
+        "cuts": list(selection.kinds) if saved is None else digest(sorted(saved)),
+        "per_file": selection.per_file,
+        "seed": selection.seed,
+        "shard": f"{shard.number}/{shard.count}",
+        "bytes_max": selection.filters.bytes_max,
+        "model": settings.model or "bundled",
+        "model_files": model_digest(settings.model),
+        "device": settings.device or "any",
+        "tokens": settings.tokens,
+        "fimlsp": __version__,
+        "code": code_digest(),
+        "python": platform.python_version(),
+    }
+
+
+def about(command: Sequence[str], workers: int) -> dict[str, Any]:
+    """How and where the run was started, for the report."""
+    return {
+        "command": shlex.join(command),
+        "workers": workers,
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, {_processor()}",
+        "libraries": {name: version(name) for name in LIBRARIES},
+    }
+
+
+def digest(parts: Sequence[str]) -> str:
+    """A short hash of some texts."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
+
+
+def code_digest() -> str:
+    """A short hash of the code that decides the results: engine, decoding, methods."""
+    root = Path(__file__).parents[2]
+    files = [
+        path for room in ROOMS for path in sorted((root / room).rglob("*")) if path.suffix in (".py", ".lark")
+    ]
+    return digest([path.read_text(encoding="utf-8") for path in files])
+
+
+def model_digest(model: str | None) -> str:
+    """A short hash that tells checkpoints apart: configuration, tokenizer, and samples of the weights."""
+    folder = BUNDLED if model is None else find_folder(model)
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*.json"))]
+    return digest([*texts, *map(_sampled, sorted(folder.glob("*.safetensors")))])
+
+
+def _sampled(path: Path) -> str:
+    """Name, size and a hash of some of the bytes of a file that may be too large to be read whole."""
+    size, samples = path.stat().st_size, hashlib.sha256()
+    with path.open("rb") as file:
+        for number in range(N_SAMPLES):
+            file.seek(size * number // N_SAMPLES)
+            samples.update(file.read(SAMPLE_BYTES))
+    return f"{path.name} {size} {samples.hexdigest()}"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

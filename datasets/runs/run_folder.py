@@ -1,0 +1,135 @@
+"""The output folder of a run: `run.json`, `results.jsonl`, `excluded.jsonl`.
+
+Results are appended as they come, so that the run can be killed at any time and goes on when it is started
+again with the same configuration. `run.json` holds that configuration.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fimlsp.datasets.runs.attempt import Result
+from fimlsp.datasets.sources.source_file import Excluded
+
+
+class RunFolderError(Exception):
+    """The folder cannot take this run; the message is one sentence for the user."""
+
+
+class RunFolder:
+    """An output folder, open for results while used as a context."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._results = path / "results.jsonl"
+        self._excluded = path / "excluded.jsonl"
+
+    @property
+    def has_run(self) -> bool:
+        """Whether some run has begun here."""
+        return (self.path / "run.json").exists()
+
+    def claim(self, plan: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+        """Make the folder that of *plan*, which decides the results; *about* tells more and may change.
+
+        Raises:
+            RunFolderError: it is another plan's already.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        plan = json.loads(json.dumps(plan))
+        if self.has_run:
+            before = self.plan
+            changed = [name for name in {**before, **plan} if before.get(name) != plan.get(name)]
+            if changed:
+                told = ", ".join(f"{name}: {before.get(name)}, now {plan.get(name)}" for name in changed)
+                raise RunFolderError(
+                    f"{self.path} holds a run with another configuration ({told}); choose another --out."
+                )
+        self._write("run.json", {"plan": plan, "about": about})
+        self._drop_torn_line()
+
+    def _write(self, name: str, value: object) -> None:
+        (self.path / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+
+    def _drop_torn_line(self) -> None:
+        """Forget a last line that was being written when the run was killed."""
+        if self._results.exists():
+            with self._results.open("r+b") as file:
+                data = file.read()
+                file.truncate(data.rfind(b"\n") + 1)
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The configuration of the run."""
+        return dict(self._read_json("run.json")["plan"])
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """How the run was last started, and on what."""
+        return dict(self._read_json("run.json")["about"])
+
+    def _read_json(self, name: str) -> Any:  # noqa: ANN401 - whatever JSON holds
+        try:
+            return json.loads((self.path / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise RunFolderError(f"{self.path} holds no run ({name}: {error}).") from error
+
+    def __enter__(self) -> RunFolder:
+        self._results_file = self._results.open("a", encoding="utf-8")
+        self._excluded_file = self._excluded.open("w", encoding="utf-8")
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self._results_file.close()
+        self._excluded_file.close()
+
+    def add(self, result: Result) -> None:
+        """Append a result, so that it is on disk when this returns."""
+        self._results_file.write(json.dumps(result.to_json()) + "\n")
+        self._results_file.flush()
+
+    def exclude(self, excluded: Excluded) -> None:
+        """Note what gives no cases."""
+        self._excluded_file.write(json.dumps(asdict(excluded)) + "\n")
+
+    def results(self) -> Iterator[Result]:
+        """All results, in the order in which they came.
+
+        Raises:
+            RunFolderError: a line is damaged or of another version.
+        """
+        try:
+            yield from (Result.from_json(row) for row in _rows(self._results))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise RunFolderError(f"{self._results} is of another version of fimlsp ({error}).") from error
+
+    def done(self) -> set[str]:
+        """The cases that have a result."""
+        return {str(row["record"]["case"]) for row in _rows(self._results)}
+
+    def excluded(self) -> list[Excluded]:
+        """What gave no cases when the sources were last read."""
+        return [Excluded(**row) for row in _rows(self._excluded)]
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a file, but for one at its end that was not finished."""
+    if path.exists():
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.endswith("\n"):
+                    yield _row(path, number, line)
+
+
+def _row(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(line))
+    except (ValueError, TypeError) as error:
+        raise RunFolderError(f"Line {number} of {path} is damaged; delete it.") from error

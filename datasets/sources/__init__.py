@@ -1,0 +1,1 @@
+"""Files to be cut: from shards, folders or the interpreter."""

@@ -1,0 +1,125 @@
+"""Shards of data sets: rows with a column `content`, as parquet or as JSON lines, compressed or not."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from fimlsp.datasets.sources.source_file import Found
+
+COLUMN = "content"
+LANGUAGE_COLUMNS = ("lang", "language")
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+LINE_MAX = 4_000_000
+ROWS_AT_ONCE = 64
+
+
+def is_shard(path: Path) -> bool:
+    """Whether the name of *path* is that of a shard."""
+    return path.suffix == ".parquet" or _is_json_lines(path)
+
+
+def n_rows(path: Path) -> int | None:
+    """The number of rows if the shard tells without being read; 1 for one that cannot be opened."""
+    if _is_json_lines(path):
+        return None
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        return int(pyarrow.parquet.read_metadata(path).num_rows)
+    except (OSError, pyarrow.ArrowException):
+        return 1
+
+
+def read_shard(path: Path, name: str) -> Iterator[Found]:
+    """The rows of a shard, named `name#0`, `name#1` and so on; one problem where it cannot be read on."""
+    rows = _json_lines(path, name) if _is_json_lines(path) else _parquet_rows(path, name)
+    while True:
+        try:
+            found = next(rows)
+        except StopIteration:
+            return
+        except Exception as error:  # a damaged shard can fail in any decoder
+            yield Found(name, None, "shard cannot be read", str(error).partition("\n")[0])
+            return
+        yield found
+
+
+def _is_json_lines(path: Path) -> bool:
+    inner = path.with_suffix("") if path.suffix in COMPRESSIONS else path
+    return inner.suffix in (".jsonl", ".ndjson")
+
+
+def _parquet_rows(path: Path, name: str) -> Iterator[Found]:
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as shard:
+        columns = shard.schema_arrow.names
+        if COLUMN not in columns:
+            yield Found(name, None, f"no column `{COLUMN}`", f"it has {', '.join(columns)}")
+            return
+        wanted = [column for column in (COLUMN, *LANGUAGE_COLUMNS) if column in columns]
+        number = 0
+        for batch in shard.iter_batches(batch_size=ROWS_AT_ONCE, columns=wanted):
+            for place in range(batch.num_rows):
+                yield _parquet_row(batch, place, f"{name}#{number}")
+                number += 1
+
+
+def _parquet_row(batch: Any, place: int, name: str) -> Found:  # noqa: ANN401 - pyarrow has no types
+    try:
+        row = {column: batch.column(column)[place].as_py() for column in batch.schema.names}
+    except UnicodeDecodeError as error:
+        return Found(name, None, "not UTF-8", str(error))
+    return _of_row(row, name)
+
+
+def _json_lines(path: Path, name: str) -> Iterator[Found]:
+    with _open(path) as stream:
+        for number, line in enumerate(_lines(stream)):
+            place = f"{name}#{number}"
+            if line is None:
+                yield Found(place, None, "line too long", f"more than {LINE_MAX:,} bytes")
+            elif line.strip():
+                yield _of_line(line, place)
+
+
+def _open(path: Path) -> BinaryIO:
+    if path.suffix not in COMPRESSIONS:
+        return path.open("rb")
+    import pyarrow
+
+    raw = pyarrow.input_stream(str(path), compression=COMPRESSIONS[path.suffix])
+    return cast("BinaryIO", io.BufferedReader(raw, 1 << 16))
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
+    """The lines; None for one that is longer than any file worth cutting."""
+    while line := stream.readline(LINE_MAX):
+        if len(line) < LINE_MAX or line.endswith(b"\n"):
+            yield line
+            continue
+        while len(line) == LINE_MAX and not line.endswith(b"\n"):
+            line = stream.readline(LINE_MAX)
+        yield None
+
+
+def _of_line(line: bytes, name: str) -> Found:
+    try:
+        row = json.loads(line)
+    except UnicodeDecodeError as error:
+        return Found(name, None, "not UTF-8", str(error))
+    except (ValueError, RecursionError) as error:
+        return Found(name, None, "line is not JSON", str(error))
+    return _of_row(row, name)
+
+
+def _of_row(row: object, name: str) -> Found:
+    if not isinstance(row, Mapping) or not isinstance(row.get(COLUMN), str):
+        return Found(name, None, f"no text in `{COLUMN}`", "")
+    language = next((str(row[column]) for column in LANGUAGE_COLUMNS if row.get(column)), None)
+    return Found(name, row[COLUMN], language=language)

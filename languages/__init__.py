@@ -1,0 +1,1 @@
+"""The languages: what the engine is given of each, as a value."""

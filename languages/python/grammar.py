@@ -1,0 +1,49 @@
+"""The grammar of each Python version, from one file with switches.
+
+`SINCE_3_10` and `UNTIL_3_9` in `grammar.lark` are switches: on in the versions that they name, ends included.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, partial
+from importlib.resources import files
+
+from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
+from fimlsp.quotient.grammar.cfg import Grammar
+from fimlsp.quotient.grammar.lark_loader import read_grammar
+
+START = "file"
+_SWITCH = re.compile(r"(SINCE|UNTIL)_(\d+)_(\d+)")
+
+
+def python_grammar(version: PythonVersion = DEFAULT_VERSION) -> Grammar:
+    """The grammar of a Python version; its sentences are the symbols of a file that is not empty.
+
+    Raises:
+        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
+    """
+    return _python_grammar(known_version(version))
+
+
+@cache
+def _python_grammar(version: PythonVersion) -> Grammar:
+    return read_grammar(grammar_text(), START, partial(switched_on, version=version), drop_useless=True)
+
+
+def grammar_text() -> str:
+    """What stands in the file."""
+    return files(__package__).joinpath("grammar.lark").read_text("utf-8")
+
+
+def switched_on(name: str, version: PythonVersion | None) -> bool | None:
+    """Whether the switch called *name* is on in *version*; None if the name is that of no switch.
+
+    Without a version all are on: the language of that grammar is that of no version, but its faults are those
+    of the file.
+    """
+    match = _SWITCH.fullmatch(name)
+    if match is None:
+        return None
+    named = int(match[2]), int(match[3])
+    return version is None or (named <= version if match[1] == "SINCE" else version <= named)

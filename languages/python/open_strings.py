@@ -1,0 +1,279 @@
+"""F-strings that are open at a cursor, as far as the text after it tells.
+
+What is closed after the cursor without being opened there was opened before: a bracket in a field, a field, a
+string. What that was in turn opened in is not known, so each place that may lie around it is tried, and those
+where the text does not go on validly are dropped: a string may stand in ordinary code, or in a field of
+another string; a field in the text of a string of any style, or in one of its format specifications.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+
+from fimlsp.lexing.longest_match import longest_match
+from fimlsp.lexing.modes import SOME_BRACKET, ModeStack, has_none, outer_part, sealed_by, unknown_bottom
+from fimlsp.lexing.values import value
+from fimlsp.quotient.language.tables import LanguageTables
+
+_FIELD, _PLAIN, _TAIL = "field:", "plain:", "tail:"  # of a string of any style
+_LONGEST_ESCAPE = len(rb"\U0010ffff")
+_DEEPEST_GUESS = 50
+_BEYOND_ASCII = (
+    rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+)
+"""One character in well-formed UTF-8 (Unicode 15, table 3-7)."""
+_OPENERS = {")": "(", "]": "[", "}": "{"}
+
+
+@value
+class StringTail:
+    """One reading of the text after a cursor up to ordinary code.
+
+    `kinds` are its lexemes, `end` is where code begins, `opened` what it closes (as `ModeStack.opened`).
+    """
+
+    kinds: tuple[int, ...]
+    end: int
+    opened: tuple[str, ...]
+
+
+class OpenStrings:
+    """Reads the text after one cursor in strings of *styles*; each place of it once."""
+
+    def __init__(self, tables: LanguageTables, data: bytes, cursor: int, styles: Iterable[str]) -> None:
+        self.tables = tables
+        self.lexical = tables.lexical
+        self.data = data
+        self.cursor = cursor
+        self.styles = tuple(styles)
+        self._text = self.lexical.kinds.index("FSTRING_TEXT")
+        self._depth = 0
+        self._rests: dict[tuple[ModeStack, int, int], list[StringTail]] = {}
+
+    def places(self) -> list[ModeStack]:
+        """The places in f-strings where the cursor may be, as unknown bottoms."""
+        if not self.styles:
+            return []
+        shapes = [f"{part}:{style}" for style in self.styles for part in ("text", "spec", "respec")]
+        places = self._bottoms(self.cursor, *shapes, _FIELD, _PLAIN, _TAIL, SOME_BRACKET)
+        return [place for place in places if not self._is_dead_text(place)]
+
+    def _is_dead_text(self, place: ModeStack) -> bool:
+        """Whether *place* goes on with plain text that leads nowhere, whatever begins before it."""
+        if place.mode != place.shape or self._begins_with_quote(place.shape):
+            return False
+        plain = _plain_text(place.shape).match(self.data, self.cursor)
+        if plain is None or plain.end() - self.cursor < _LONGEST_ESCAPE:
+            return False
+        in_name = self.data[plain.end() : plain.end() + 1] == b"}"
+        return not in_name and not self._from(place, self.cursor)
+
+    def rests(self, place: ModeStack, kind: int | None, position: int) -> list[StringTail]:
+        """The readings from *position* on, after a lexeme of *kind* that was begun inside *place*, if any."""
+        if place.in_code and kind not in self.lexical.modes:
+            return [StringTail((), position, ())]
+        at_cursor = self.cursor
+        found = self._from(place, position) if kind is None else self._after(place, kind, at_cursor, position)
+        own = place.opened if place.shape != SOME_BRACKET else ()
+        return [StringTail(rest.kinds, rest.end, (*own, *rest.opened[len(own) :])) for rest in found]
+
+    def _from(self, modes: ModeStack, position: int, level: int = 0) -> list[StringTail]:
+        """The readings from *position* on; *level* fields of the bottom's string were closed before."""
+        key = modes, position, level
+        if key not in self._rests:
+            self._rests[key] = []  # for the case of too much recursion
+            if self._depth < _DEEPEST_GUESS:
+                self._depth += 1
+                self._rests[key] = list(self._read(modes, position, level))
+                self._depth -= 1
+        return self._rests[key]
+
+    def _read(self, modes: ModeStack, position: int, level: int) -> Iterator[StringTail]:
+        """As `_from`; recursive only where something is closed that was not opened after the cursor."""
+        lexical = self.lexical
+        kinds: list[int] = []
+        brackets: list[str] = []
+        while not modes.in_code:
+            begin, position = position, self._skip_text(modes, position, kinds)
+            found = longest_match(lexical, lexical.dfa.starts[modes.mode], self.data, position)
+            if found is None or not self._put(kinds, found[0]):
+                return
+            if not modes.permits(self.data[begin : found[1]]):
+                return
+            kind, end = found
+            if kind in lexical.modes:
+                lexeme = lexical.kinds[kind]
+                if modes.shape == SOME_BRACKET and lexeme in _OPENERS:
+                    brackets.append(_OPENERS[lexeme])
+                    outside = self._bottoms(end, _FIELD, _PLAIN)
+                    rests = (rest for place in outside for rest in self._from(place, end, level))
+                    yield from self._continued(kinds, brackets, rests)
+                else:
+                    of_any_style = modes.shape == _FIELD and lexeme == "FIELD_COLON"
+                    following = None if of_any_style else modes.after(lexeme)
+                    if following is None:
+                        after = self._after(modes, kind, position, end, level)
+                        yield from self._continued(kinds, brackets, after)
+                        return
+                    modes = following
+            position = end
+        yield StringTail(tuple(kinds), position, tuple(brackets))
+
+    def _skip_text(self, modes: ModeStack, position: int, kinds: list[int]) -> int:
+        """The end of plain text at *position*, put into *kinds* as one lexeme."""
+        if modes.mode != modes.shape:
+            return position
+        plain = _plain_text(modes.shape).match(self.data, position)
+        if plain is None:
+            return position
+        self._put(kinds, self._text)
+        return plain.end()
+
+    def _put(self, kinds: list[int], kind: int) -> bool:
+        """Append *kind* to *kinds*, if it may stand there; one text or many is the same to the grammar."""
+        if kind not in self.lexical.skipped and (kind != self._text or kinds[-1:] != [kind]):
+            kinds.append(kind)
+        return self._may_stand(kinds[-2:])
+
+    def _continued(
+        self, kinds: list[int], brackets: list[str], rests: Iterable[StringTail]
+    ) -> Iterator[StringTail]:
+        """The readings *rests* with what was read before them."""
+        for rest in rests:
+            if self._may_stand([*kinds[-1:], *rest.kinds[:1]]):
+                yield StringTail((*kinds, *rest.kinds), rest.end, (*brackets, *rest.opened))
+
+    def _may_stand(self, kinds: list[int]) -> bool:
+        """Whether *kinds*, at most two, may stand beside each other."""
+        terminals = self.tables.terminals(kinds)
+        return -1 not in terminals and (len(kinds) < 2 or terminals in self.tables.neighbours)
+
+    def _after(
+        self, modes: ModeStack, kind: int, position: int, end: int, level: int = 0
+    ) -> Iterator[StringTail]:
+        """The readings from *end* on, after a lexeme of *kind* at *position*."""
+        if kind not in self.lexical.modes:
+            yield from self._from(modes, end, level)
+            return
+        lexeme = self.lexical.kinds[kind]
+        if modes.parent is None and modes.shape == _FIELD and lexeme == "FIELD_COLON":
+            for style in self.styles:
+                inside = unknown_bottom(self.lexical.rules, f"field:{style}").push(f"spec:{style}")
+                if inside is not None and self._is_unsealed(style, position):
+                    yield from self._from(inside, end, level)
+            return
+        if modes.parent is None and lexeme == "SPEC_NL":
+            style = modes.shape.partition(":")[2]
+            inside = unknown_bottom(self.lexical.rules, f"field:{style}").push(f"tail:{style}")
+            assert inside is not None
+            yield from (
+                StringTail(r.kinds, r.end, ("spec", *r.opened)) for r in self._from(inside, end, level)
+            )
+            return
+        inside = modes.after(lexeme)
+        if inside is not None:
+            yield from self._from(inside, end, level)
+            return
+        closed = self._closed_below(modes, lexeme)
+        if closed:
+            level = 0 if lexeme == "FSTRING_END" else level + (lexeme == "FIELD_CLOSE")
+            for place in self._around(modes, lexeme, position, end, level):
+                for rest in self._from(place, end, level):
+                    yield StringTail(rest.kinds, rest.end, (*closed, *rest.opened))
+
+    def _closed_below(self, modes: ModeStack, lexeme: str) -> tuple[str, ...]:
+        """What *lexeme* closes that the text after the cursor has not opened; nothing if it cannot."""
+        if modes.parent is not None:  # a format specification, of a field that is at the bottom
+            at_bottom = modes.parent.parent is None and lexeme == "FIELD_CLOSE"
+            return ("field",) if at_bottom and modes.parent.shape.startswith(("field", "plain")) else ()
+        part = outer_part(modes.shape)
+        if lexeme == "FSTRING_END" and part.startswith("text:"):
+            return (part,)
+        if lexeme == "FIELD_CLOSE" and part in ("field", "spec", "tail"):
+            return (part,) if part == "field" else (part, "field")
+        return (_OPENERS[lexeme],) if part == SOME_BRACKET and lexeme in _OPENERS else ()
+
+    def _around(
+        self, modes: ModeStack, lexeme: str, position: int, end: int, level: int
+    ) -> Iterator[ModeStack]:
+        """What may lie around that which *lexeme* closes."""
+        if lexeme == "FSTRING_END":
+            yield self.lexical.unknown
+        if lexeme != "FIELD_CLOSE":
+            yield from self._bottoms(end, _FIELD, _PLAIN, SOME_BRACKET)
+            return
+        part, _, style = modes.shape.partition(":")
+        field = part
+        if part in ("spec", "respec", "tail"):
+            field = modes.parent.shape.partition(":")[0] if modes.parent else ""
+        if field == "plain" or (not field and part == "tail"):
+            yield from self._bottoms(end, f"tail:{style}")
+        if field == "plain":
+            return
+        spec = "respec" if self.lexical.rules.reopens else "spec"
+        for each in (style,) if style else self.styles:
+            if part != "field" or self._is_unsealed(each, position):
+                specs = (f"{spec}:{each}",) if level < self.lexical.rules.deepest else ()
+                yield from self._bottoms(end, f"text:{each}", *specs)
+
+    def _bottoms(self, position: int, *shapes: str) -> Iterator[ModeStack]:
+        """The places of those *shapes* that the language has and that may be closed after *position*."""
+        for shape in shapes:
+            place = unknown_bottom(self.lexical.rules, shape)
+            if place.mode in self.lexical.dfa.starts and self._may_close(shape, position):
+                yield place
+
+    def _may_close(self, shape: str, position: int) -> bool:
+        """Whether the marks that close *shape* are there after *position*."""
+        part, _, style = shape.partition(":")
+        if part == "text":
+            if position == self.cursor and self._begins_with_quote(shape):
+                return True
+            quote = style.removeprefix("r").encode()
+            after_escape = (0, 1, 2) if position == self.cursor else (0,)
+            return any(_goes_on(quote)(self.data, position + taken) for taken in after_escape)
+        brace = self.data.find(b"}", position)
+        if brace < 0:
+            return False
+        end = self.cursor if part in ("spec", "respec", "tail") else self._first_end(position, brace)
+        styles = (style,) if style else self.styles
+        fitting = [each.removeprefix("r").encode() for each in styles if self._is_unsealed(each, end)]
+        return any(self.data.find(quote, brace) >= 0 for quote in fitting)
+
+    def _first_end(self, position: int, brace: int) -> int:
+        """Where the code of a field may end first: *position* is in it, *brace* the first one after that."""
+        colon = self.data.find(b":", position, brace)
+        return brace if colon < 0 else colon
+
+    def _begins_with_quote(self, shape: str) -> bool:
+        """Whether a quote of *shape* stands right of the cursor: closing quotes may straddle it."""
+        quote = shape.partition(":")[2].removeprefix("r").encode()
+        return self.data.startswith(quote[:1], self.cursor)
+
+    def _is_unsealed(self, style: str, end: int) -> bool:
+        """Whether a field of a string of *style* may contain the text from the cursor to *end*."""
+        if not self.lexical.rules.sealed:
+            return True
+        return has_none(self.data[self.cursor : end], *sealed_by(style))
+
+
+@cache
+def _plain_text(shape: str) -> re.Pattern[bytes]:
+    """The text of an f-string up to a brace, an escape or a line end, or its closing quotes."""
+    quote = shape.partition(":")[2].removeprefix("r").encode()
+    if len(quote) == 1:
+        return re.compile(rb"(?:[^{}\\\r\n\0%s\x80-\xff]+|%s)+" % (quote, _BEYOND_ASCII))
+    ordinary = rb"[^{}\\\0%s\x80-\xff]+|%s" % (quote[:1], _BEYOND_ASCII)
+    return re.compile(rb"(?:%s|%s(?!%s))+" % (ordinary, quote[:1], quote[1:]))
+
+
+@cache
+def _goes_on(quote: bytes) -> Callable[[bytes, int], bool]:
+    """Tells whether the text of an f-string with *quote* goes on to its end or a field, after a position."""
+    if len(quote) == 3:
+        return lambda data, position: data.find(quote, position) >= 0
+    pattern = re.compile(rb"(?:[^\\\r\n{%s]|\\(?:\r\n|[^{])|\\(?=\{))*[{%s]" % (quote, quote), re.DOTALL)
+    return lambda data, position: pattern.match(data, position) is not None

@@ -1,0 +1,303 @@
+r"""The terminals of Python, as CPython's tokenizer has them, and their automaton.
+
+Where CPython reports an error although shorter lexemes could be read there, the longest match is of the kind
+`BAD`, which no grammar uses; so maximal munch alone decides everywhere.
+
+Left to the reader of lexemes are the names that `\N{...}` may have, and how many digits a number may.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import string
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from fimlsp.languages.python.unicode_tables import TABLES, identifier_parts, identifier_starts
+from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
+from fimlsp.lexing import automata
+from fimlsp.lexing.automata.dfa import Dfa, compile_terminals
+from fimlsp.lexing.automata.nfa import Rule, Terminals
+from fimlsp.lexing.automata.regex import (
+    Regex,
+    any_case,
+    character_but,
+    choice,
+    code_points,
+    exactly,
+    many,
+    maybe,
+    one_of,
+    sequence,
+    some,
+)
+from fimlsp.lexing.automata.table_cache import cached
+
+BAD = "BAD"
+
+_KEYWORD_TABLE = """
+    False None True and as assert async await break class continue def del elif else except finally for from
+    global if import in is lambda nonlocal not or pass raise return try while with yield
+"""
+KEYWORDS = tuple(_KEYWORD_TABLE.split())
+SOFT_KEYWORDS: dict[PythonVersion, tuple[str, ...]] = {
+    (3, 8): (),
+    (3, 9): (),
+    (3, 10): ("match", "case", "_"),
+    (3, 11): ("match", "case", "_"),
+    (3, 12): ("match", "case", "_", "type"),
+    (3, 13): ("match", "case", "_", "type"),
+}
+"""Words that are keywords in some places only, by version."""
+
+_OPERATOR_TABLE = """
+    + - * ** / // % @ << >> & | ^ ~ := < > <= >= == != ( ) [ ] { } , : . ; = ->
+    += -= *= /= //= %= @= &= |= ^= >>= <<= **= ...
+"""
+OPERATORS = tuple(_OPERATOR_TABLE.split())
+
+QUOTES = ("'", '"', "'''", '"""')
+F_STRING_STYLES = tuple(raw + quote for raw in ("", "r") for quote in QUOTES)
+"""The closing quote of an f-string, after an `r` if it is raw; kinds and modes are named by them."""
+_FIELDS_OF_CODE: PythonVersion = (3, 12)
+"""The version from which on fields are read as other code is (PEP 701)."""
+
+_STR_PREFIXES, _RAW_STR_PREFIXES = ("", "u"), ("r",)
+_BYTES_PREFIXES, _RAW_BYTES_PREFIXES = ("b",), ("br", "rb")
+_F_PREFIXES, _RAW_F_PREFIXES = ("f",), ("fr", "rf")
+
+_LINE_END = choice("\r\n", "\n", "\r")
+_HEX = one_of(string.hexdigits)
+_LAST_ASCII = 0x7F
+
+
+@cache
+def python_dfa(version: PythonVersion = DEFAULT_VERSION) -> Dfa:
+    """The automaton of a Python version's terminals, from the disk cache if it is there.
+
+    Raises:
+        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
+    """
+    known_version(version)
+    definition = hashlib.sha256(f"{version} {unicodedata.unidata_version}".encode() + TABLES.read_bytes())
+    for path in (*sorted(Path(automata.__path__[0]).glob("*.py")), Path(__file__)):
+        definition.update(path.read_bytes())
+    return cached(definition.hexdigest(), lambda: compile_terminals(python_terminals(version))).expand()
+
+
+def python_terminals(version: PythonVersion) -> Terminals:
+    """The modes of the lexer and the lexemes of each.
+
+    `code` is Python outside f-strings, `field` the top level of a replacement field, `nested` the inside of
+    brackets there, `text:Q` the literal part of an f-string of style `Q`, `spec:Q` its format specifications.
+
+    From 3.12 on a line end in a format specification of a single-quoted f-string makes CPython go on as in
+    code: that is the mode `group_end`, and `plain` is the top level of a field there. `respec:Q` is a format
+    specification after a field in it, where 3.13 has forgotten that it is one.
+    """
+    words, literals = _words(version), tuple(_literals(version))
+    common = (*words, *literals, Rule("SPACE", some(one_of(" \t\f"))), Rule("NL", _LINE_END))
+    operators = {text: Rule(text, sequence(text)) for text in OPERATORS}
+    in_field = tuple(rule for text, rule in operators.items() if text not in (":", ":=", "}", "="))
+    no_lambda = Rule(BAD, sequence("lambda"))  # its colon would end the field
+    outside = (
+        Rule("COMMENT", sequence("#", many(character_but("\r\n")))),
+        Rule("CONTINUATION", sequence("\\", _LINE_END)),
+    )
+    as_code = outside if version >= _FIELDS_OF_CODE else ()
+    marks = tuple(_field_marks(version))
+    modes = {
+        "field": (no_lambda, *common, *in_field, *marks, *as_code),  # first, as no rule goes before BAD
+        "code": (*common, *operators.values(), *outside),
+        "nested": (*common, *operators.values(), *as_code),
+    }
+    if as_code:
+        modes["plain"] = (*modes["field"], Rule(BAD, sequence(":=")))
+        blank = tuple(rule for rule in common if rule.kind in ("SPACE", "NL"))
+        modes["tail"] = (
+            *blank,
+            *as_code,
+            Rule("FIELD_OPEN", sequence("{")),
+            Rule("FIELD_CLOSE", sequence("}")),
+        )
+    for style in F_STRING_STYLES:
+        modes[f"text:{style}"] = _text_rules(style)
+        modes[f"spec:{style}"] = _spec_rules(style, version)
+        if version >= (3, 13):
+            modes[f"respec:{style}"] = _spec_rules(style, version, after_field=True)
+    return Terminals(modes)
+
+
+def _words(version: PythonVersion) -> tuple[Rule, ...]:
+    """Keywords, and names for what is none."""
+    keywords = [Rule(word, sequence(word)) for word in (*KEYWORDS, *SOFT_KEYWORDS[version])]
+    if version == (3, 9):
+        keywords.append(Rule(BAD, sequence("__peg_parser__")))
+    return (*keywords, Rule("NAME", _name(version)))
+
+
+def _name(version: PythonVersion, at_least: int = 1) -> Regex:
+    """An identifier or keyword of *at_least* so many characters."""
+    part = code_points(identifier_parts(version))
+    return sequence(code_points(identifier_starts(version)), exactly(at_least - 1, part), many(part))
+
+
+def _literals(version: PythonVersion) -> Iterator[Rule]:
+    """Numbers, strings and beginnings of f-strings, and what CPython rejects in their place."""
+    real, imaginary = _numbers()
+    # Of the keywords that may not touch a number these alone could follow one in a program (`as` stands for
+    # `async` too). And `0or` is an octal number to CPython, from its second character.
+    if version >= (3, 10):
+        yield Rule(BAD, sequence(choice(real, imaginary), choice("as", "from")))
+    yield Rule(BAD, sequence("0", one_of("xXoObB")))
+    yield Rule("REAL", real)
+    yield Rule("IMAGINARY", imaginary)
+    # This keeps an unterminated string from being a name or an empty string before something else.
+    plain_prefixes = (*_STR_PREFIXES, *_RAW_STR_PREFIXES, *_BYTES_PREFIXES, *_RAW_BYTES_PREFIXES)
+    yield Rule(BAD, sequence(_prefix(plain_prefixes), choice(*QUOTES)))
+    yield Rule("STRING", choice(*map(_string, QUOTES)))
+    yield Rule("BYTES", choice(*map(_bytes, QUOTES)))
+    for style in F_STRING_STYLES:
+        prefixes = _RAW_F_PREFIXES if style.startswith("r") else _F_PREFIXES
+        yield Rule(f"FSTRING_START:{style}", sequence(_prefix(prefixes), style.lstrip("r")))
+
+
+def _numbers() -> tuple[Regex, Regex]:
+    """Real and imaginary numbers (Language Reference 2.4.4 to 2.4.7)."""
+    digit = one_of(string.digits)
+    digits = sequence(digit, many(maybe("_"), digit))
+    integer = choice(
+        sequence(one_of("123456789"), many(maybe("_"), digit)),
+        sequence("0", many(maybe("_"), "0")),
+        sequence("0", one_of("xX"), some(maybe("_"), _HEX)),
+        sequence("0", one_of("oO"), some(maybe("_"), one_of(string.octdigits))),
+        sequence("0", one_of("bB"), some(maybe("_"), one_of("01"))),
+    )
+    exponent = sequence(one_of("eE"), maybe(one_of("+-")), digits)
+    with_point = choice(sequence(digits, ".", maybe(digits)), sequence(".", digits))
+    floating = choice(sequence(with_point, maybe(exponent)), sequence(digits, exponent))
+    return choice(integer, floating), sequence(choice(digits, floating), one_of("jJ"))
+
+
+def _prefix(spellings: tuple[str, ...]) -> Regex:
+    """A string prefix, in capitals or not."""
+    return choice(*map(any_case, spellings))
+
+
+def _string(quote: str) -> Regex:
+    """A str literal (Language Reference 2.4.1)."""
+    ordinary = character_but(_special(quote))
+    return choice(
+        _quoted(_STR_PREFIXES, quote, choice(ordinary, _escape())),
+        _quoted(_RAW_STR_PREFIXES, quote, choice(ordinary, _raw_escape())),
+    )
+
+
+def _bytes(quote: str) -> Regex:
+    """A bytes literal."""
+    ordinary = character_but(_special(quote), _LAST_ASCII)
+    other = character_but("x\r\n", _LAST_ASCII)
+    escape = sequence("\\", choice(_LINE_END, sequence("x", exactly(2, _HEX)), other))
+    raw_escape = sequence("\\", choice(_LINE_END, character_but("", _LAST_ASCII)))
+    return choice(
+        _quoted(_BYTES_PREFIXES, quote, choice(ordinary, escape)),
+        _quoted(_RAW_BYTES_PREFIXES, quote, choice(ordinary, raw_escape)),
+    )
+
+
+def _special(quote: str) -> str:
+    """The characters that do not stand for themselves in a string of such quotes."""
+    return "\\" + quote[0] + ("" if _is_triple(quote) else "\r\n")
+
+
+def _is_triple(quote: str) -> bool:
+    return len(quote) == 3
+
+
+def _quoted(prefixes: tuple[str, ...], quote: str, item: Regex) -> Regex:
+    """A whole literal; in a triple-quoted one, one or two quotes may stand before any item."""
+    inner = maybe(quote[0], maybe(quote[0])) if _is_triple(quote) else sequence()
+    return sequence(_prefix(prefixes), quote, many(inner, item), quote)
+
+
+def _escape(plain_backslash_before: str = "", *, names: bool = True) -> Regex:
+    """A backslash and what it takes with it in a str literal, as CPython validates it."""
+    numeric = choice(
+        sequence("x", exactly(2, _HEX)),
+        sequence("u", exactly(4, _HEX)),
+        sequence("U000", exactly(5, _HEX)),
+        sequence("U0010", exactly(4, _HEX)),
+    )
+    named = sequence("N{", some(one_of(string.ascii_letters + string.digits + " -")), "}")
+    other = character_but("xuUN\r\n" + plain_backslash_before)
+    return sequence("\\", choice(numeric, *([named] if names else []), _LINE_END, other))
+
+
+def _raw_escape(plain_backslash_before: str = "") -> Regex:
+    """A backslash and the one character or line end that it takes with it in a raw literal."""
+    return sequence("\\", choice(_LINE_END, character_but(plain_backslash_before)))
+
+
+def _field_marks(version: PythonVersion) -> Iterator[Rule]:
+    """What ends the expression of a replacement field."""
+    if version >= _FIELDS_OF_CODE:
+        # The conversion is a name, read as other names are; its letter may be a variant such as a wide one.
+        letters = [
+            code for code in range(0x110000) if unicodedata.normalize("NFKC", chr(code)) in _CONVERSIONS
+        ]
+        yield Rule("FIELD_CONVERSION", sequence("!", code_points((code, code) for code in letters)))
+        yield Rule(BAD, sequence("!", _name(version, at_least=2)))
+    else:  # no space may follow
+        yield Rule(BAD, sequence("!", one_of("rsa"), one_of(" \t\f\r\n")))
+        yield Rule("FIELD_CONVERSION", sequence("!", one_of("rsa")))
+    yield Rule("FIELD_EQUAL", sequence("="))
+    yield Rule("FIELD_COLON", sequence(":"))
+    yield Rule("FIELD_CLOSE", sequence("}"))
+
+
+_CONVERSIONS = frozenset("rsa")
+
+
+def _text_rules(style: str) -> tuple[Rule, ...]:
+    """The literal part of an f-string."""
+    return (
+        *_characters(style),
+        Rule("FSTRING_TEXT", choice("{{", "}}")),
+        Rule("FIELD_OPEN", sequence("{")),
+        Rule("FSTRING_END", sequence(style.lstrip("r"))),
+        Rule(BAD, sequence("}")),
+    )
+
+
+def _spec_rules(style: str, version: PythonVersion, *, after_field: bool = False) -> tuple[Rule, ...]:
+    """A format specification: doubled braces are no escapes here, and the string cannot end."""
+    quote = style.lstrip("r")
+    special = []
+    if _is_triple(quote):
+        special.append(Rule(BAD, sequence(quote)))
+    elif version >= _FIELDS_OF_CODE and not after_field:
+        special.append(Rule("SPEC_NL", _LINE_END))
+    if after_field:
+        special.append(Rule("FSTRING_TEXT", sequence("{{")))
+    return (
+        *_characters(style, checked=version >= _FIELDS_OF_CODE),
+        Rule("FIELD_OPEN", sequence("{")),
+        Rule("FIELD_CLOSE", sequence("}")),
+        *special,
+    )
+
+
+def _characters(style: str, *, checked: bool = False) -> Iterator[Rule]:
+    """Characters and escapes in an f-string. A backslash before a brace is text of its own.
+
+    Escapes are checked in a raw string only if *checked*.
+    """
+    is_raw, quote = style.startswith("r"), style.lstrip("r")
+    escape = _raw_escape("{}") if is_raw and not checked else _escape("{}", names=not is_raw)
+    quotes = choice(quote[0], quote[0] * 2) if _is_triple(quote) else choice()
+    ordinary = character_but("{}" + _special(quote))
+    yield Rule("FSTRING_TEXT", choice(some(ordinary), escape, "\\", quotes))
+    if checked or not is_raw:
+        yield Rule(BAD, sequence("\\", one_of("xuUN")))

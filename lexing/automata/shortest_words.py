@@ -1,0 +1,60 @@
+"""Shortest byte strings that lead an automaton to a kind of lexeme."""
+
+from __future__ import annotations
+
+from fimlsp.lexing.automata.dfa import Dfa
+
+
+def _least_welcome_first() -> tuple[int, ...]:
+    """All bytes: not ASCII, controls, capitals and signs, digits, lower-case letters; the best come last."""
+    letters, digits = range(ord("a"), ord("z") + 1), range(ord("0"), ord("9") + 1)
+    groups = (range(0x80, 0x100), range(0x20), (0x7F,), range(0x20, 0x7F), digits, letters)
+    order = [byte for group in groups for byte in reversed(group)]
+    return tuple(reversed(dict.fromkeys(reversed(order))))
+
+
+_ORDER = _least_welcome_first()
+_RANK = {byte: rank for rank, byte in enumerate(reversed(_ORDER))}
+
+
+class ShortestWords:
+    """Shortest ways to finish lexemes; one backward search per kind asked for, on first use."""
+
+    def __init__(self, dfa: Dfa) -> None:
+        self._accepts = dfa.accepts
+        self._suffixes: dict[int, list[bytes | None]] = {}
+        self._sources: list[list[tuple[int, int]]] = [[] for _ in dfa.rows]
+        for state, row in enumerate(dfa.rows):
+            best_byte = {row[byte]: byte for byte in _ORDER}
+            for target, byte in best_byte.items():
+                self._sources[target].append((state, byte))
+
+    def suffix(self, state: int, kind: int) -> bytes | None:
+        """A shortest byte string from `state` to a state that accepts `kind`; None if there is none.
+
+        Among shortest ones lower-case letters are preferred at every step, then digits, then printable ASCII.
+        Cost: a lookup; the first question about a kind searches the automaton once.
+        """
+        if kind not in self._suffixes:
+            self._suffixes[kind] = self._search(kind)
+        return self._suffixes[kind][state]
+
+    def _search(self, kind: int) -> list[bytes | None]:
+        """The suffix of every state, found backwards from the accepting ones, layer by layer."""
+        suffixes: list[bytes | None] = [b"" if accepted == kind else None for accepted in self._accepts]
+        layer = {state: b"" for state, accepted in enumerate(self._accepts) if accepted == kind}
+        while layer:
+            longer: dict[int, bytes] = {}
+            for target, rest in layer.items():
+                for state, byte in self._sources[target]:
+                    if suffixes[state] is None and _better(byte, longer.get(state)):
+                        longer[state] = bytes((byte,)) + rest
+            for state, suffix in longer.items():
+                suffixes[state] = suffix
+            layer = longer
+        return suffixes
+
+
+def _better(byte: int, known: bytes | None) -> bool:
+    """Whether the byte is a more welcome first one than that of the string known so far."""
+    return known is None or _RANK[byte] < _RANK[known[0]]

@@ -1,0 +1,201 @@
+"""The command line: `fimlsp --stdio` is the server, the sub-commands are for people and for other programs.
+
+Everything but click is imported by the command that needs it, so that `fimlsp --help` is quick and
+`fimlsp verify` never loads a model.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import click
+from fimlsp.lsp_server.command_line.models_command import models
+from fimlsp.lsp_server.settings.options import MODEL_FIELDS, OPTIONS, Option, Settings, load_of
+
+from fimlsp import __version__
+
+
+def to_address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
+    """`HOST:PORT` of this machine: the server trusts whoever connects, so it listens nowhere else."""
+    if value is None:
+        return None
+    host, colon, port = value.rpartition(":")
+    if not (colon and port.isdecimal() and int(port) < 65_536):
+        raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:8765.")
+    host = host.strip("[]")
+    if not is_loopback(host):
+        raise click.BadParameter(
+            f"{host!r} is not this machine; use 127.0.0.1, as the server is not for networks."
+        )
+    return host, int(port)
+
+
+def to_place(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
+    """`LINE:COLUMN`, both from 1."""
+    line, _colon, column = value.partition(":")
+    if not (line.isdecimal() and column.isdecimal() and int(line) > 0 and int(column) > 0):
+        raise click.BadParameter(f"{value!r} is not LINE:COLUMN with numbers from 1, such as 12:5.")
+    return int(line), int(column)
+
+
+def to_python(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
+    """A version of Python, such as 3.11."""
+    from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
+
+    versions = {version_text(version): version for version in PYTHON_VERSIONS}
+    if value not in versions:
+        raise click.BadParameter(f"{value!r} is not one of {', '.join(versions)}.")
+    return versions[value]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether *host* names this machine and nothing else."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="fimlsp")
+@click.option("--stdio", is_flag=True, help="Be a language server on standard input and output.")
+@click.option(
+    "--tcp",
+    metavar="HOST:PORT",
+    callback=to_address,
+    help="Be a language server for any number of clients on a port of this machine.",
+)
+@click.pass_context
+def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | None) -> None:
+    """Completions for Python that connect to what follows the cursor.
+
+    An editor starts `fimlsp --stdio`.
+    """
+    if context.invoked_subcommand is not None:
+        if stdio or tcp:
+            raise click.UsageError(
+                f"--stdio and --tcp start the server; leave out {context.invoked_subcommand}."
+            )
+        return
+    if stdio and tcp:
+        raise click.UsageError("Give either --stdio or --tcp.")
+    if not stdio and not tcp:
+        click.echo(context.get_help())
+        return
+    from fimlsp.lsp_server.protocol.serving import serve_stdio, serve_tcp
+    from fimlsp.lsp_server.worker.worker_pool import WorkerPool
+    from fimlsp.lsp_server.worker.worker_process import WORKER_COMMAND
+
+    pool = WorkerPool(WORKER_COMMAND)
+    if tcp is None:
+        context.exit(0 if serve_stdio(pool) else 1)
+    try:
+        serve_tcp(pool, *tcp)
+    except OSError as error:
+        raise click.ClickException(f"The server cannot be started ({error}); choose another port.") from error
+
+
+def to_value(option: Option) -> Callable[[click.Context, click.Parameter, object], object]:
+    """What makes a value of the server's *option* from a text."""
+
+    def convert(_: click.Context, __: click.Parameter, value: object) -> object:
+        is_number = isinstance(option.default, int) and isinstance(value, str) and value.isdecimal()
+        typed = int(str(value)) if is_number else value
+        if not option.values.allows(typed):
+            raise click.BadParameter(f"{option.name} must be {option.values.words}, not {value!r}.")
+        return typed
+
+    return convert
+
+
+def model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives *command* the options about models, whose values it gets as `Settings` would."""
+    wanted = [option for option in OPTIONS if option.field in MODEL_FIELDS]
+    for option in reversed(wanted):
+        command = click.option(
+            f"--{option.name}",
+            default=str(option.default),
+            callback=to_value(option),
+            metavar=option.name.upper(),
+            help=f"{option.meaning} Values: {option.values.words}.",
+        )(command)
+    return command
+
+
+_PYTHON = click.option(
+    "--python-version",
+    "python",
+    metavar="VERSION",
+    default="3.11",
+    show_default=True,
+    callback=to_python,
+    help="Whose grammar holds: 3.8 to 3.13.",
+)
+
+
+@command_line.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--at",
+    required=True,
+    metavar="LINE:COLUMN",
+    callback=to_place,
+    help="The cursor stands before this character.",
+)
+@model_options
+@_PYTHON
+@click.option("--max-tokens", default=64, show_default=True, type=click.IntRange(1, 1024))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def complete(
+    file: Path,
+    at: tuple[int, int],
+    python: tuple[int, int],
+    max_tokens: int,
+    as_json: bool,
+    **model: Any,  # noqa: ANN401 - of many types
+) -> None:
+    """Complete FILE at a place and show the completion there."""
+    from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, complete_file
+    from fimlsp.lsp_server.worker.messages import Limits
+
+    complete_file(file, at, load_of(Settings(**model)), Limits(max_tokens, DEADLINE_MS), python, as_json)
+
+
+@command_line.command()
+@model_options
+def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
+    """Check the installation: versions, model, and a completion with timings."""
+    from fimlsp.lsp_server.command_line.doctor_command import run_checks
+
+    raise SystemExit(0 if run_checks(load_of(Settings(**model))) else 1)
+
+
+@command_line.command()
+@_PYTHON
+def verify(python: tuple[int, int]) -> None:
+    """Judge middles: JSON lines in, JSON lines out, in the same order.
+
+    A line is {"id", "left", "middle", "right"}; its answer {"id", "connectable", "complete", "viable_bytes",
+    "shortest", "relaxed", "setup_ms", "feed_ms"}, or {"id", "error"}. No model is loaded.
+    """
+    from fimlsp.lsp_server.command_line.verify_command import answer_lines
+
+    for line in answer_lines(sys.stdin.buffer, python):
+        click.echo(line)
+
+
+@command_line.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def train(context: click.Context, arguments: tuple[str, ...]) -> None:
+    """Train a small model on Python source."""
+    from fimlsp.models.training.command import train as train_model
+
+    train_model.main(list(arguments), prog_name=context.command_path)
+
+
+command_line.add_command(models)

@@ -1,0 +1,118 @@
+"""`fimlsp complete`: one completion in a file, shown in its place or as JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from fimlsp.languages.python.versions import PythonVersion
+from fimlsp.lsp_server.errors import summary
+from fimlsp.lsp_server.protocol.text_positions import Text, encode
+from fimlsp.lsp_server.session.status import describe_relaxed
+from fimlsp.lsp_server.worker.backend import Backend
+from fimlsp.lsp_server.worker.messages import Complete, Completion, DocumentId, Limits, Load
+
+DEADLINE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A completion at byte *offset* of *text*, made in *ms* milliseconds (loading the model apart)."""
+
+    text: Text
+    offset: int
+    completion: Completion
+    ms: float
+
+
+def complete_file(
+    file: Path, at: tuple[int, int], model: Load, limits: Limits, python: PythonVersion, as_json: bool
+) -> None:
+    """Print the completion of *file*, in the grammar of *python*, at (line, column), both from 1.
+
+    Raises:
+        click.ClickException: The file cannot be read, the place is not in it, or the model cannot be loaded.
+    """
+    text = Text(read_source(file))
+    offset = find_place(text, *at)
+    backend = Backend()
+    try:
+        backend.load(model, lambda _, __: None)
+    except Exception as error:
+        raise click.ClickException(summary(error)) from error
+    shown = make(backend, text, offset, limits, python)
+    if as_json:
+        click.echo(to_json(shown))
+    else:
+        show(shown)
+
+
+def make(backend: Backend, text: Text, offset: int, limits: Limits, python: PythonVersion) -> Shown:
+    """Ask *backend* for a completion."""
+    begun = time.perf_counter()
+    document = DocumentId(0, "")
+    backend.open(document, 0, text.data, python)
+    request = Complete(0, document, 0, offset, limits, time.monotonic())
+    completion = backend.complete(request, lambda: False)
+    return Shown(text, offset, completion, 1000 * (time.perf_counter() - begun))
+
+
+def read_source(file: Path) -> bytes:
+    """A Python file as UTF-8 without a byte order mark, whatever encoding its first lines declare."""
+    data = file.read_bytes()
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return encode(data.decode(encoding))
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{file} cannot be decoded ({error}); save it as UTF-8.") from error
+
+
+def find_place(text: Text, line: int, column: int) -> int:
+    """Byte offset of (line, column), both from 1; one past the last character is the line's end."""
+    if not text.has_line(line - 1):
+        raise click.ClickException(f"There is no line {line}; the file has {text.n_lines}.")
+    length = len(text.line(line - 1).decode())
+    if column > length + 1:
+        raise click.ClickException(f"Line {line} has no column {column}; its end is column {length + 1}.")
+    return text.offset(line - 1, column - 1, "utf-32")
+
+
+def to_json(shown: Shown) -> str:
+    """One object with the completion and how it was made."""
+    completion = shown.completion
+    return json.dumps(
+        {
+            "text": completion.text,
+            "complete": completion.complete,
+            "relaxed": completion.relaxed,
+            "tokens": completion.tokens,
+            "rejected": completion.rejected,
+            "ms": round(shown.ms, 1),
+            "reason": completion.reason,
+        }
+    )
+
+
+def show(shown: Shown) -> None:
+    """Print the lines around the cursor with the completion in its place, in colour on a terminal."""
+    from fimlsp.lsp_server.command_line.rendering import print_in_place
+
+    data = shown.text.data
+    left, right = data[: shown.offset].decode(), data[shown.offset :].decode()
+    print_in_place(left, shown.completion.text, right, describe(shown))
+
+
+def describe(shown: Shown) -> str:
+    """How the completion was made, in one line."""
+    completion = shown.completion
+    parts = [f"{completion.tokens} tokens, {completion.rejected} rejected, {shown.ms:.0f} ms"]
+    if completion.relaxed is not None:
+        parts.append(describe_relaxed(completion.relaxed))
+    if completion.reason is not None:
+        parts.insert(0, f"no completion: {completion.reason}")
+    return "; ".join(parts)

@@ -1,0 +1,100 @@
+"""`fimlsp doctor`: whether everything a completion needs is there, and how long it takes here."""
+
+from __future__ import annotations
+
+import ast
+import platform
+import time
+from collections.abc import Callable
+from importlib import metadata
+
+import click
+from fimlsp.languages.python.versions import DEFAULT_VERSION
+from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, make
+from fimlsp.lsp_server.errors import NoSuggestion, summary
+from fimlsp.lsp_server.protocol.text_positions import Text
+from fimlsp.lsp_server.worker.backend import Backend
+from fimlsp.lsp_server.worker.messages import DocumentId, Limits, Load
+
+from fimlsp import __version__
+
+PACKAGES = ("pygls", "lsprotocol", "tokenizers", "transformers", "torch")
+
+SAMPLE_LEFT = b"def area(width, height):\n    return width * "
+SAMPLE_RIGHT = b"\n\n\nprint(area(2, 3))\n"
+
+
+def run_checks(model: Load) -> bool:
+    """Print the checks with *model*; whether all went well."""
+    click.echo(f"fimlsp {__version__}, Python {platform.python_version()} on {platform.platform()}")
+    click.echo(", ".join(f"{name} {package_version(name)}" for name in PACKAGES))
+    backend = Backend()
+    checks = {
+        "engine": lambda: parse_sample(backend),
+        "device": lambda: find_device(model),
+        "model": lambda: load(backend, model),
+        "first completion": lambda: complete_sample(backend),
+        "next completion": lambda: complete_sample(backend),
+    }
+    outcomes = [passes(name, check) for name, check in checks.items()]
+    return all(outcomes)
+
+
+def passes(name: str, check: Callable[[], str]) -> bool:
+    """Run *check* and print what it found, or why it failed, and how long it took."""
+    begun = time.perf_counter()
+    try:
+        found, mark = check(), click.style("ok    ", fg="green")
+    except Exception as error:
+        found, mark = summary(error), click.style("failed", fg="red")
+    click.echo(f"{mark} {name}: {found} ({1000 * (time.perf_counter() - begun):.0f} ms)")
+    return "ok" in mark
+
+
+def package_version(name: str) -> str:
+    """The installed version of a package."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "is missing"
+
+
+def parse_sample(backend: Backend) -> str:
+    """Parse a sample with the engine."""
+    backend.open(DocumentId(0, "sample"), 0, SAMPLE_LEFT + b"height" + SAMPLE_RIGHT, DEFAULT_VERSION)
+    while backend.prepare():
+        pass
+    return "the grammar of Python is loaded and parses"
+
+
+def find_device(model: Load) -> str:
+    """Where models other than the bundled one would run."""
+    from fimlsp.models.checkpoints.placement import default_device
+    from fimlsp.models.checkpoints.threads import default_threads
+
+    threads = model.threads or default_threads()
+    many = f"{threads} thread{'s' * (threads > 1)} of the CPU"
+    return f"models other than the bundled one run on {model.device or default_device()}, with {many}"
+
+
+def load(backend: Backend, model: Load) -> str:
+    """Load the model; its name and device."""
+    name = backend.load(model, lambda _, __: None)
+    return f"{name} on {backend.model.device}" if backend.model else name
+
+
+def complete_sample(backend: Backend) -> str:
+    """Complete a sample and hold the outcome against Python's own parser.
+
+    Raises:
+        NoSuggestion: There is no completion.
+        SyntaxError: There is one, and it breaks the file.
+    """
+    text = Text(SAMPLE_LEFT + SAMPLE_RIGHT)
+    made = make(
+        backend, text, len(SAMPLE_LEFT), Limits(max_tokens=16, deadline_ms=DEADLINE_MS), DEFAULT_VERSION
+    )
+    if made.completion.reason is not None:
+        raise NoSuggestion(made.completion.reason)
+    ast.parse(SAMPLE_LEFT + made.completion.text.encode() + SAMPLE_RIGHT)
+    return f"{made.completion.text!r}, {made.completion.tokens} tokens"

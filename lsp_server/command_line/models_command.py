@@ -1,0 +1,74 @@
+"""`fimlsp models`: which models work and which are here, and fetching one."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.group()
+def models() -> None:
+    """Tell which models work, and fetch them."""
+
+
+@models.command(name="list")
+def list_models() -> None:
+    """List the models that are known to work, whether they fit, and those of the hub that are here."""
+    from fimlsp.models.catalogue import KNOWN_MODELS
+    from fimlsp.models.checkpoints.hub import cached_models
+    from fimlsp.models.checkpoints.memory import GIB
+    from fimlsp.models.checkpoints.placement import default_room
+    from rich.console import Console
+    from rich.table import Table
+
+    here = {model.name: model.size for model in cached_models()}
+    table = Table(box=None)
+    room = default_room()
+    for column in ("model", "parameters", "half precision", "context", "fits", "on this machine"):
+        table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
+    table.add_row("bundled", *_bundled(), "yes", "comes with fimlsp")
+    for model in KNOWN_MODELS:
+        sizes = f"{model.billions:g} B", _gigabytes(model.bytes), f"{model.context:,}"
+        fits = room.fits(model.billions * 1e9)
+        table.add_row(model.name, *sizes, fits, _gigabytes(here[model.name]) if model.name in here else "")
+    for name in sorted(here.keys() - {model.name for model in KNOWN_MODELS}):
+        table.add_row(name, "", "", "", "", f"{_gigabytes(here[name])}, not tried")
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    console.print(table)
+    if room.free is not None:
+        console.print(f"What fits is told for {room.device}, where {room.free / GIB:.1f} GiB are free now.")
+
+
+@models.command()
+@click.argument("name")
+@click.option("--revision", metavar="BRANCH_OR_COMMIT", help="Another version than the newest.")
+def pull(name: str, revision: str | None) -> None:
+    """Fetch the model NAME from the hub, so that it can be used offline.
+
+    Only weights as safetensors, the configuration and the tokenizer are fetched. After an interruption, the
+    same command goes on where it was.
+    """
+    from fimlsp.models.checkpoints.hub import fetch
+    from fimlsp.models.errors import ModelError
+
+    try:
+        folder = fetch(name, revision)
+    except ModelError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{name} is in {folder}; use it with --model {name}")
+
+
+def _bundled() -> tuple[str, str, str]:
+    """Parameters, size and context of the model that comes with fimlsp."""
+    from fimlsp.models.checkpoints.checkpoint_files import read_files
+    from fimlsp.models.loading import BUNDLED
+
+    files = read_files(BUNDLED, "bundled")
+    size = sum(path.stat().st_size for path in files.weights)
+    context = files.config["max_position_embeddings"]
+    return f"{files.n_parameters / 1e6:.1f} M", _gigabytes(size), f"{context:,}"
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.3f} GB" if size < 1e8 else f"{size / 1e9:.1f} GB"

@@ -1,0 +1,45 @@
+"""`fimlsp verify`: the engine's verdicts as JSON lines, so that others can hold it against their oracles.
+
+For each line `{"id", "left", "middle", "right"}` one line comes back, in the same order. Fields:
+`connectable`: some middle makes `left + middle + right` valid; `complete`: this one does; `viable_bytes`: how
+many of its UTF-8 bytes, from the first, some valid middle begins with; `shortest`: about the cheapest text
+that, appended to these bytes, completes them, null when nothing connects; `relaxed`: of which context an
+editor's completion leaves out a part where nothing connects ("left", "right" or "both", else null);
+`setup_ms` and `feed_ms`: milliseconds for the contexts of the cut and for feeding the middle.
+
+When the viable bytes end inside a character, `shortest` belongs to the bytes before that character, as a
+JSON string cannot begin in the middle of one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
+from fimlsp.lsp_server.errors import summary
+from fimlsp.quotient.engine import Engine, python_language
+from fimlsp.quotient.verification import verify_case
+
+
+def answer_lines(lines: Iterable[bytes], python: PythonVersion = DEFAULT_VERSION) -> Iterator[str]:
+    """One JSON line for each of *lines*, judged as *python* would; blank lines are passed over."""
+    engine = Engine(python_language(python))
+    for line in lines:
+        if line.strip():
+            yield json.dumps(answer(engine, line))
+
+
+def answer(engine: Engine, line: bytes) -> dict[str, object]:
+    """The verdict on one JSON line, or `{"id", "error"}`; the id is null when none can be read."""
+    case_id = None
+    try:
+        case = json.loads(line)
+        if not isinstance(case, Mapping):
+            raise ValueError("the line is not a JSON object")
+        case_id = case.get("id")
+        return {"id": case_id, **verify_case(engine, case)}
+    except ValueError as error:
+        return {"id": case_id, "error": str(error)}
+    except Exception as error:  # a fault of the engine must not end the run of those who look for it
+        return {"id": case_id, "error": summary(error)}

@@ -1,0 +1,1 @@
+"""What goes over the wire to an editor, and in whose words."""

@@ -1,0 +1,66 @@
+"""The commands of `workspace/executeCommand`; README.md says what they take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fimlsp.lsp_server.protocol.messages import HasSession
+from pygls.exceptions import JsonRpcInvalidParams
+
+ACCEPT = "fimlsp.server.accept"
+
+
+def accept(ls: HasSession, *arguments: object) -> None:
+    """The user took the suggestion with the id that is given."""
+    ls.session.completer.accept(_id(arguments))
+
+
+def dismiss(ls: HasSession, *arguments: object) -> None:
+    """The user does not want the suggestion with the id that is given."""
+    ls.session.completer.dismiss(_id(arguments))
+
+
+def toggle(ls: HasSession, *arguments: object) -> dict[str, bool]:
+    """Turn completions while typing on or off, or the other way; what they are now."""
+    match arguments:
+        case ():
+            wanted = not ls.session.completer.automatic
+        case (bool(wanted),):
+            pass
+        case _:
+            raise JsonRpcInvalidParams("the argument must be true, false or left out")
+    ls.session.set_automatic(wanted)
+    return {"automatic": wanted}
+
+
+def reload(ls: HasSession, *_: object) -> None:
+    """Load the model anew."""
+    ls.session.reload()
+
+
+def status(ls: HasSession, *_: object) -> dict[str, object]:
+    """The status as it was notified last."""
+    return ls.session.describe()
+
+
+def statistics(ls: HasSession, *_: object) -> dict[str, object]:
+    """What became of requests and suggestions."""
+    return ls.session.completer.statistics.to_json()
+
+
+COMMANDS: dict[str, Callable[..., object]] = {
+    ACCEPT: accept,
+    "fimlsp.server.dismiss": dismiss,
+    "fimlsp.server.toggle": toggle,
+    "fimlsp.server.reload": reload,
+    "fimlsp.server.status": status,
+    "fimlsp.server.statistics": statistics,
+}
+
+
+def _id(arguments: tuple[object, ...]) -> str:
+    match arguments:
+        case (str(suggestion),):
+            return suggestion
+        case _:
+            raise JsonRpcInvalidParams("the argument must be the id of a suggestion")

@@ -1,0 +1,142 @@
+"""Over what the server talks: standard input and output with one client, or TCP with any number."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import sys
+from dataclasses import dataclass
+from threading import Event, Thread
+
+from fimlsp.lsp_server.protocol.plain_log import PlainHandler
+from fimlsp.lsp_server.protocol.server import FimServer, create_server
+from fimlsp.lsp_server.worker.worker_pool import WorkerPool
+from pygls.io_ import StdoutWriter, run_async
+
+log = logging.getLogger(__name__)
+
+Writer = asyncio.StreamWriter | StdoutWriter
+
+COLLECTION_THRESHOLDS = (10_000, 10, 10)
+"""Python's own (700, 10, 10) would collect every few keystrokes."""
+
+CHUNK = 1 << 20
+
+LONGEST_HEADER = 1 << 26
+"""Bytes of a line of a header, which may be a message whose header nobody understood."""
+
+
+def prepare_process() -> None:
+    """What is not for a client goes to standard error; pygls tells of much that is not wrong.
+
+    What is imported stays, so it is set aside: a collection that walks through it takes 30 ms.
+    """
+    logging.basicConfig(handlers=[PlainHandler()], level=logging.WARNING)
+    logging.getLogger("fimlsp").setLevel(logging.INFO)
+    logging.getLogger("pygls").setLevel(logging.ERROR)
+    gc.set_threshold(*COLLECTION_THRESHOLDS)
+    gc.freeze()
+
+
+def serve_stdio(pool: WorkerPool) -> bool:
+    """Serve one client over standard input and output; returns when it is gone, and whether in order.
+
+    Standard output is kept for the protocol alone: what a library prints goes to standard error.
+    """
+    prepare_process()
+    stdout, sys.stdout = sys.stdout.buffer, sys.stderr
+    try:
+        return asyncio.run(_serve_pipes(pool, sys.stdin.fileno(), StdoutWriter(stdout)))
+    except KeyboardInterrupt:
+        return True
+
+
+async def _serve_pipes(pool: WorkerPool, source: int, writer: StdoutWriter) -> bool:
+    """Serve the client that writes to the file descriptor *source*; whether it went in order.
+
+    A thread reads what there is: pygls asks a thread for every line of a header, a millisecond per keystroke.
+    """
+    reader = asyncio.StreamReader(limit=LONGEST_HEADER)
+    Thread(target=_feed, args=(source, reader, asyncio.get_running_loop()), daemon=True).start()
+    return await _serve_client(pool, reader, writer)
+
+
+def _feed(source: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
+    """Pass on what comes, to its end or that of the *loop*."""
+    with contextlib.suppress(RuntimeError):
+        while data := os.read(source, CHUNK):
+            loop.call_soon_threadsafe(reader.feed_data, data)
+        loop.call_soon_threadsafe(reader.feed_eof)
+
+
+def serve_tcp(pool: WorkerPool, host: str, port: int) -> None:
+    """Serve clients on a port of this machine until the process is interrupted.
+
+    Each has a session of its own; those with the same model share a worker.
+
+    Raises:
+        OSError: The port cannot be used.
+    """
+    prepare_process()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_listen(pool, host, port))
+
+
+async def _listen(pool: WorkerPool, host: str, port: int) -> None:
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _serve_client(pool, reader, writer, log)
+
+    listening = await asyncio.start_server(connected, host, port)
+    log.info("waiting for clients on %s, port %d", host, port)
+    async with listening:
+        await listening.serve_forever()
+
+
+@dataclass(frozen=True, slots=True)
+class InTurn:
+    """A reader of messages, each of which comes after what the one before has begun.
+
+    Else a request that is cancelled at once would never begin, and nobody would hear of it.
+    """
+
+    reader: asyncio.StreamReader
+
+    async def readline(self) -> bytes:
+        """A line of a header."""
+        return await self.reader.readline()
+
+    async def readexactly(self, size: int) -> bytes:
+        """A message."""
+        await asyncio.sleep(0)
+        return await self.reader.readexactly(size)
+
+
+async def _serve_client(
+    pool: WorkerPool, reader: asyncio.StreamReader, writer: Writer, log_to: logging.Logger | None = None
+) -> bool:
+    """Serve one client till it leaves or is gone; False if it left before it said goodbye.
+
+    Its records are also passed on to *log_to*.
+    """
+    left: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    server: FimServer = create_server(pool, left.set_result)
+    server.log.parent = log_to
+    server.protocol.set_writer(writer)
+    reading = asyncio.ensure_future(
+        run_async(Event(), InTurn(reader), server.protocol, error_handler=server.report_server_error)
+    )
+    try:
+        await asyncio.wait((reading, left), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        reading.cancel()
+        await asyncio.wait((reading,))
+        error = None if reading.cancelled() else reading.exception()
+        if error is not None:
+            log.info("a client is gone (%s)", error)
+        server.protocol.writer = None
+        await server.end()
+        writer.close()
+    return not left.done() or left.result()

@@ -1,0 +1,1 @@
+"""One client: its documents, and what is shown at its cursors."""

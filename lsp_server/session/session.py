@@ -1,0 +1,185 @@
+"""One client's side of the server: its documents and settings, its place at a worker, and what it is told.
+
+It lives on the event loop and never waits for the worker.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+
+from fimlsp.lsp_server.session.completer import Completer
+from fimlsp.lsp_server.session.documents import Change, Documents, Rules
+from fimlsp.lsp_server.session.python_version import version_of
+from fimlsp.lsp_server.session.status import Status, StatusBoard
+from fimlsp.lsp_server.session.workspace_folders import WorkspaceFolders
+from fimlsp.lsp_server.settings.options import AUTO, Settings, load_of
+from fimlsp.lsp_server.worker.messages import Answer, Loading, NotReady, Ready, Report, Request, Workspace
+from fimlsp.lsp_server.worker.worker_pool import Seat, WorkerPool
+
+
+class Session:
+    """See the module. *on_status* hears of every change of state, *on_loading* of a model being loaded."""
+
+    def __init__(
+        self,
+        pool: WorkerPool,
+        on_status: Callable[[Status], None],
+        on_loading: Callable[[Loading | Ready | NotReady], None],
+    ) -> None:
+        self.number = pool.new_client()
+        self.log = logging.Logger("fimlsp.client", logging.INFO)
+        self.status = StatusBoard(on_status)
+        self._folders = WorkspaceFolders()
+        self.documents = Documents(self.number, self._send, self._folders.python_of)
+        self.completer = Completer(
+            self.documents, lambda: self._seat, pool.new_request, self.status, self.log
+        )
+        self._pool = pool
+        self._on_loading = on_loading
+        self._settings = Settings()
+        self._seat: Seat | None = None
+
+    def start(self) -> None:
+        """Begin to use a worker with the model of the settings."""
+        self._seat = Seat(self._pool, load_of(self._settings), self.number, self)
+        self._seat.take()
+
+    async def close(self) -> None:
+        """Answer what is under way and leave the worker."""
+        self.completer.requests.fail_all("the server is shutting down")
+        seat, self._seat = self._seat, None
+        if seat is not None:
+            await seat.leave()
+
+    # Settings
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in use."""
+        return self._settings
+
+    def configure(self, settings: Settings) -> None:
+        """Use *settings* from now on; another model is loaded in the background."""
+        before, self._settings = self._settings, settings
+        self.log.setLevel(settings.log_level.upper())
+        self.completer.settings = settings
+        self.completer.cache.resize(settings.cache_size)
+        self.set_automatic(settings.automatic)
+        self._look_around()
+        if load_of(settings) != load_of(before):
+            self.completer.forget()
+            if self._seat is not None:
+                self._seat.use(load_of(settings))
+
+    def set_automatic(self, is_on: bool) -> None:
+        """Whether to complete while typing, until the settings say something else."""
+        self.completer.automatic = is_on
+        self.status.automatic(is_on)
+
+    def change_folders(self, added: Iterable[str], removed: Iterable[str] = ()) -> None:
+        """The editor has opened or closed folders, named by URI."""
+        self._folders.remove(removed)
+        self._folders.add(added)
+        self._look_around()
+
+    def reload(self) -> None:
+        """Load the model anew."""
+        self.completer.forget()
+        if self._seat is not None:
+            self._seat.reload()
+
+    def _look_around(self) -> None:
+        """Find out which files may be read, which are completed, and as which Python."""
+        settings = self._settings
+        version = None if settings.python_version == AUTO else version_of(settings.python_version)
+        self._folders.refresh()
+        self._send(self._workspace())
+        self.documents.follow(Rules(settings.languages, settings.exclude, version))
+
+    def _workspace(self) -> Workspace:
+        return Workspace(self.number, self._folders.paths, self._settings.exclude)
+
+    # Documents
+
+    def open(self, uri: str, language: str, version: int, text: str, *, cell: bool = False) -> None:
+        """The editor shows a document, *cell*: of a notebook."""
+        self._interrupt(uri, "the document was opened again")
+        self.completer.suggestions.forget(uri)
+        self.documents.open(uri, language, version, text, cell=cell)
+
+    def change(self, uri: str, version: int, changes: Sequence[Change]) -> None:
+        """The editor changed a document; a completion for the old text is stale and answered at once."""
+        if uri not in self.documents:
+            self.log.warning("a change of %s is ignored: it was not opened in this server", uri)
+            return
+        self._interrupt(uri, "the text was changed")
+        last = None
+        for size, last in self.documents.change(uri, version, changes):
+            self.completer.edited(uri, size, last)
+        if last is not None:
+            self.completer.follow_up(self.documents[uri], last)
+
+    def close_document(self, uri: str) -> None:
+        """The editor has closed a document."""
+        self._interrupt(uri, "the document was closed")
+        self.completer.suggestions.forget(uri)
+        self.documents.close(uri)
+
+    def _interrupt(self, uri: str, reason: str) -> None:
+        self.completer.requests.drop(self.documents.id(uri), reason)
+
+    # The worker
+
+    def _send(self, message: Request) -> None:
+        if self._seat is not None:
+            self._seat.send(message)
+
+    def worker_started(self) -> None:
+        """A process has begun that knows nothing yet; a request may have come while it was started."""
+        self._send(self._workspace())
+        self.documents.send_all()
+        self.completer.requests.send_all()
+
+    def worker_reported(self, report: Report) -> None:
+        """The worker says something."""
+        if isinstance(report, Answer):
+            done = report.completion
+            self.log.debug(
+                "%d tokens, %d rejected, %.1f ms, the model %.1f ms of it",
+                done.tokens,
+                done.rejected,
+                report.ms,
+                done.model_ms,
+            )
+            self.completer.requests.take(report.id, done)
+            return
+        self.status.loading(report)
+        failed = isinstance(report, NotReady) or (isinstance(report, Ready) and report.problem is not None)
+        self.log.log(logging.ERROR if failed else logging.INFO, "model: %s", describe(report))
+        if isinstance(report, Ready):
+            for uri in self.completer.requests.waited_for():
+                self.status.thinking(uri)
+        self._on_loading(report)
+
+    def worker_ended(self, reason: str) -> None:
+        """The worker died; it is started again."""
+        self.log.error("%s", reason)
+        self.completer.requests.fail_all(reason)
+        self.status.worker_ended(reason)
+
+    def describe(self) -> dict[str, object]:
+        """The status as it is now."""
+        return asdict(self.status.now)
+
+
+def describe(report: Loading | Ready | NotReady) -> str:
+    """A report about loading in words."""
+    match report:
+        case Loading(step, percent):
+            return f"{step} ({percent} %)"
+        case Ready(model, problem):
+            return problem or f"{model} is ready"
+        case NotReady(reason):
+            return reason

@@ -1,0 +1,98 @@
+"""What the server is doing right now, for an editor's status bar: the notification `fimlsp/status`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from fimlsp.lsp_server.worker.messages import Loading, NotReady, Ready
+
+STATUS = "fimlsp/status"
+
+State = Literal["loading", "idle", "thinking", "suggestion", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One state of the server.
+
+    `loading`: no model yet; *reason* says what is being done, and *percent* how much of it is. `idle`: ready;
+    a *reason* says why another model is used than was asked for. `thinking`: a completion is being made.
+    `suggestion`: one was given; a *reason* says what was left out for it. `none`: there is no suggestion, and
+    *reason* says why. *uri* is the document that a completion is about, *model* the short name of the model
+    that is loaded, *automatic* whether there are completions while typing.
+    """
+
+    state: State
+    reason: str | None = None
+    percent: int | None = None
+    model: str | None = None
+    uri: str | None = None
+    automatic: bool = True
+
+
+def describe_relaxed(relaxed: str) -> str:
+    """What it means for the user that the engine left out part of the context *relaxed*."""
+    sides = {"left": "before", "right": "after", "both": "before and after"}
+    return f"the file is broken {sides[relaxed]} the cursor, so part of it was left out"
+
+
+class StatusBoard:
+    """The status as it is now; *tell* hears of each that is new."""
+
+    def __init__(self, tell: Callable[[Status], None]) -> None:
+        self._tell = tell
+        self._model: str | None = None
+        self._problem: str | None = None
+        self.now = Status("loading", "starting", percent=0)
+
+    def loading(self, report: Loading | Ready | NotReady) -> None:
+        """A report about loading came."""
+        self._model, self._problem = None, None
+        match report:
+            case Loading(step, percent):
+                self._show("loading", step, percent=percent)
+            case Ready(model, problem):
+                self._model, self._problem = model, problem
+                self._show("idle", problem)
+            case NotReady(reason):
+                self._show("none", reason)
+
+    def worker_ended(self, reason: str) -> None:
+        """The worker died and is started again."""
+        self._model = None
+        self._show("loading", reason, percent=0)
+
+    def thinking(self, uri: str) -> None:
+        """A completion is being made; where no model is loaded yet, that is said instead."""
+        if self.now.state != "loading":
+            self._show("thinking", None, uri=uri)
+
+    def suggestion(self, uri: str, relaxed: str | None) -> None:
+        """A suggestion was given."""
+        self._show("suggestion", relaxed and describe_relaxed(relaxed), uri=uri)
+
+    def stale(self, uri: str) -> None:
+        """What was thought about is not wanted any more."""
+        if self.now.state == "thinking":
+            self._show("idle", self._problem, uri=uri)
+
+    def none(self, uri: str, reason: str) -> None:
+        """There is no suggestion."""
+        self._show("none", reason, uri=uri)
+
+    def automatic(self, is_on: bool) -> None:
+        """Completions while typing were turned on or off."""
+        if is_on != self.now.automatic:
+            self._put(replace(self.now, automatic=is_on))
+
+    def _show(
+        self, state: State, reason: str | None, *, percent: int | None = None, uri: str | None = None
+    ) -> None:
+        self._put(Status(state, reason, percent, self._model, uri, self.now.automatic))
+
+    def _put(self, status: Status) -> None:
+        if status != self.now:
+            self.now = status
+            self._tell(status)

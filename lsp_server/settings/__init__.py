@@ -1,0 +1,1 @@
+"""The options and where they come from."""

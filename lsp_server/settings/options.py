@@ -1,0 +1,224 @@
+"""The server's options: what a client may send, what it means, and what is used when it sends nothing.
+
+A client gives an object with any of these names, as `initializationOptions` and as section `fimlsp` of
+`workspace/configuration`; the latter wins. Whatever cannot be used is reported and leaves the option as it
+was. An option is one field of `Settings`: the README's table is made of them (`settings_table.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any
+
+from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
+from fimlsp.lsp_server.settings.option_values import Names, Pattern, Switch, Text, Values, Whole, one_of
+from fimlsp.lsp_server.worker.messages import Load
+
+SECTION = "fimlsp"
+AUTO = "auto"
+
+
+def _option(default: object, values: Values, meaning: str) -> Any:  # noqa: ANN401 - as dataclasses.field
+    return field(default=default, metadata={"values": values, "meaning": meaning})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Resolved options; names, defaults, values and meanings stand here and nowhere else."""
+
+    model: str = _option(
+        "",
+        Text("a folder or a hub name"),
+        "The fill-in-the-middle model that writes the completions; empty: the bundled one.",
+    )
+    device: str = _option(
+        AUTO,
+        Pattern(r"auto|cpu|mps|cuda(:\d+)?", '"auto", "cpu", "cuda", "cuda:N" or "mps"'),
+        "Where the model runs; auto: on a GPU if there is one. The bundled model always runs on the CPU.",
+    )
+    revision: str = _option(
+        "",
+        Text("a branch, tag or commit"),
+        "Which revision of a hub model is used; empty: the newest on this machine.",
+    )
+    precision: str = _option(
+        AUTO,
+        one_of(AUTO, "float32", "bfloat16", "float16", "int8", "int4"),
+        "How exact the model's numbers are; auto: half precision on a GPU, 8 bits for large models on a CPU. "
+        "int4, and int8 on a GPU, need `fimlsp[quantized]`. The bundled model has a precision of its own.",
+    )
+    family: str = _option(
+        AUTO,
+        Text('"auto" or a name such as "StarCoder"'),
+        "The family whose markers the model was trained with; auto: seen from its tokenizer.",
+    )
+    order: str = _option(
+        AUTO,
+        one_of(AUTO, "psm", "spm"),
+        "Whether the model reads the text before the cursor first (psm) or that after it (spm); auto: the "
+        "latter where its family was trained with it, as it is quicker while typing.",
+    )
+    threads: int = _option(
+        0,
+        Whole(0, 1024),
+        "The most threads that a model uses on the CPU. 0: half of the processors, four at most.",
+    )
+    python_version: str = _option(
+        AUTO,
+        one_of(AUTO, *map(version_text, PYTHON_VERSIONS)),
+        "The Python whose grammar holds; auto: that of the workspace's environment (`.venv`, `venv`, "
+        "`$VIRTUAL_ENV`, `.python-version`), else 3.11.",
+    )
+    automatic: bool = _option(
+        True,
+        Switch(),
+        "Whether to complete while typing; when false only a suggestion asked for by hand is made.",
+    )
+    debounce_ms: int = _option(
+        150,
+        Whole(0, 10_000),
+        "Milliseconds without a keystroke before a completion is asked for; kept by the editor's side.",
+    )
+    deadline_ms: int = _option(
+        2000,
+        Whole(50, 60_000),
+        "Milliseconds after which the best connecting text so far is given.",
+    )
+    max_tokens: int = _option(
+        64,
+        Whole(1, 1024),
+        "The most tokens one completion may have; it always ends where it connects to the text that follows.",
+    )
+    one_line: str = _option(
+        AUTO,
+        one_of(AUTO, "always", "never"),
+        "Whether a completion ends with its line; auto: unless a block begins at the cursor, "
+        "or a blank line or a comment stands before it.",
+    )
+    candidates: int = _option(
+        3,
+        Whole(1, 10),
+        "How many completions to choose from are made when asked by hand; one while typing.",
+    )
+    min_length: int = _option(
+        4,
+        Whole(0, 100),
+        "Shorter completions (in characters) are not suggested while typing.",
+    )
+    context_escape: bool = _option(
+        False,
+        Switch(),
+        "Whether a completion may leave the bracket, block, string or comment that the cursor is in.",
+    )
+    steering: bool = _option(
+        True,
+        Switch(),
+        "Whether a completion that runs out of tokens is finished by the shortest text that connects.",
+    )
+    relaxed_contexts: bool = _option(
+        True,
+        Switch(),
+        "Whether files that are broken elsewhere get completions, part of them left out of sight.",
+    )
+    neighbour_tokens: int = _option(
+        512,
+        Whole(0, 16_384),
+        "The most tokens of other files that the model reads: what the buffer imports, and what was edited "
+        "last. 0: none.",
+    )
+    languages: tuple[str, ...] = _option(
+        ("python",),
+        Names("language identifiers"),
+        "The editor's names of the languages that are completed, as Python.",
+    )
+    exclude: tuple[str, ...] = _option(
+        (),
+        Names("globs"),
+        "Files that get no completions and are not read for those of others, such as `**/secrets/**` or "
+        "`*_pb2.py`.",
+    )
+    completion: bool = _option(
+        False,
+        Switch(),
+        "Whether to answer `textDocument/completion` as well, for editors without inline completion.",
+    )
+    cache_size: int = _option(
+        256,
+        Whole(0, 100_000),
+        "How many completions are remembered for when the same text comes again. 0: none.",
+    )
+    log_level: str = _option(
+        "info",
+        one_of("error", "warning", "info", "debug"),
+        "The least severe messages that are logged.",
+    )
+
+
+MODEL_FIELDS = tuple(of.name for of in fields(Load))
+"""The settings that tell which model is loaded, and how."""
+
+
+def load_of(settings: Settings) -> Load:
+    """The model that *settings* name."""
+    chosen = (getattr(settings, name) for name in MODEL_FIELDS)
+    return Load(*(None if value in ("", AUTO, 0) else value for value in chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option: its *name* on the wire, the *field* of `Settings`, and what that says of it."""
+
+    name: str
+    field: str
+    default: object
+    values: Values
+    meaning: str
+
+    def schema(self) -> dict[str, object]:
+        """The option as a JSON schema, with its default."""
+        default = list(self.default) if isinstance(self.default, tuple) else self.default
+        return {**self.values.schema, "default": default}
+
+
+def _to_option(of: Field[Any]) -> Option:
+    first, *rest = of.name.split("_")
+    name = first + "".join(word.capitalize() for word in rest)
+    return Option(name, of.name, of.default, of.metadata["values"], of.metadata["meaning"])
+
+
+OPTIONS = tuple(_to_option(of) for of in fields(Settings))
+
+
+def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
+    """*base* with the options of *raw*, and one sentence for each value that cannot be used.
+
+    *raw* is what the client sent, of any shape. null and the empty string mean "not set", as editors
+    send them for settings the user left alone; other names are the editor's own business.
+    """
+    if raw is None:
+        return base, []
+    if not isinstance(raw, Mapping):
+        return base, [f"The settings must be an object, not {raw!r}; they are ignored."]
+    given = [(option, raw[option.name]) for option in OPTIONS if raw.get(option.name) not in (None, "")]
+    chosen: dict[str, Any] = {
+        option.field: tuple(value) if isinstance(value, list) else value
+        for option, value in given
+        if option.values.allows(value)
+    }
+    problems = [
+        f"{option.name} must be {option.values.words}, not {value!r}; it is ignored."
+        for option, value in given
+        if not option.values.allows(value)
+    ]
+    return replace(base, **chosen), problems
+
+
+def unknown_names(raw: object) -> list[str]:
+    """One sentence for each name in *raw* that is no option, for settings meant for this server alone."""
+    if not isinstance(raw, Mapping):
+        return []
+    known = [option.name for option in OPTIONS]
+    return [
+        f"There is no option {name!r}; there are {', '.join(known)}." for name in raw if name not in known
+    ]

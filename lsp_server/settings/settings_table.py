@@ -1,0 +1,41 @@
+"""The README's table of options, made by `python -m fimlsp.lsp_server.settings.settings_table README.md`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from fimlsp.lsp_server.settings.options import OPTIONS, Option
+
+BEGIN, END = "<!-- options: begin -->\n", "<!-- options: end -->\n"
+
+
+def table() -> str:
+    """One row for each option: name, values, default, meaning."""
+    head = "| option | values | default | meaning |\n|---|---|---|---|\n"
+    return head + "".join(row(option) for option in OPTIONS)
+
+
+def row(option: Option) -> str:
+    """The row of *option*."""
+    default = json.dumps(option.schema()["default"])
+    return f"| `{option.name}` | {option.values.words} | `{default}` | {option.meaning} |\n"
+
+
+def with_table(document: str) -> str:
+    """*document* with its table made anew.
+
+    Raises:
+        ValueError: It has no place for the table.
+    """
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"there is no place for the table: {BEGIN.strip()} and {END.strip()} are missing")
+    return before + begin + table() + end + after
+
+
+if __name__ == "__main__":
+    for path in map(Path, sys.argv[1:]):
+        path.write_text(with_table(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The worker process, from both of its ends."""

@@ -1,0 +1,231 @@
+"""The work itself: the engine's constraint at the cursor, and the model that writes within it.
+
+Used by the worker process and by the command line. What is slow to import or to make waits until `load`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
+from fimlsp.lsp_server.context.neighbourhood import OpenFile, neighbours_of, shown_path
+from fimlsp.lsp_server.context.workspace_files import WorkspaceFiles, workspace_files
+from fimlsp.lsp_server.errors import summary
+from fimlsp.lsp_server.protocol.uris import path_of
+from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
+from fimlsp.lsp_server.worker.extent import is_one_line
+from fimlsp.lsp_server.worker.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
+from fimlsp.lsp_server.worker.repetition import Connects, without_repetition
+from fimlsp.quotient.engine import Engine, python_language
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from fimlsp.models.decoding.middle import DecodeSettings, Middle
+    from fimlsp.models.loading import FimModel
+    from fimlsp.models.prompts.neighbours import Neighbour
+
+PRECISIONS: Mapping[str | None, Mapping[str, int]] = {None: {}, "int8": {"bits": 8}, "int4": {"bits": 4}}
+"""What the option of that name is called where models are loaded; all others are types of numbers."""
+
+GRAMMAR_PERCENT = 40
+"""How far loading is when the model's turn comes."""
+
+DEADLINE_SHARE_KEPT = 0.25
+"""Of its time limit, what a request has for decoding in any case, however long it had to wait."""
+
+
+def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:
+    """What *report*s how far loading is, given which share of the weights is there, once each per cent."""
+    last = GRAMMAR_PERCENT
+
+    def tell(share: float) -> None:
+        nonlocal last
+        percent = int(GRAMMAR_PERCENT + (100 - GRAMMAR_PERCENT) * share)
+        if percent > last:
+            last = percent
+            report(percent)
+
+    return tell
+
+
+class Backend:
+    """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.worker.Backend`."""
+
+    def __init__(self) -> None:
+        self.documents = EngineDocuments(lambda python: Engine(python_language(python)))
+        self._files: dict[int, WorkspaceFiles] = {}
+        self._model: FimModel | None = None
+        self._why_no_model = "no model is loaded yet"
+
+    @property
+    def model(self) -> FimModel | None:
+        """The model that was loaded last."""
+        return self._model
+
+    def load(self, load: Load, report: Callable[[str, int], None]) -> str:
+        """Load a model; its short name.
+
+        Raises:
+            fimlsp.models.errors.ModelError: It cannot be used; the message says what to do.
+        """
+        self._model = None
+        try:
+            report("reading the grammar of Python", 0)
+            self.documents.engine(DEFAULT_VERSION)
+            step = f"loading {load.model or 'the bundled model'}"
+            report(step, GRAMMAR_PERCENT)
+            telling = distinct_percents(lambda percent: report(step, percent))
+            self._model = loaded(load, telling)
+        except Exception as error:
+            self._why_no_model = f"no model is loaded: {summary(error)}"
+            raise
+        return self._model.name
+
+    def enter(self, workspace: Workspace) -> None:
+        """Take in which files may be read for a client."""
+        self._files[workspace.client] = workspace_files(workspace.folders, workspace.exclude)
+
+    def open(self, document: DocumentId, version: int, data: bytes, python: PythonVersion) -> None:
+        """Take a document in."""
+        self.documents.open(document, version, data, python)
+
+    def edit(self, document: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
+        """Replace the bytes from *start* to *end*."""
+        self.documents.edit(document, version, start, end, replacement)
+
+    def close(self, document: DocumentId) -> None:
+        """Forget a document."""
+        self.documents.close(document)
+
+    def leave(self, client: int) -> None:
+        """Forget all that belongs to a client."""
+        self.documents.leave(client)
+        self._files.pop(client, None)
+
+    def prepare(self) -> bool:
+        """Parse a piece of the document touched last, unless that is done; whether there was work."""
+        return self.documents.prepare_newest()
+
+    def complete(self, request: Complete, should_stop: Callable[[], bool]) -> Completion:
+        """Write middles for the cursor of *request*; they are complete, or there is none and a reason."""
+        if self.documents.version(request.document) != request.version:
+            return Completion(reason="the text was changed")
+        if self._model is None:
+            return Completion(reason=self._why_no_model)
+        try:
+            return self._write(self._model, request, should_stop)
+        except Exception:
+            self.documents.renew(request.document)
+            raise
+
+    def _write(self, model: FimModel, request: Complete, should_stop: Callable[[], bool]) -> Completion:
+        from fimlsp.models.completion import complete_many
+
+        limits = request.limits
+        document = self.documents.document(request.document)
+        constraint = document.middle(
+            request.offset,
+            request.offset,
+            relax=limits.relaxed_contexts,
+            may_escape=limits.context_escape,
+        )
+        if constraint.start is None:
+            return Completion(reason=cannot_connect(limits), final=True)
+        left, right = document.data[: request.offset], document.data[request.offset :]
+        path, neighbours = self._beside(model, request, document.data)
+        written = complete_many(
+            model,
+            left,
+            right,
+            constraint.start,
+            decode_settings(limits, left, right, time.monotonic() - request.asked_at),
+            should_stop,
+            neighbours=neighbours,
+            path=path,
+        )
+        return to_completion(written, constraint.relaxed, left, right, constraint.start)
+
+    def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
+        """The file's path as the model is told it, and what it reads of other files."""
+        tokens = request.limits.neighbour_tokens
+        if not (tokens and model.fim.reads_files):
+            return None, []
+        name = request.document
+        path = path_of(name.uri)
+        files = self._files.get(name.client) or WorkspaceFiles()
+        others = [
+            OpenFile(path_of(other.uri), entry.data, entry.edited_at)
+            for other, entry in self.documents.others(name)
+        ]
+        return shown_path(path, files), neighbours_of(path, data, others, files, tokens)
+
+
+def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
+    """The model of *load*; *tell* hears which share of its weights is there."""
+    from fimlsp.models.checkpoints.threads import default_threads
+    from fimlsp.models.loading import load_model
+
+    precision: Any = PRECISIONS.get(load.precision, {"dtype": load.precision})
+    order: Any = load.order
+    return load_model(
+        load.model,
+        device=load.device,
+        revision=load.revision,
+        family=load.family,
+        order=order,
+        threads=load.threads or default_threads(),
+        tell=tell,
+        **precision,
+    )
+
+
+def cannot_connect(limits: Limits) -> str:
+    """Why there is no text that connects, and what to do."""
+    if limits.relaxed_contexts:
+        return "the text around the cursor cannot be connected"
+    return "the file is broken elsewhere (option relaxedContexts)"
+
+
+def decode_settings(limits: Limits, left: bytes, right: bytes, waited: float) -> DecodeSettings:
+    """*limits* for the decoding loop, at the cursor between *left* and *right*, after *waited* seconds."""
+    from fimlsp.models.decoding.middle import DecodeSettings
+
+    deadline = limits.deadline_ms / 1000
+    return DecodeSettings(
+        tokens=limits.max_tokens,
+        lines=1 if is_one_line(limits.one_line, left, right) else None,
+        steer=limits.steering,
+        seconds=max(deadline - waited, DEADLINE_SHARE_KEPT * deadline),
+        candidates=limits.candidates,
+    )
+
+
+def to_completion(
+    written: Sequence[Middle], relaxed: str | None, left: bytes, right: bytes, start: Connects
+) -> Completion:
+    """What the editor is told of the middles *written*, which *start* constrained; at least one."""
+    whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
+    said = [middle.text for middle in whole if middle.text.strip()]
+    texts = [without_repetition(left, text, right, start) for text in said]
+    kept = tuple(dict.fromkeys(text.decode() for text in texts if text))
+    reason = None
+    if not whole:
+        reason = f"nothing that connects was found ({written[0].stop_reason})"
+    elif not said:
+        reason = "the model has nothing to add here"
+    elif not kept:
+        reason = "the suggestion would repeat what follows"
+    return Completion(
+        texts=kept,
+        complete=bool(whole),
+        relaxed=relaxed,
+        tokens=sum(middle.tokens for middle in written),
+        rejected=sum(middle.rejected for middle in written),
+        reason=reason,
+        model_ms=sum(middle.prefill_ms + middle.model_ms for middle in written),
+        final=all(middle.stop_reason not in ("cancelled", "deadline") for middle in written),
+    )

@@ -1,0 +1,154 @@
+"""The documents as the engine knows them, kept for those that are in use.
+
+A document's contexts cost about 0.002 ms and 0.1 KB per character to make and to hold
+(benchmarks/engine.py), an edit afterwards almost nothing. So they are made when a document is asked
+about, or in idle time for the one touched last, and the least recently used are given up when together
+they grow too large; the text itself is always kept.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from fimlsp.languages.python.versions import PythonVersion
+from fimlsp.lsp_server.worker.messages import DocumentId
+from fimlsp.quotient.engine import EditedDocument, Engine
+
+MOST_BYTES = 2_000_000
+"""Text that may have engine documents at the same time, the newest document always among it."""
+
+STEP = 2_000
+"""Bytes whose contexts are made in one piece of idle work, about 4 ms; then requests get their turn."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A document: its text, the engine's document if that is in use, where it was edited last."""
+
+    version: int
+    data: bytes
+    python: PythonVersion
+    document: EditedDocument | None = None
+    steps: Iterator[int] | None = None
+    edited_at: int | None = None
+
+
+class EngineDocuments:
+    """The open documents by name, the least recently touched first.
+
+    *make_engine* is called for each version of Python when it is first used.
+    """
+
+    def __init__(self, make_engine: Callable[[PythonVersion], Engine]) -> None:
+        self._make_engine = make_engine
+        self._engines: dict[PythonVersion, Engine] = {}
+        self._entries: OrderedDict[DocumentId, Entry] = OrderedDict()
+
+    def engine(self, python: PythonVersion) -> Engine:
+        """The engine of a version: reads the grammar's tables, or makes them in a few seconds."""
+        if python not in self._engines:
+            self._engines[python] = self._make_engine(python)
+        return self._engines[python]
+
+    def open(self, name: DocumentId, version: int, data: bytes, python: PythonVersion) -> None:
+        """Take a text in."""
+        self._entries[name] = Entry(version, data, python)
+        self._entries.move_to_end(name)
+
+    def edit(self, name: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
+        """Replace the bytes from *start* to *end*. O(len(data)) for one copy; KeyError if it is not open."""
+        entry = self._entries[name]
+        document, steps = entry.document, entry.steps
+        entry.document = entry.steps = None
+        entry.version = version
+        entry.edited_at = start
+        self._entries.move_to_end(name)
+        try:
+            if document is not None:
+                document.edit(start, end, replacement)
+                entry.document, entry.steps = document, steps
+        finally:
+            kept = memoryview(entry.data)
+            entry.data = (
+                b"".join((kept[:start], replacement, kept[end:]))
+                if entry.document is None
+                else entry.document.data
+            )
+
+    def close(self, name: DocumentId) -> None:
+        """Forget a text."""
+        self._entries.pop(name, None)
+
+    def leave(self, client: int) -> None:
+        """Forget all texts of a client."""
+        for name in [name for name in self._entries if name.client == client]:
+            del self._entries[name]
+
+    def others(self, name: DocumentId) -> list[tuple[DocumentId, Entry]]:
+        """The other documents of the same client, the one touched last first."""
+        return [
+            (other, entry)
+            for other, entry in reversed(self._entries.items())
+            if other.client == name.client and other != name
+        ]
+
+    def prepare_newest(self) -> bool:
+        """Make some contexts of the document touched last, if they are not there; whether there was work."""
+        if not self._entries:
+            return False
+        name, entry = next(reversed(self._entries.items()))
+        if entry.document is None:
+            entry.steps = preparation(self.document(name))
+        if entry.steps is None:
+            return False
+        if next(entry.steps, None) is None:
+            entry.steps = None
+        return True
+
+    def renew(self, name: DocumentId) -> None:
+        """Make the contexts of a document again when they are next asked for."""
+        entry = self._entries[name]
+        entry.document = entry.steps = None
+
+    def version(self, name: DocumentId) -> int | None:
+        """The version of the text; None if it is not open."""
+        entry = self._entries.get(name)
+        return None if entry is None else entry.version
+
+    def document(self, name: DocumentId) -> EditedDocument:
+        """The engine's document; O(len(data)) if it was not in use. KeyError if it is not open."""
+        entry = self._entries[name]
+        self._entries.move_to_end(name)
+        if entry.document is None:
+            self._give_up_oldest(MOST_BYTES - len(entry.data))
+            entry.document = self.engine(entry.python).document(entry.data)
+        return entry.document
+
+    def _give_up_oldest(self, budget: int) -> None:
+        """Give up engine documents, oldest first, until the rest is at most *budget* bytes."""
+        in_use = [entry for entry in self._entries.values() if entry.document is not None]
+        total = sum(len(entry.data) for entry in in_use)
+        for entry in in_use:
+            if total <= budget:
+                return
+            entry.document = entry.steps = None
+            total -= len(entry.data)
+
+
+def preparation(document: EditedDocument) -> Iterator[int]:
+    """Makes the contexts of *document*, which may be edited meanwhile, in steps of about the same size.
+
+    Yields where it has come to, first forwards, then backwards. A few lines may stay out on the way back, in
+    long brackets; a question about one of them costs 2 ms more.
+    """
+    place = 0
+    while place < len(document.data):
+        place += STEP
+        document.left_at(min(place, len(document.data)))
+        yield place
+    while place > 0:
+        place = min(place, len(document.data)) - STEP
+        document.right_at(document.left_at(max(0, place))[0])
+        yield place

@@ -1,0 +1,265 @@
+"""The worker process: engine, model and decoding, away from the editor's side.
+
+One thread only reads: what arrives is queued, and a `Cancel` is noted at once, so that a running
+completion sees it before its next model step. Everything else happens on the main thread, in the order
+it was sent. Whatever goes wrong with one request is logged and answered; when the server closes the
+pipe (or is gone), the process ends.
+
+Standard input and output carry the messages, so both are taken away from everything else first: a
+library that prints would otherwise break the stream.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import BinaryIO, Protocol
+
+from fimlsp.lsp_server.errors import is_for_users, summary
+from fimlsp.lsp_server.worker.messages import (
+    Answer,
+    Cancel,
+    Close,
+    Complete,
+    Completion,
+    DocumentId,
+    Edit,
+    Leave,
+    Load,
+    Loading,
+    NotReady,
+    Open,
+    Ready,
+    Report,
+    Request,
+    Workspace,
+    pack,
+    read_request,
+)
+from fimlsp.models.errors import OutOfMemoryError
+
+log = logging.getLogger(__name__)
+
+COLLECTION_THRESHOLDS = (20_000, 1_000, 1_000)
+"""Only what is new is ever collected while somebody may wait, 1 ms; all else in silence. Python's own (700,
+10, 10) would go through the engine's many small values several times per keystroke."""
+
+PAUSE_S = 0.02
+"""So long nothing has to come before idle work begins: who types fast does not wait for a piece of it."""
+
+SILENCE_S = 2.0
+"""So long nothing has to come before garbage is collected, which no message can interrupt."""
+
+ShouldStop = Callable[[], bool]
+
+
+class Backend(Protocol):
+    """What does the work: `fimlsp.lsp_server.worker.backend.Backend`, or a scripted one."""
+
+    def load(self, load: Load, report: Callable[[str, int], None]) -> str:
+        """Load a model, telling *report* each step in a few words and how far it is in per cent; its name."""
+
+    def enter(self, workspace: Workspace) -> None:
+        """Take in which files may be read for a client."""
+
+    def open(self, document: DocumentId, version: int, data: bytes, python: tuple[int, int]) -> None:
+        """Take a document in."""
+
+    def edit(self, document: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
+        """Replace the bytes from *start* to *end*."""
+
+    def close(self, document: DocumentId) -> None:
+        """Forget a document."""
+
+    def leave(self, client: int) -> None:
+        """Forget all that belongs to a client."""
+
+    def prepare(self) -> bool:
+        """Do one piece of work ahead of a request; False when there is none."""
+
+    def complete(self, request: Complete, should_stop: ShouldStop) -> Completion:
+        """Answer *request*, asking *should_stop* before each model step."""
+
+
+class Inbox:
+    """Messages in the order they came, and the requests that were cancelled meanwhile."""
+
+    def __init__(self) -> None:
+        self._waiting: SimpleQueue[Request] = SimpleQueue()
+        self._cancelled: set[int] = set()
+
+    def fill(self, source: BinaryIO) -> None:
+        """Read *source* to its end, then end the process: nobody is left to answer."""
+        while (message := read_request(source)) is not None:
+            if isinstance(message, Cancel):
+                self._cancelled.add(message.id)
+            else:
+                self._waiting.put(message)
+        os._exit(0)
+
+    def next(self, seconds: float | None = None) -> Request | None:
+        """The next message; None when none comes within so many *seconds*, if that is a number."""
+        try:
+            return self._waiting.get(timeout=seconds)
+        except Empty:
+            return None
+
+    def is_cancelled(self, request_id: int) -> bool:
+        """Whether the server has cancelled the request."""
+        return request_id in self._cancelled
+
+    def finish(self, request_id: int) -> None:
+        """The request is answered; forget its cancellation."""
+        self._cancelled.discard(request_id)
+
+
+class Worker:
+    """Takes messages from *inbox*, lets *backend* work, and writes frames to *sink*."""
+
+    def __init__(self, backend: Backend, inbox: Inbox, sink: BinaryIO) -> None:
+        self._backend = backend
+        self._inbox = inbox
+        self._sink = sink
+        self._wanted = Load()
+
+    def run(self) -> None:
+        """Work for ever. Idle time goes to what the backend can prepare, then to garbage."""
+        while True:
+            message = self._inbox.next(PAUSE_S)
+            while message is None and self._attempt(self._backend.prepare):
+                message = self._inbox.next(0)
+            if message is None:
+                message = self._inbox.next(SILENCE_S)
+            if message is None:
+                collect_garbage()
+                message = self._inbox.next()
+            if message is not None:
+                self._handle(message)
+
+    def _handle(self, message: Request) -> None:
+        backend = self._backend
+        match message:
+            case Load():
+                self._load(message)
+            case Complete():
+                self._complete(message)
+            case Workspace():
+                self._attempt(lambda: backend.enter(message))
+            case Open(document, version, data, python):
+                self._attempt(lambda: backend.open(document, version, data, python))
+            case Edit(document, version, start, end, replacement):
+                self._attempt(lambda: backend.edit(document, version, start, end, replacement))
+            case Close(document):
+                self._attempt(lambda: backend.close(document))
+            case Leave(client):
+                self._attempt(lambda: backend.leave(client))
+
+    def _attempt(self, work: Callable[[], bool | None]) -> bool:
+        """Do *work* on a document; a failure is logged, and its next completion will meet it again."""
+        try:
+            return work() or False
+        except Exception:
+            log.exception("work on a document failed")
+            return False
+
+    def _load(self, load: Load) -> None:
+        self._wanted = load
+        try:
+            name = self._backend.load(load, self._tell)
+        except Exception as error:
+            log_unexpected("loading failed", error)
+            self._load_bundled(summary(error))
+        else:
+            self._send(Ready(name))
+
+    def _load_bundled(self, problem: str) -> None:
+        """Load the bundled model, as the one that is wanted cannot be used; *problem* says why."""
+        bundled = Load(threads=self._wanted.threads)
+        name = None
+        if bundled != self._wanted:
+            try:
+                name = self._backend.load(bundled, self._tell)
+            except Exception as error:
+                log_unexpected("loading the bundled model failed", error)
+        if name is None:
+            self._send(NotReady(problem))
+        else:
+            self._send(Ready(name, f"{problem.rstrip('.')}. Until then the bundled model is used."))
+
+    def _tell(self, step: str, percent: int) -> None:
+        self._send(Loading(step, percent))
+
+    def _complete(self, request: Complete) -> None:
+        began = time.perf_counter()
+        problem = None
+        try:
+            completion = self._completion(request)
+        except OutOfMemoryError as error:
+            problem = summary(error)
+            completion = Completion(reason=problem)
+        self._inbox.finish(request.id)
+        self._send(Answer(request.id, completion, 1000 * (time.perf_counter() - began)))
+        if problem is not None:
+            self._load_bundled(problem)
+
+    def _completion(self, request: Complete) -> Completion:
+        if self._inbox.is_cancelled(request.id):
+            return Completion(reason="cancelled")
+        try:
+            return self._backend.complete(request, lambda: self._inbox.is_cancelled(request.id))
+        except OutOfMemoryError:
+            raise
+        except Exception as error:
+            log_unexpected("completing failed", error)
+            return Completion(reason=summary(error))
+
+    def _send(self, report: Report) -> None:
+        self._sink.write(pack(report))
+        self._sink.flush()
+
+
+def collect_garbage() -> None:
+    """Free what is new and unused; what stays is set aside, so that this costs nothing the next time."""
+    gc.collect()
+    gc.freeze()
+
+
+def log_unexpected(what: str, error: Exception) -> None:
+    """The traceback of a fault, for standard error; what is written for users is told by the server."""
+    if not is_for_users(error):
+        log.error("%s: %s", what, error, exc_info=error)
+
+
+def serve(backend: Backend) -> None:
+    """Be a worker for the process at the other end of standard input and output. Does not return."""
+    source, sink = _claim_pipes()
+    inbox = Inbox()
+    Thread(target=inbox.fill, args=(source,), daemon=True).start()
+    Worker(backend, inbox, sink).run()
+
+
+def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for us alone; others get the null device and standard error."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    return source, sink
+
+
+def main() -> None:
+    """Run the worker with the real backend. An interrupt from the keyboard is for the server to handle."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.basicConfig(stream=sys.stderr, format="fimlsp worker: %(message)s", level=logging.INFO)
+    from fimlsp.lsp_server.worker.backend import Backend as RealBackend
+
+    gc.set_threshold(*COLLECTION_THRESHOLDS)
+    serve(RealBackend())

@@ -1,0 +1,1 @@
+"""Checkpoints on this machine and on the hub: found, fetched, looked at, placed."""

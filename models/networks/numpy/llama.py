@@ -1,0 +1,189 @@
+"""A network of the Llama family in plain NumPy, for models of a few million parameters on a CPU.
+
+For such a model the general libraries cost more than the arithmetic: importing torch takes seconds and each
+of its calls several microseconds, 150 calls a token. Here the weights lie ready to multiply (queries, keys
+and values in one matrix, gate and up in another, norm weights and the attention scale folded in), and keys
+and values go into arrays allocated once. A test holds the logits against transformers' implementation on
+the same folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fimlsp.models.networks.numpy.prefix_reuse import n_known
+from fimlsp.models.networks.numpy.ranking import best_candidates
+from fimlsp.models.networks.numpy.shape import Shape
+from fimlsp.models.protocols import Candidates
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+Array = NDArray[np.float32]
+
+BYTES_MAX = 200_000_000
+CHUNK = 256
+FUTURE: Array = np.triu(np.full((CHUNK, CHUNK), -np.inf, np.float32), 1)
+
+
+def fits(config: Mapping[str, Any], weights: Sequence[Path]) -> bool:
+    """Whether a checkpoint with *config* is one that this module computes exactly and fast."""
+    return (
+        config.get("model_type") == "llama"
+        and config.get("hidden_act") == "silu"
+        and not (config.get("attention_bias") or config.get("mlp_bias") or config.get("rope_scaling"))
+        and (config.get("rope_parameters") or {}).get("rope_type", "default") == "default"
+        and (config.get("dtype") or config.get("torch_dtype")) in ("float16", "float32")
+        and sum(path.stat().st_size for path in weights) <= BYTES_MAX
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Weights of one block, each [inputs, outputs]."""
+
+    queries_keys_values: Array
+    output: Array
+    gate_up: Array
+    down: Array
+
+
+class SmallNetwork:
+    """`NextToken` over a checkpoint folder; reads one text at a time."""
+
+    def __init__(
+        self,
+        shape: Shape,
+        weights: Mapping[str, NDArray[Any]],
+        token_bytes: Sequence[bytes | None],
+        stops: frozenset[int],
+    ) -> None:
+        self.token_bytes = token_bytes
+        self.stops = stops
+        self._shape = shape
+        self._embedding = _float(weights["model.embed_tokens.weight"])
+        head = _float(weights["lm_head.weight"]) if "lm_head.weight" in weights else self._embedding
+        self._head: Array = np.ascontiguousarray(
+            (head * _float(weights["model.norm.weight"]))[: len(token_bytes)].T
+        )
+        self._layers = [_layer(weights, f"model.layers.{n}.", shape) for n in range(shape.num_hidden_layers)]
+        self._cosine, self._sine = _rotation(shape)
+        cached = (
+            shape.num_hidden_layers,
+            shape.num_key_value_heads,
+            shape.max_position_embeddings,
+            shape.head_dim,
+        )
+        self._keys: Array = np.zeros(cached, np.float32)
+        self._values: Array = np.zeros(cached, np.float32)
+        self._read = list[int]()
+
+    @classmethod
+    def load(
+        cls,
+        config: Mapping[str, Any],
+        weights: Sequence[Path],
+        token_bytes: Sequence[bytes | None],
+        stops: frozenset[int],
+    ) -> SmallNetwork:
+        """Read the *weights* files of a checkpoint that `fits`."""
+        tensors = {name: value for path in weights for name, value in load_file(path).items()}
+        if "lm_head.weight" not in tensors and not config.get("tie_word_embeddings"):
+            raise KeyError("lm_head.weight is missing")
+        return cls(Shape.from_config(config), tensors, token_bytes, stops)
+
+    def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
+        """Read a prompt and what was written, but for what is known of both."""
+        text = [*tokens, *written]
+        known = n_known(self._read, text)
+        del self._read[known:]
+        for start in range(known, len(text), CHUNK):
+            logits = self.logits(text[start : start + CHUNK])
+        return best_candidates(logits, self.stops)
+
+    def advance(self, token: int) -> Candidates:
+        """Read one more token."""
+        return best_candidates(self.logits([token]), self.stops)
+
+    def logits(self, tokens: Sequence[int]) -> Array:
+        """Scores [vocabulary] of what follows *tokens* (at most 256), read after what was read before."""
+        past, n = len(self._read), len(tokens)
+        turn = self._cosine[past : past + n], self._sine[past : past + n]
+        x: Array = self._embedding[np.asarray(tokens)]
+        for number, layer in enumerate(self._layers):
+            x = (
+                x
+                + self._attend(self._normal(x) @ layer.queries_keys_values, number, past, turn) @ layer.output
+            )
+            gate, up = np.split(self._normal(x) @ layer.gate_up, 2, axis=-1)
+            x = x + _gated(gate, up) @ layer.down
+        scores: Array = (self._normal(x[-1:]) @ self._head)[0]
+        self._read.extend(tokens)  # not before all of it is known
+        return scores
+
+    def _normal(self, x: Array) -> Array:
+        """*x* [positions, hidden] scaled to a root mean square of 1 per position."""
+        scaled: Array = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + self._shape.rms_norm_eps)
+        return scaled
+
+    def _attend(self, projected: Array, number: int, past: int, turn: tuple[Array, Array]) -> Array:
+        """Mixed values [positions, heads * head_dim] from the *projected* new positions."""
+        shape, n = self._shape, len(projected)
+        heads, groups = shape.num_attention_heads, shape.num_key_value_heads
+        parts = projected.reshape(n, heads + 2 * groups, shape.head_dim).transpose(1, 0, 2)
+        turned = _rotate(parts[: heads + groups], turn)
+        keys, values = self._keys[number, :, : past + n], self._values[number, :, : past + n]
+        keys[:, past:], values[:, past:] = turned[heads:], parts[heads + groups :]
+        queries = turned[:heads].reshape(groups, -1, shape.head_dim)
+        scores = queries @ keys.transpose(0, 2, 1)
+        if n > 1:
+            scores.reshape(heads, n, past + n)[:, :, past:] += FUTURE[:n, :n]
+        scores -= scores.max(axis=-1, keepdims=True)
+        weight = np.exp(scores, out=scores)
+        mixed: Array = (weight @ values) / weight.sum(axis=-1, keepdims=True)
+        return mixed.reshape(heads, n, shape.head_dim).transpose(1, 0, 2).reshape(n, -1)
+
+
+def _gated(gate: Array, up: Array) -> Array:
+    """SwiGLU (Shazeer 2020): *up* times the sigmoid-weighted *gate*; one array, as new memory is slow."""
+    swish = np.negative(gate)
+    np.exp(swish, out=swish)
+    swish += 1
+    np.divide(gate, swish, out=swish)
+    swish *= up
+    return swish
+
+
+def _layer(weights: Mapping[str, NDArray[Any]], prefix: str, shape: Shape) -> Layer:
+    def matrix(name: str) -> Array:
+        return _float(weights[f"{prefix}{name}.weight"])
+
+    queries = matrix("self_attn.q_proj") / np.float32(shape.head_dim**0.5)
+    attention = np.concatenate([queries, matrix("self_attn.k_proj"), matrix("self_attn.v_proj")])
+    gate_up = np.concatenate([matrix("mlp.gate_proj"), matrix("mlp.up_proj")])
+    return Layer(
+        queries_keys_values=np.ascontiguousarray((attention * matrix("input_layernorm")).T),
+        output=np.ascontiguousarray(matrix("self_attn.o_proj").T),
+        gate_up=np.ascontiguousarray((gate_up * matrix("post_attention_layernorm")).T),
+        down=np.ascontiguousarray(matrix("mlp.down_proj").T),
+    )
+
+
+def _float(weight: NDArray[Any]) -> Array:
+    return weight.astype(np.float32)
+
+
+def _rotation(shape: Shape) -> tuple[Array, Array]:
+    """Cosines and sines of all positions, each [positions, head_dim]."""
+    frequency = shape.rope_theta ** (-np.arange(0, shape.head_dim, 2) / shape.head_dim)
+    angle = np.tile(np.outer(np.arange(shape.max_position_embeddings), frequency), 2)
+    return np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
+
+
+def _rotate(x: Array, turn: tuple[Array, Array]) -> Array:
+    """Turn the halves of each head of *x* [heads, positions, head_dim] by the angles of its position."""
+    first, second = np.split(x, 2, axis=-1)
+    return x * turn[0] + np.concatenate((-second, first), axis=-1) * turn[1]

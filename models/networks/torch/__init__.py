@@ -1,0 +1,1 @@
+"""Any causal model of transformers, on a CPU or a GPU."""

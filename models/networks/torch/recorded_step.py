@@ -1,0 +1,188 @@
+"""One step of decoding as the list of what torch computes in it.
+
+Around what torch computes, a network of transformers spends as much time again in Python: modules call
+modules, options are looked up, masks are decided on. For one token behind others all of this comes out the
+same each time. So one step is watched and written down, as a `torch.fx` graph of the calls of torch in it,
+which is run from then on. It has to say what the network says of another token at another position; else
+there is no recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import getitem
+from typing import Any, TypeAlias
+
+import torch
+from fimlsp.models.networks.torch.kv_cache import KeptKeys
+from torch import Tensor, fx
+from torch.fx.node import map_aggregate
+from torch.overrides import TorchFunctionMode, handle_torch_function
+from transformers import PreTrainedModel
+from transformers.cache_utils import Cache
+
+Step = Callable[[int, int], Tensor]
+Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
+
+# These give Python numbers that were computed, so what is done next may be another thing each time.
+READING = frozenset(
+    {"item", "tolist", "numpy", "equal", "allclose", "__bool__", "__int__", "__float__", "__index__"}
+)
+
+
+class CannotRecordError(Exception):
+    """A step depends on what it computes."""
+
+
+@torch.inference_mode()
+def recorded_step(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
+    """From a token and its position to scores [vocabulary], or None where that cannot be recorded.
+
+    The recording reads behind what *kept* has, and writes there. Costs three steps of the network; *kept*
+    must be empty, and is so afterwards.
+    """
+    if not kept.is_roomy:
+        return None
+    try:
+        return _recorded(network, kept)
+    except Exception:  # whatever it was, the network itself can still be asked
+        return None
+    finally:
+        kept.clear()
+
+
+def _recorded(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
+    def given(number: int) -> Tensor:
+        """A number where the network is; made there, as nobody waits for that, which a copy takes."""
+        return torch.full((1, 1), number, device=network.device)
+
+    first, second = given(0), given(1)
+    recorder = Recorder((second, first))
+    with recorder:
+        scores = scores_of(network, WatchedKeys(kept), second, first)
+    run = recorder.finished(scores)
+
+    def step(token: int, position: int) -> Tensor:
+        return run(given(token), given(position))
+
+    found = step(0, 1)
+    kept.keep(1)
+    is_right = torch.allclose(found, scores_of(network, kept.cache, first, second), rtol=1e-4, atol=1e-5)
+    return step if is_right else None
+
+
+def scores_of(
+    network: PreTrainedModel, cache: Cache, ids: Tensor, positions: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """What the network itself says, [vocabulary]."""
+    output = network(
+        input_ids=ids,
+        position_ids=positions,
+        attention_mask=mask,
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    scores: Tensor = output.logits[0, -1]
+    return scores
+
+
+class WatchedKeys(Cache):
+    """The cache of *kept*, of which a recorder sees each layer's update as one call."""
+
+    def __init__(self, kept: KeptKeys) -> None:
+        super().__init__(layers=kept.cache.layers)
+        self._writes = [_write_into(kept, n) for n in range(len(self.layers))]
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: object, **__: object
+    ) -> tuple[Tensor, Tensor]:
+        """Write new positions behind those in use; views of all in use."""
+        both = (key_states, value_states)
+        updated: tuple[Tensor, Tensor] = handle_torch_function(self._writes[layer_idx], both, *both)
+        return updated
+
+
+def _write_into(kept: KeptKeys, layer: int) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """What writes into a layer of the cache that *kept* has by then."""
+
+    def write(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        return kept.cache.update(keys, values, layer)
+
+    return write
+
+
+class Recorder(TorchFunctionMode):
+    """Writes down the calls that depend on *inputs*; what others give is a constant."""
+
+    def __init__(self, inputs: Sequence[Tensor]) -> None:
+        super().__init__()
+        self._graph = fx.Graph()
+        self._nodes = {id(tensor): self._graph.placeholder(f"input_{n}") for n, tensor in enumerate(inputs)}
+        self._last_input = list(self._nodes.values())[-1]
+        self._alive = list[object](inputs)  # so that no other gets an id that is known
+        self._constants = dict[int, tuple[Tensor, fx.Node]]()
+
+    def __torch_function__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
+        """Call *func*, and write that down."""
+        arguments = (args, dict(kwargs or {}))
+        result = func(*arguments[0], **arguments[1])
+        if self._depends_on_inputs(arguments):
+            self._write(func, arguments, result)
+        return result
+
+    def finished(self, result: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+        """What computes *result* for other inputs."""
+        self._graph.output(self._node_of(result))
+        run: Callable[..., Tensor] = fx.GraphModule(torch.nn.Module(), self._graph).forward
+        constants = [tensor for tensor, _ in reversed(self._constants.values())]
+        return lambda *inputs: run(*inputs, *constants)
+
+    def _depends_on_inputs(self, arguments: Arguments) -> bool:
+        found = list[bool]()
+        map_aggregate(arguments, lambda value: found.append(id(value) in self._nodes))
+        return any(found)
+
+    def _write(self, func: Callable[..., object], arguments: Arguments, result: object) -> None:
+        """Add a call of *func*, unless it gave back what it got, or nothing but a shape."""
+        name = func.__name__.partition(".")[0]
+        if name in READING:
+            raise CannotRecordError
+        is_argument = any(result is argument for argument in arguments[0])
+        is_in_place = result is None or (is_argument and name.endswith("_"))
+        if is_in_place or (_tensors(result) and not is_argument):
+            self._name(result, self._graph.call_function(func, *map_aggregate(arguments, self._in_graph)))
+
+    def _name(self, result: object, node: fx.Node) -> None:
+        """Remember that *node* gives *result*."""
+        self._alive.append(result)
+        if isinstance(result, Tensor):
+            self._nodes[id(result)] = node
+            return
+        for n, tensor in enumerate(_tensors(result)):
+            self._nodes[id(tensor)] = self._graph.call_function(getitem, (node, n))
+
+    def _in_graph(self, value: Any) -> Any:  # noqa: ANN401
+        return self._node_of(value) if isinstance(value, Tensor) else value
+
+    def _node_of(self, tensor: Tensor) -> fx.Node:
+        if id(tensor) in self._nodes:
+            return self._nodes[id(tensor)]
+        if id(tensor) not in self._constants:
+            with self._graph.inserting_after(self._last_input):
+                node = self._graph.placeholder(f"constant_{len(self._constants)}")
+            self._constants[id(tensor)] = (tensor, node)
+        return self._constants[id(tensor)][1]
+
+
+def _tensors(result: object) -> Sequence[Tensor]:
+    """The tensors of which *result* consists; none where it has anything else."""
+    parts = list(result) if isinstance(result, (tuple, list)) else [result]
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    return tensors if len(tensors) == len(parts) else []

@@ -1,0 +1,89 @@
+"""Several texts that begin with the same tokens, read side by side: one pass of the network for all of them.
+
+A pass reads every weight once, however many texts there are, and that is most of its time. The texts have
+different lengths, so the shorter ones get padding between what they share and what is their own, which is
+masked; positions count only what is text. Keys and values of the shared tokens are copied once for each.
+
+Masks are made here, as transformers looks into those that it makes, which waits for the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from fimlsp.models.networks.torch.exchange import sent
+from fimlsp.models.networks.torch.kv_cache import copied_cache
+from fimlsp.models.protocols import Candidates
+from torch import Tensor
+from transformers import PreTrainedModel
+from transformers.cache_utils import Cache
+
+PADDING = 0
+
+
+class CheckpointRows:
+    """The texts that go on, in their order."""
+
+    def __init__(
+        self,
+        network: PreTrainedModel,
+        shared: Cache,
+        room: int,
+        ranked: Callable[[Callable[[], Tensor]], list[Candidates]],
+    ) -> None:
+        self._network = network
+        self._shared = shared
+        self._room = room
+        self._ranked = ranked
+
+    def begin(self, texts: Sequence[Sequence[int]]) -> Sequence[Candidates]:
+        """Read *texts*, none of them empty, behind what is shared; what may follow each."""
+        return self._ranked(lambda: self._first_scores(texts))
+
+    def _first_scores(self, texts: Sequence[Sequence[int]]) -> Tensor:
+        n_shared, device = self._shared.get_seq_length(), self._network.device
+        width = max(map(len, texts))
+        self._cache = copied_cache(self._shared, len(texts), n_shared + width + self._room)
+        padding = sent([width - len(text) for text in texts], device)
+        columns = torch.arange(width, device=device)
+        is_text = columns >= padding[:, None]
+        shared = is_text.new_ones((len(texts), n_shared))
+        self._is_text = torch.cat([shared, is_text], dim=1)
+        self._next = n_shared + width - padding
+        ids = [[PADDING] * (width - len(text)) + list(text) for text in texts]
+        positions = (n_shared + columns - padding[:, None]).clamp_min(0)
+        is_before = is_text.new_ones((width, n_shared + width)).tril(n_shared)
+        return self._scores(sent(ids, device), positions, self._is_text[:, None] & is_before)
+
+    def advance(self, kept: Sequence[int], tokens: Sequence[int]) -> Sequence[Candidates]:
+        """Drop all texts but those with the numbers *kept*, and read one of *tokens* behind each of these."""
+        device = self._network.device
+        if len(kept) < len(self._next):
+            rows = sent(kept, device)
+            self._cache.batch_select_indices(rows)
+            self._is_text, self._next = self._is_text[rows], self._next[rows]
+        self._is_text = torch.cat([self._is_text, self._is_text.new_ones((len(kept), 1))], dim=1)
+        positions, self._next = self._next[:, None], self._next + 1
+        return self._read(sent(tokens, device)[:, None], positions, self._is_text[:, None])
+
+    def _read(self, ids: Tensor, positions: Tensor, is_seen: Tensor) -> list[Candidates]:
+        """Candidates behind *ids* [texts, tokens], each of which sees what *is_seen* [texts, tokens, all]."""
+        return self._ranked(lambda: self._scores(ids, positions, is_seen))
+
+    @torch.inference_mode()
+    def _scores(self, ids: Tensor, positions: Tensor, is_seen: Tensor) -> Tensor:
+        """Scores of what follows each text, [texts, vocabulary]."""
+        number = self._network.dtype
+        hidden = torch.zeros(is_seen.shape, dtype=number, device=ids.device)
+        hidden = hidden.masked_fill(~is_seen, torch.finfo(number).min)
+        output = self._network(
+            input_ids=ids,
+            attention_mask=hidden[:, None],
+            position_ids=positions,
+            past_key_values=self._cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        scores: Tensor = output.logits[:, -1]
+        return scores

@@ -1,0 +1,64 @@
+"""Other files of a project, put before the one with the cursor as its model has learnt to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fimlsp.models.prompts.fim_format import FimFormat, Template
+from fimlsp.models.prompts.vocabulary import Vocabulary
+
+BYTES_PER_TOKEN_MAX = 16
+SMALLEST_FILE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another file that the model should know: its path, best relative to the project, and its text."""
+
+    path: str
+    text: bytes
+
+
+def read_neighbours(
+    vocabulary: Vocabulary, fim: FimFormat, neighbours: Sequence[Neighbour], path: str | None, budget: int
+) -> tuple[list[int], list[int]]:
+    """Tokens for other files, and for the *path* of the one with the cursor; at most *budget* together.
+
+    The first of *neighbours* matters most: it stands last, next to the file itself. A file for which the
+    budget is too small keeps its beginning. Both are empty where there is nothing to tell.
+    """
+    project = fim.project
+    encoder = _Encoder(vocabulary, fim)
+    here = encoder.tokens(project.here, path or "untitled.py", b"", budget)
+    frame = [encoder.tokens(template, "", b"", budget) for template in (project.begin, project.end)]
+    room = budget - len(here) - sum(map(len, frame))
+    files = list[list[int]]()
+    for neighbour in neighbours:
+        if room >= SMALLEST_FILE and neighbour.text:
+            files.insert(0, encoder.tokens(project.file, neighbour.path, neighbour.text, room))
+            room -= len(files[0])
+    if not files:
+        return [], []
+    return [*frame[0], *(token for tokens in files for token in tokens), *frame[1]], here
+
+
+class _Encoder:
+    """Fills templates."""
+
+    def __init__(self, vocabulary: Vocabulary, fim: FimFormat) -> None:
+        self._vocabulary = vocabulary
+        self._marker_ids = fim.marker_ids
+
+    def tokens(self, template: Template, path: str, text: bytes, room: int) -> list[int]:
+        """At most *room* tokens of *template*; its last part, if that is a marker, is never cut."""
+        tokens = list[int]()
+        last = [self._marker_ids[part] for part in template[-1:] if part in self._marker_ids]
+        for part in template[: len(template) - len(last)]:
+            marker = self._marker_ids.get(part)
+            tokens += [marker] if marker is not None else self._text(part, path, text, room)
+        return tokens[: max(0, room - len(last))] + last
+
+    def _text(self, part: str, path: str, text: bytes, room: int) -> list[int]:
+        shown = text[: max(0, room) * BYTES_PER_TOKEN_MAX].decode(errors="ignore")
+        return self._vocabulary.encode(part.replace("{path}", path).replace("{text}", shown))

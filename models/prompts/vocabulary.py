@@ -1,0 +1,135 @@
+"""From token ids to exact bytes and from text to token ids, for the two kinds of vocabulary in use.
+
+Byte-level vocabularies (GPT-2 and its descendants) write each byte as one printable character.
+SentencePiece vocabularies write text, with `▁` for a space and `<0x0A>` for a byte that no piece covers.
+Decoding through a tokenizer would lose both: it replaces unfinished UTF-8 and may strip a leading space;
+the constraint needs every byte.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from fimlsp.models.prompts.typed_texts import TypedTexts
+from tokenizers import Tokenizer
+
+BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+SENTINEL = "\n"
+VISIBLE_SPACE = "▁"
+_LONG = 500
+SAMPLE = "\n\tdéf  f(x ):\r\n    return {'中': X[0]}  #\u00a0ﬁ ½ 12\n\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """A tokenizer together with the exact bytes of its tokens (None: a special token, no text)."""
+
+    tokenizer: Tokenizer
+    token_bytes: Sequence[bytes | None]
+    adds_space: bool
+    visible_space: Sequence[int] = ()
+    _typed: TypedTexts = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        in_words = not (self.adds_space or self.visible_space)
+        object.__setattr__(self, "_typed", TypedTexts(self._encoded, self.token_bytes, in_words))
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of *text* as it stands in the middle of a file: no markers, no space put in front.
+
+        The last few long texts are remembered, and what becomes of them while somebody types is read in part.
+        """
+        return self._encoded(text) if len(text) < _LONG else self._typed.tokens(text)
+
+    def encode_first(self, text: str) -> list[int]:
+        """Token ids of *text* as the first of a document, with the space that some vocabularies put there."""
+        return self.encode(f" {text}" if self.adds_space and text else text)
+
+    def _encoded(self, text: str) -> list[int]:
+        """A vocabulary that writes spaces as `▁` writes that character itself as its bytes."""
+        if not self.visible_space or VISIBLE_SPACE not in text:
+            return self._ids_inside(text)
+        first, *others = map(self._ids_inside, text.split(VISIBLE_SPACE))
+        return [*first, *(token for part in others for token in (*self.visible_space, *part))]
+
+    def _ids_inside(self, text: str) -> list[int]:
+        if not self.adds_space:
+            return self._ids(text)
+        return self._ids(SENTINEL + text)[len(self._ids(SENTINEL)) :]
+
+    def is_exact(self) -> bool:
+        """Whether text comes back as it was, spaces, tabs, line ends and rare characters included."""
+        try:
+            return self.decode(self.encode(SAMPLE)) == SAMPLE.encode()
+        except Exception:  # a vocabulary without its unknown token; the tokenizers library raises no narrower
+            return False
+
+    def _ids(self, text: str) -> list[int]:
+        return self.tokenizer.encode(text, add_special_tokens=False).ids
+
+    def decode(self, tokens: Sequence[int]) -> bytes:
+        """Exact bytes of *tokens*."""
+        return b"".join(self.token_bytes[token] or b"" for token in tokens)
+
+
+def read_vocabulary(tokenizer: Tokenizer, silent: Collection[int]) -> Vocabulary:
+    """Tabulate the bytes of every token of *tokenizer*; those of *silent* and special ones have none.
+
+    From now on *tokenizer* reads the texts of markers as plain text: a file may contain them.
+    """
+    tokenizer.encode_special_tokens = True
+    added = tokenizer.get_added_tokens_decoder()
+    of_bytes = is_byte_level(tokenizer)
+    piece_bytes = byte_level_bytes if of_bytes else sentence_piece_bytes
+    table: list[bytes | None] = [None] * tokenizer.get_vocab_size(with_added_tokens=True)
+    for text, token in tokenizer.get_vocab(with_added_tokens=True).items():
+        if token >= len(table):
+            table.extend([None] * (token + 1 - len(table)))
+        if token not in added:
+            table[token] = piece_bytes(text)
+        elif not added[token].special:
+            table[token] = text.encode() if of_bytes else sentence_piece_bytes(text)
+    for token in silent:
+        table[token] = None
+    first = tokenizer.encode("a", add_special_tokens=False).ids[0]
+    adds_space = (table[first] or b"").startswith(b" ")
+    return Vocabulary(tokenizer, table, adds_space, _visible_space(tokenizer))
+
+
+def _visible_space(tokenizer: Tokenizer) -> list[int]:
+    """The byte tokens of `▁` in a vocabulary of SentencePiece that has them."""
+    pieces = [] if is_byte_level(tokenizer) else [f"<0x{byte:02X}>" for byte in VISIBLE_SPACE.encode()]
+    ids = map(tokenizer.token_to_id, pieces)
+    return [token for token in ids if token is not None]
+
+
+def is_byte_level(tokenizer: Tokenizer) -> bool:
+    """Whether tokens are written in the printable byte alphabet."""
+    return '"ByteLevel"' in json.dumps(json.loads(tokenizer.to_str()).get("decoder"))
+
+
+def byte_level_bytes(piece: str) -> bytes:
+    """Bytes of a token of a byte-level vocabulary; one with other characters stands for these themselves."""
+    if BYTE_OF_CHARACTER.keys() >= set(piece):
+        return bytes(BYTE_OF_CHARACTER[character] for character in piece)
+    return piece.encode()
+
+
+def sentence_piece_bytes(piece: str) -> bytes:
+    """Bytes of a token of a SentencePiece vocabulary."""
+    if single := BYTE_PIECE.fullmatch(piece):
+        return bytes([int(single[1], 16)])
+    return piece.replace(VISIBLE_SPACE, " ").encode()
+
+
+def _printable_alphabet() -> dict[str, int]:
+    """GPT-2's alphabet: printable Latin-1 stands for itself, other bytes go from U+0100 on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in set(printable)]
+    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(others)}
+
+
+BYTE_OF_CHARACTER = _printable_alphabet()

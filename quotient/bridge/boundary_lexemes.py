@@ -1,0 +1,280 @@
+"""Where the middle meets the right context: lexemes that straddle the end of the middle.
+
+From the DFA's state at the end of the middle the right context is read deterministically: the lexeme ends
+somewhere in it, and from there on lexemes are a function of the offset alone. Over all states there are few
+distinct ends (Melcer et al. 2024, arXiv 2402.17988, section V, find a median of 5).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from fimlsp.lexing.automata.dfa import DEAD
+from fimlsp.lexing.lexer_state import LexerState, LexerTables
+from fimlsp.lexing.line import physical_end
+from fimlsp.lexing.longest_match import byte_that_leaves, closing_quotes
+from fimlsp.lexing.modes import ModeStack
+from fimlsp.lexing.values import value
+
+_LINE_FEED, _RETURN = b"\n\r"
+_TRIPLE_QUOTES = b"'''", b'"""'
+
+End = tuple[int, int] | None
+"""The kind of a lexeme, and how many bytes of the right context belong to it; None if it has no end there."""
+
+
+@value
+class BoundaryLexeme:
+    """One way in which the middle may end.
+
+    `kind` is the lexeme that straddles the end, None if the last lexeme ends with the middle; the right
+    context goes on `offset` bytes after the cursor. `states` are the DFA's states that lead here, in a
+    middle that ends inside `place`; where they are inside the name of a character, `name` is what the right
+    context has of it.
+    """
+
+    kind: int | None
+    offset: int
+    place: ModeStack
+    states: frozenset[int]
+    name: bytes | None = None
+
+
+def boundary_lexemes(
+    lexical: LexerTables, data: bytes, cursor: int, places: Iterable[ModeStack]
+) -> Iterator[BoundaryLexeme]:
+    """The ways in which a middle may end before `data[cursor:]`, in ordinary code or one of *places*.
+
+    O(lexemes that straddle the cursor).
+    """
+    runs = BoundaryLexer(lexical, data, cursor, lexical.unknown)
+    by_start: dict[int, dict[tuple[int, int], tuple[int, ...]]] = {}
+    for place in (lexical.unknown, *places):
+        start = lexical.dfa.starts[place.mode]
+        if start not in by_start:
+            by_start[start] = _straddling(runs, start)
+        yield BoundaryLexeme(None, 0, place, frozenset((start,)))
+        for (kind, offset), following in by_start[start].items():
+            naming, outside = _states_before(lexical, start, data[cursor], following)
+            if kind in lexical.skipped and kind not in lexical.modes:
+                yield BoundaryLexeme(None, offset, place, naming | outside)
+                continue
+            if outside:
+                yield BoundaryLexeme(kind, offset, place, outside)
+            name = data[cursor : data.find(b"}", cursor)] if naming else b""
+            if naming and lexical.names.between(b"", name) is not None:
+                yield BoundaryLexeme(kind, offset, place, naming, name)
+
+
+def closing_quote(data: bytes, cursor: int, quote: str) -> int | None:
+    """Where an f-string of *quote* that is open at *cursor* would end; None if nowhere."""
+    plain = quote.removeprefix("r").encode()
+    if len(plain) == 1:
+        found = _ON_ONE_LINE[plain].match(data, cursor)
+        return found.end() if found else None
+    start = data.find(plain, cursor)
+    while start >= 0:
+        before = data[cursor:start]
+        if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
+            return start + len(plain)
+        start = data.find(plain, start + 1)
+    return None
+
+
+_ON_ONE_LINE = {
+    quote: re.compile(rb"(?:[^\\\r\n%s]|\\(?:\r\n|.))*%s" % (quote, quote), re.DOTALL)
+    for quote in (b"'", b'"')
+}
+
+
+def _straddling(runs: BoundaryLexer, start: int) -> dict[tuple[int, int], tuple[int, ...]]:
+    """The lexemes begun in *start* that end in the right context, and the states after its first byte."""
+    found: dict[tuple[int, int], tuple[int, ...]] = {}
+    lexical, data, cursor = runs.lexical, runs.data, runs.cursor
+    if cursor < len(data):
+        absent = runs.absent_quotes()
+        for state in _moves(lexical, start, data[cursor]):
+            if absent and _quotes_after(lexical, state) in absent:
+                continue
+            end = runs.end(state)
+            if end is not None and end[0] not in (lexical.bad, lexical.space):
+                found[end] = (*found.get(end, ()), state)
+    return found
+
+
+class BoundaryLexer:
+    """Reads lexemes on through the right context, each place of it once per state."""
+
+    def __init__(self, lexical: LexerTables, data: bytes, cursor: int, before: ModeStack) -> None:
+        self.lexical = lexical
+        self.data = data
+        self.cursor = cursor
+        self.forbidden = before.forbidden
+        self.known: dict[tuple[int, int], End] = {}
+        self.last: dict[bytes, int] = {}  # where the quotes that end a string stand for the last time
+
+    def end_of(self, state: int) -> End:
+        """The end of the lexeme that is being read in *state* when the right context begins."""
+        data, cursor = self.data, self.cursor
+        following = self.lexical.dfa.rows[state][data[cursor]] if cursor < len(data) else 0
+        return self.end(following) if following else None
+
+    def end(self, state: int) -> End:
+        """The end of the lexeme that the first byte of the right context has led to *state*.
+
+        Bytes that leave the state as it is are skipped at once, so that long strings cost little.
+        """
+        data, rows, naming = self.data, self.lexical.dfa.rows, self.lexical.naming
+        position = self.cursor
+        if self._is_unclosed(state, position + 1):
+            return self.lexical.bad, len(data) - position
+        path: list[tuple[int, int, int]] = []
+        found: End = None
+        name = -1  # where the name of a character begins that is read in the right context
+        while True:
+            here = state, position
+            if here in self.known:
+                found = self.known[here]
+                break
+            if data[position] in self.forbidden:
+                found = self.lexical.bad, position + 1 - self.cursor
+                break
+            if name >= 0 or state in naming:
+                if self._is_no_name(state, name, position):
+                    found = self.lexical.bad, position + 1 - self.cursor
+                    break
+                name = self._name_at(state, name, position)
+            position += 1
+            if position < len(data) and rows[state][data[position]] == state:
+                if self._is_unclosed(state, position):
+                    found = self.lexical.bad, len(data) - self.cursor
+                    break
+                position = byte_that_leaves(self.lexical, state, self.forbidden)(data, position)
+            path.append((*here, position))
+            if position == len(data) or not rows[state][data[position]]:
+                break
+            state = rows[state][data[position]]
+        return self._remember(path, found)
+
+    def absent_quotes(self) -> frozenset[bytes]:
+        """The quotes of which no string ends behind the first byte of the right context."""
+        position = self.cursor + 1
+        rest_of_line = self.data[position : physical_end(self.data, position)]
+        absent = [quotes for quotes in _TRIPLE_QUOTES if self._is_last(quotes, position)]
+        if b"\\" not in rest_of_line:
+            absent += [quote for quote in (b"'", b'"') if quote not in rest_of_line]
+        return frozenset(absent)
+
+    def _is_unclosed(self, state: int, position: int) -> bool:
+        """Whether *state* is in a string that nothing from *position* on can end."""
+        closed_blocks = closing_quotes(self.lexical, state)
+        return closed_blocks is not None and self._is_last(closed_blocks, position)
+
+    def _is_last(self, quotes: bytes, position: int) -> bool:
+        """Whether *quotes* do not stand anywhere from *position* on."""
+        if quotes not in self.last:
+            self.last[quotes] = self.data.rfind(quotes)
+        return self.last[quotes] < position
+
+    def _name_at(self, state: int, name: int, position: int) -> int:
+        if state not in self.lexical.naming:
+            return -1
+        return position + 1 if self.data[position] == ord("{") else name
+
+    def _is_no_name(self, state: int, name: int, position: int) -> bool:
+        """Whether a name that began at *name* ends at *position*, and no character has it."""
+        if name < 0 or state in self.lexical.naming:
+            return False
+        return self.data[name:position] not in self.lexical.names
+
+    def _remember(self, path: list[tuple[int, int, int]], found: End) -> End:
+        for state, position, after in reversed(path):
+            kind = self.lexical.dfa.accepts[state]
+            if found is None and kind >= 0:
+                nothing_follows = kind == self.lexical.continuation and after == len(self.data)
+                found = self.lexical.bad if nothing_follows else kind, after - self.cursor
+            if state not in self.lexical.naming:  # what a name is depends on where it began
+                self.known[state, position] = found
+        return found
+
+
+@lru_cache(maxsize=4096)
+def _moves(lexical: LexerTables, start: int, byte: int) -> dict[int, list[int]]:
+    """The states inside a lexeme begun in *start*, by the state that *byte* leads them to."""
+    moves: dict[int, list[int]] = {}
+    for state in reachable(lexical, start):
+        following = lexical.dfa.rows[state][byte]
+        if following and state != start:
+            moves.setdefault(following, []).append(state)
+    return moves
+
+
+@lru_cache(maxsize=4096)
+def _quotes_after(lexical: LexerTables, state: int) -> bytes | None:
+    """The quotes that must follow, if a string is being read; one only if no line end may stand before it."""
+    kinds = [kind for kind in lexical.kinds_in(lexical.dfa.live[state]) if kind != lexical.bad]
+    suffixes = [lexical.shortest_words.suffix(state, kind) or b"" for kind in kinds]
+    endings = {suffix[-1:] * (not suffix.endswith(_TRIPLE_QUOTES)) for suffix in suffixes}
+    row = lexical.dfa.rows[state]
+    if endings in ({b"'"}, {b'"'}) and not row[_LINE_FEED] and not row[_RETURN]:
+        return endings.pop()
+    return closing_quotes(lexical, state)
+
+
+@lru_cache(maxsize=4096)
+def _states_before(
+    lexical: LexerTables, start: int, byte: int, following: tuple[int, ...]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """The states inside a lexeme that *byte* leads to one of *following*: those in a name, and the others."""
+    moves = _moves(lexical, start, byte)
+    states = frozenset(state for after in following for state in moves[after])
+    return states & lexical.naming, states - lexical.naming
+
+
+@lru_cache(maxsize=64)
+def reachable(lexical: LexerTables, start: int) -> tuple[int, ...]:
+    """The DFA's states that can be reached from *start*, itself included."""
+    rows = lexical.dfa.rows
+    found = {start: None}
+    for state in (waiting := [start]):
+        fresh = [following for following in dict.fromkeys(rows[state]) if following not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    found.pop(DEAD, None)
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def way_to(lexical: LexerTables, state: int, goals: frozenset[int]) -> bytes | None:
+    """A shortest byte string from *state* to one of *goals*, None if there is none."""
+    found: dict[int, bytes] = {state: b""}
+    for current in (waiting := [state]):
+        if current in goals:
+            return found[current]
+        for following, byte in _exits(lexical, current):
+            if following not in found:
+                found[following] = found[current] + byte
+                waiting.append(following)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _exits(lexical: LexerTables, state: int) -> tuple[tuple[int, bytes], ...]:
+    """The states that *state* is followed by, each with the least byte that leads there, by that byte."""
+    row = lexical.dfa.rows[state]
+    firsts = (row.index(following) for following in {*row} - {DEAD})
+    return tuple((row[byte], bytes((byte,))) for byte in sorted(firsts))
+
+
+def way_into(lexer: LexerState, boundary: BoundaryLexeme) -> bytes | None:
+    """A short byte string that brings the lexeme being read to where it meets the right context at *boundary*."""
+    if boundary.name is None:
+        return way_to(lexer.lexical, lexer.state, boundary.states)
+    way: bytes | None = b""
+    if not lexer.name:
+        way = way_to(lexer.lexical, lexer.state, boundary.states)
+        way = way and way[: way.rfind(b"{") + 1]
+    rest = lexer.lexical.names.between(lexer.name[1:], boundary.name)
+    return None if way is None or rest is None else way + rest

@@ -1,0 +1,266 @@
+"""Which open blocks the right context closes, and where.
+
+Let b1 be the column of the first line after the cursor's and b1 > b2 > ... > bm = 0 the successive minima of
+the columns after it. A block that was opened before and is closed in the right context has either a column
+that is one of these, and is closed at the fall below it, or lies strictly between two of them and is closed
+at the fall across it, or is deeper than b1 and is closed by the first line.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
+from functools import reduce
+from operator import or_
+
+from fimlsp.lexing.columns import MARGIN, Column
+from fimlsp.lexing.values import value
+from fimlsp.quotient.contexts.right import Ending, GroupContinuation, RightContext
+from fimlsp.quotient.earley.open_rules import OpenRules
+from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.language.escape import BLOCK, NOTHING, Inside
+from fimlsp.quotient.language.tables import LanguageTables
+
+
+@value
+class LineEnd:
+    """One way to read the rest of the cursor's line: the backward sets at the cursor.
+
+    `marker` is the symbol that stands for it at the end of a middle. `blank` tells that nothing is left of
+    the line, and what stands before the cursor is blank or has been ended; `spaces` is the width of the white
+    space before the first lexeme of the rest, which bounds the column of the line if it is blank before the
+    cursor. `inside` tells whether the rest closes brackets that it did not open, and whether it has lexemes,
+    which are in the line's block.
+    """
+
+    marker: int
+    ways: dict[Ending, EarleySet]
+    blank: bool
+    spaces: int
+    inside: Inside
+
+
+@value(eq=False)
+class GroupEnd:
+    """The end of a group of which the beginning is left of the right context.
+
+    `group` is the backward set where the right context begins in the group: at the `marker` of the cursor's
+    line, or at one of the open blocks `suites`. `inside` is what is open beside that within `group`: the
+    block that the cursor's line opens, and what is open within `suites`. With `within_line` something stands
+    in that line before the rest, as its white space would keep it from the column of the block.
+    """
+
+    group: EarleySet
+    marker: int | None
+    suites: tuple[ClosedBlock, ...] = ()
+    inside: Inside = NOTHING
+    within_line: bool = False
+
+    def open_suites(self, tables: LanguageTables) -> tuple[int, ...] | None:
+        """The symbols that one of `suites` may be; None if the group ends at the cursor's line."""
+        if self.marker is not None:
+            return None
+        return tables.suites_of(set[int]().union(*[block.bodies for block in self.suites]))
+
+    def open_rules(self, tables: LanguageTables) -> OpenRules:
+        """What is open in the group. All of it can be begun in a middle."""
+        return tables.backward.open_rules(self.group, self.open_suites(tables), self._not_next(tables))
+
+    def bodies(self, tables: LanguageTables) -> frozenset[int]:
+        """What the group may be."""
+        not_next = self._not_next(tables)
+        return tables.backward.begun(self.group, self.open_suites(tables), tables.bodies, not_next)
+
+    def _not_next(self, tables: LanguageTables) -> frozenset[int]:
+        return tables.line_ends if self.within_line else frozenset()
+
+
+@value(eq=False)
+class BlockEnd:
+    """How a block's groups end on the right of the cursor.
+
+    The cursor stands in a group with `group_end`, or between groups at the `marker` of its line. `bodies` is what
+    the groups may be, `has_groups` tells whether whole groups follow, `on_line` whether the first of them
+    stands on the cursor's own line.
+    """
+
+    bodies: frozenset[int]
+    group_end: GroupEnd | None = None
+    marker: int | None = None
+    has_groups: bool = False
+    on_line: bool = False
+
+    def may_end(self, body: int, tables: LanguageTables) -> bool:
+        """Whether groups of kind *body* may end so."""
+        return body in self.bodies and (self.group_end is None or body in self.group_end.bodies(tables))
+
+
+@value(eq=False)
+class ClosedBlock:
+    """The blocks closed at one place: those of column `exactly`, or strictly between `above` and `below`.
+
+    `least` bounds the column as well, for a block whose first line begins on the cursor's line. `bodies` is
+    what the groups of such a block may be if it begins in the middle. How they end is told by `ClosedBlocks`: a
+    block may be open in another of the same place, and these would refer to each other in a cycle.
+    """
+
+    exactly: Column | None = None
+    above: Column | None = None
+    below: Column | None = None
+    least: int = 0
+    bodies: set[int] = field(default_factory=set)
+
+    def fits(self, column: Column) -> bool:
+        """Whether a block of *column* is closed here."""
+        if column.tabs8 < min(self.least, 1):  # a backslash in the indentation can hide the rest of it
+            return False
+        if self.exactly is not None:
+            return column == self.exactly
+        if self.below is not None and not self.below.deeper_than(column):
+            return False
+        return self.above is not None and column.deeper_than(self.above)
+
+    def shallowest(self, outer: Column) -> Column | None:
+        """A column as small as any that such a block may have within one of column *outer*; None if none."""
+        if self.exactly is not None:
+            return self.exactly if self.exactly.deeper_than(outer) else None
+        above = self.above or MARGIN
+        column = Column(max(outer.tabs8, above.tabs8) + 1, max(outer.tabs1, above.tabs1) + 1)
+        return column if self.below is None or self.below.deeper_than(column) else None
+
+
+@value
+class _Level:
+    """One of the successive minima: the blocks of its column, and those between it and the one before.
+
+    Of the latter some may begin on the cursor's line, which bounds their column from below.
+    """
+
+    context: RightContext
+    same: ClosedBlock
+    between: ClosedBlock
+    bounded: list[ClosedBlock] = field(default_factory=list)
+
+
+class ClosedBlocks:
+    """The blocks that the text after a cursor closes, and how the groups of each may end there.
+
+    `files` has the file's own block for each line that the cursor's may end before; the others lie in it.
+    """
+
+    __slots__ = ("_block_ends", "_block_ends_in", "files", "tables")
+
+    def __init__(self, tables: LanguageTables) -> None:
+        self.files: list[ClosedBlock] = []
+        self.tables = tables
+        self._block_ends: defaultdict[ClosedBlock, list[BlockEnd]] = defaultdict(list)
+        self._block_ends_in: dict[tuple[ClosedBlock, Column], tuple[BlockEnd, ...]] = {}
+
+    def add(self, logical: RightContext, line_ends: Sequence[LineEnd]) -> None:
+        """Add what is closed where the context at the next line is *logical*.
+
+        *line_ends* are the readings of the rest of the cursor's line before it.
+        """
+        levels = _levels(logical)
+        for line_end in line_ends:
+            for ending, group in line_end.ways.items():
+                self._add_line(levels, line_end, ending, group)
+        inside = reduce(or_, (line_end.inside for line_end in line_ends), NOTHING)
+        inner: tuple[ClosedBlock, ...] = ()
+        for level in levels:
+            suites = (level.between, *level.bounded)
+            self._add_suites(level, (*inner, *suites), inside)
+            for block in (*level.bounded, level.between, level.same):
+                self._find_bodies(block)
+            inner = (level.same,)
+            inside |= BLOCK  # from here on the blocks have whole lines of the text after the cursor
+        self.files.append(levels[-1].same)
+
+    def block_ends_in(self, block: ClosedBlock, column: Column) -> tuple[BlockEnd, ...]:
+        """How *block* may end if its column is *column*; an open block in it has to be deeper."""
+        key = block, column
+        found = self._block_ends_in.get(key)
+        if found is None:
+            found = self._block_ends_in[key] = tuple(self._find_block_ends_in(*key))
+        return found
+
+    def _find_block_ends_in(self, block: ClosedBlock, column: Column) -> Iterator[BlockEnd]:
+        for block_end in self._block_ends[block]:
+            group_end = block_end.group_end
+            suites = group_end.suites if group_end else ()
+            deeper = tuple(suite for suite in suites if suite.shallowest(column) is not None)
+            if deeper == suites:
+                yield block_end
+            elif group_end is not None and deeper:
+                yield replace(block_end, group_end=replace(group_end, suites=deeper))
+
+    def _find_bodies(self, block: ClosedBlock) -> None:
+        """Find its `bodies`, given those of all blocks that may be open in it: itself is among them."""
+        column = block.shallowest(MARGIN)
+        block_ends = () if column is None else self.block_ends_in(block, column)
+        tables = self.tables
+        missing = found = tables.bodies
+        while found and missing:
+            found = frozenset(body for body in missing if any(r.may_end(body, tables) for r in block_ends))
+            missing -= found
+            block.bodies.update(found)
+
+    def _add_line(self, levels: list[_Level], line_end: LineEnd, ending: Ending, group: EarleySet) -> None:
+        """Add one way in which the cursor's line ends."""
+        indented = ending.goes_on in (GroupContinuation.SUITE_END, GroupContinuation.SUITE_JOIN)
+        level = levels[1 if indented else 0]
+        every = self.tables.bodies
+        start = self.tables.backward.start(every)
+        places = [(level.same, ending.rest)]
+        if ending.goes_on in (GroupContinuation.END, GroupContinuation.SUITE_END):
+            places.append((level.between, every))
+        group_end = GroupEnd(group, line_end.marker, (), BLOCK if indented else NOTHING)
+        for block, rest in places:
+            block_ends = self._block_ends[block]
+            if group is start:
+                follows = block is level.same and not level.context.is_end
+                block_ends.append(BlockEnd(rest, marker=line_end.marker, has_groups=follows))
+                continue
+            within_line = line_end.spaces > 0 and block.exactly == MARGIN
+            block_ends.append(
+                BlockEnd(rest, replace(group_end, within_line=True) if within_line else group_end)
+            )
+            completed = group.completed_from(start) & rest
+            if completed and not line_end.blank:
+                self._add_own_line(block, level, completed, line_end)
+
+    def _add_own_line(
+        self, block: ClosedBlock, level: _Level, completed: frozenset[int], line_end: LineEnd
+    ) -> None:
+        """The rest of the cursor's line is a whole group, if the line is blank before the cursor."""
+        block_end = BlockEnd(completed, marker=line_end.marker, has_groups=True, on_line=True)
+        if block.exactly is None:
+            bounded = ClosedBlock(None, block.above, block.below, line_end.spaces)
+            level.bounded.append(bounded)
+            self._block_ends[bounded].append(block_end)
+        elif block.exactly.tabs8 >= line_end.spaces:
+            self._block_ends[block].append(block_end)
+
+    def _add_suites(self, level: _Level, inner: tuple[ClosedBlock, ...], inside: Inside) -> None:
+        """Add that the last group of a block ends with one of the *inner* blocks."""
+        every = self.tables.bodies
+        group_end = GroupEnd(self.tables.backward.start(every), None, inner, inside)
+        self._block_ends[level.between].append(BlockEnd(every, group_end))
+        same = self._block_ends[level.same]
+        same.append(BlockEnd(level.context.bodies, group_end))
+        for head in level.context.heads:
+            if head.group is not None:
+                same.append(BlockEnd(head.rest, GroupEnd(head.group, None, inner, inside)))
+
+
+def _levels(logical: RightContext) -> list[_Level]:
+    levels: list[_Level] = []
+    context: RightContext | None = logical
+    below: Column | None = None
+    while context is not None:
+        same = ClosedBlock(exactly=context.column)
+        levels.append(_Level(context, same, ClosedBlock(above=context.column, below=below)))
+        below = context.column
+        context = context.fall
+    return levels

@@ -1,0 +1,1 @@
+"""A cheap text that completes a middle."""

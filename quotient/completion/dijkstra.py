@@ -1,0 +1,98 @@
+"""A cheap way to complete a middle: the symbols that are missing.
+
+From an Earley set the missing symbols are the rest of one of its rules, then the rest of a rule that waits
+for that one, and so on up to a root: a shortest path, found with Dijkstra's algorithm. What a nonterminal
+costs at least is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from itertools import count
+
+from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.grammar.costs import CheapestSentences
+
+Symbols = tuple[int, ...]
+_Path = tuple["_Path", Symbols] | None
+_Queue = list[tuple[int, int, "Source", int, EarleySet, _Path]]
+
+
+class Source:
+    """A set to complete from, and what it costs to get there."""
+
+    __slots__ = ("chart", "cost", "prefix")
+
+    def __init__(self, chart: EarleySet, cost: int, prefix: bytes) -> None:
+        self.chart = chart
+        self.cost = cost
+        self.prefix = prefix
+
+
+def completions(
+    cheapest: CheapestSentences, sources: list[Source], start: EarleySet, root: int
+) -> Iterator[tuple[Source, Symbols]]:
+    """Ways to complete *root*, cheapest first: where from, and the missing symbols.
+
+    The root is a nonterminal that must span everything since *start*. Each source is followed on its
+    own, as not every sequence of symbols can be written after it.
+    """
+    serial = count()
+    queue: _Queue = []
+    for source in sources:
+        for symbol, origin, rest in _beginnings(source.chart, start, root):
+            _push(queue, serial, cheapest, source.cost, source, symbol, origin, rest, None)
+    done: set[tuple[Source, int, EarleySet]] = set()
+    while queue:
+        cost, _, source, symbol, origin, path = heappop(queue)
+        if origin is start and symbol == root:
+            yield source, _symbols(path)
+            continue
+        if (source, symbol, origin) in done:
+            continue
+        done.add((source, symbol, origin))
+        for lhs, earlier, rest in _waiting(symbol, origin):
+            if (source, lhs, earlier) not in done:
+                _push(queue, serial, cheapest, cost, source, lhs, earlier, rest, path)
+
+
+def _push(
+    queue: _Queue,
+    serial: Iterator[int],
+    cheapest: CheapestSentences,
+    cost: int,
+    source: Source,
+    symbol: int,
+    origin: EarleySet,
+    rest: Symbols,
+    path: _Path,
+) -> None:
+    more = cheapest.of(rest)
+    if more is not None:
+        heappush(queue, (cost + more, next(serial), source, symbol, origin, (path, rest)))
+
+
+def _beginnings(chart: EarleySet, start: EarleySet, root: int) -> Iterator[tuple[int, EarleySet, Symbols]]:
+    for state, origin in chart.entries:
+        for item in state.items:
+            yield state.rules.lhs_of(item), origin, state.rules.unread(item)
+    if chart is start:
+        yield root, start, (root,)
+
+
+def _waiting(symbol: int, origin: EarleySet) -> Iterator[tuple[int, EarleySet, Symbols]]:
+    for state, earlier in origin.waiting:
+        for item in state.by_symbol.get(symbol, ()):
+            yield state.rules.lhs_of(item), earlier, state.rules.unread(item)
+    for state in origin.predicted.after(symbol):
+        for item in state.items:
+            yield state.rules.lhs_of(item), origin, state.rules.unread(item)
+
+
+def _symbols(path: _Path) -> Symbols:
+    parts: list[Symbols] = []
+    while path is not None:
+        path, rest = path
+        parts.append(rest)
+    return tuple(symbol for part in reversed(parts) for symbol in part)

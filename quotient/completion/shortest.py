@@ -1,0 +1,277 @@
+"""A cheap text that completes a middle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from fimlsp.lexing.columns import MARGIN
+from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_into, way_to
+from fimlsp.quotient.completion.dijkstra import Source, completions
+from fimlsp.quotient.completion.unlexer import STEPS, Unlexer, columns_before, indentation
+from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.grammar.costs import CheapestSentences, Costs
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.states.grammar_state import Connection, GrammarState, RightEntry
+
+_TRIES = 200
+_BEGUN_TRIES = 20
+_COST_OF_CLOSED_INDENT = 4
+_COST_OF_SKIPPING = 40
+
+
+class NoCompletionError(AssertionError):
+    """A viable middle for which no completion was found: the engine is at fault."""
+
+
+def shortest_completion(state: GrammarState) -> bytes:
+    """A text, near the shortest, that completes *state*; empty if it is complete.
+
+    O(open rules). Raises NoCompletionError if none is found, which would be a fault of the engine.
+    """
+    if state.lexer.name or state.lexer.name_must_follow:
+        return _with_name(state)
+    found = _completion(state, _COST_OF_SKIPPING)
+    if found is None:
+        found = _completion(state, 0)
+    if found is None:
+        found = next(_completions_after_a_step(state), None)
+    if found is None:
+        found = next(_completions_after_a_beginning(state), None)
+    if found is None:
+        raise NoCompletionError(f"no completion in state {state.lexer}")
+    return found
+
+
+def _with_name(state: GrammarState) -> bytes:
+    """The completion of a state in which the name of a character, or its brace, is missing."""
+    direct = _straddling(state)
+    if direct is not None:
+        return direct
+    lexer = state.lexer
+    rest = b"{" if not lexer.name else (lexer.lexical.names.between(lexer.name[1:], b"") or b"") + b"}"
+    named = state.feed(rest)
+    return rest if named is None else rest + shortest_completion(named)
+
+
+def _completion(state: GrammarState, skipping: int) -> bytes | None:
+    """The cheapest sentence of the grammar that can be written and does complete *state*.
+
+    *skipping* is what it costs to let a comment swallow what follows the cursor.
+    """
+    if state.complete:
+        return b""
+    direct = _straddling(state)
+    for text in islice(_candidates(state, skipping), _TRIES):
+        if direct is not None and len(direct) <= len(text):
+            break
+        reached = state.feed(text)
+        if reached is not None and reached.complete:
+            return text
+    return direct
+
+
+def _completions_after_a_step(state: GrammarState) -> Iterator[bytes]:
+    """Completions by dearer sentences, where the cheapest does not fit the columns of the right context."""
+    for source in _sources(state):
+        for symbols in _steps(state.connection, source.chart):
+            writer = _written(state, source, symbols)
+            if writer is not None:
+                reached = state.feed(writer.text)
+                rest = None if reached is None else _completion(reached, 0)
+                if rest is not None:
+                    yield writer.text + rest
+
+
+def _completions_after_a_beginning(state: GrammarState) -> Iterator[bytes]:
+    """Completions that leave one of the cheapest sentences, which do not fit themselves, near its end."""
+    for text in islice(_candidates(state, 0), _BEGUN_TRIES):
+        for size in reversed(range(1, len(text))):
+            reached = state.feed(text[:size])
+            if reached is not None:
+                yield from (text[:size] + rest for rest in _completions_after_a_step(reached))
+
+
+def _steps(connection: Connection, chart: EarleySet, most: int = 3) -> Iterator[tuple[int, ...]]:
+    """The next lexeme with the layout before it."""
+    tables = connection.tables
+    expected = chart.expected()  # hence all of them that there are in `indents`
+    layout = {tables.newline, tables.indent, tables.dedent, *connection.grammar.indents}
+    for symbol in sorted(expected, key=lambda symbol: symbol in layout):
+        if symbol not in layout:
+            if tables.grammar.is_terminal(symbol):
+                yield (symbol,)
+        elif most:
+            after = connection.grammar.earley.scan(chart, (symbol,))
+            if after is not None:
+                yield from ((symbol, *rest) for rest in _steps(connection, after, most - 1))
+
+
+def _straddling(state: GrammarState) -> bytes | None:
+    """The lexeme being read may reach into the right context."""
+    ways = [
+        way
+        for entry in state.connection.right_entries
+        if entry.boundary.kind is not None and entry.admits(state.lexer)
+        if state.chart.expects(entry.marker)
+        if (way := way_into(state.lexer, entry.boundary)) is not None
+    ]
+    found = [way for way in sorted(ways, key=len) if (end := state.feed(way)) is not None and end.complete]
+    return found[0] if found else None
+
+
+def _candidates(state: GrammarState, skipping: int) -> Iterator[bytes]:
+    """Texts that bring *state* to the end of a sentence of its grammar, cheapest first."""
+    grammar = state.connection.grammar
+    cheapest = _cheapest(state.connection, skipping)
+    for source, missing in completions(cheapest, _sources(state), grammar.start, grammar.root):
+        *symbols, marker = cheapest.expand(missing)
+        right_entries = [entry for entry in state.connection.right_entries if entry.marker == marker]
+        if symbols[-1:] == [state.connection.tables.newline] and any(
+            entry.ends_line for entry in right_entries
+        ):
+            # the line end that stands right of the cursor will do
+            yield from _endings(state, source, symbols[:-1], right_entries)
+        yield from _endings(state, source, symbols, right_entries)
+
+
+def _endings(
+    state: GrammarState, source: Source, symbols: Sequence[int], right_entries: Sequence[RightEntry]
+) -> Iterator[bytes]:
+    """Texts for *symbols* after *source* that meet the right context at one of *right_entries*."""
+    for opened in dict.fromkeys(entry.opened for entry in right_entries):
+        writer = _written(state, source, symbols, opened)
+        if writer is not None:
+            for way in _ways_on(right_entries, writer):
+                yield writer.text + way
+
+
+def _written(
+    state: GrammarState, source: Source, symbols: Sequence[int], opened: tuple[str, ...] = ()
+) -> Unlexer | None:
+    """*symbols* after *source*, as `Unlexer.write`; None if they cannot be written."""
+    for step in STEPS:
+        writer = Unlexer(state.connection.tables, state.lexer, step)
+        if writer.put(source.prefix) and writer.write(symbols, state.connection.grammar.indents, opened):
+            return writer
+    return None
+
+
+def _ways_on(right_entries: Sequence[RightEntry], writer: Unlexer) -> Iterator[bytes]:
+    """How a middle meets the right context at one of *right_entries*: blanks, then a straddling lexeme."""
+    place = writer.place
+    if place is None:
+        return
+    for entry in right_entries:
+        if entry.admits(place):
+            way = way_into(place, entry.boundary)
+            if way is not None:
+                yield from (lead + way for lead in _leads(entry, writer))
+
+
+def _leads(entry: RightEntry, writer: Unlexer) -> Iterator[bytes]:
+    """White space before the right context."""
+    if writer.margin is not None:
+        lead = entry.lead or b"" if entry.boundary.kind is None and not entry.boundary.offset else b""
+        column = writer.columns[-1]
+        for before in columns_before(column, lead):
+            yield indentation(writer.margin, before)
+        if lead and column != MARGIN:
+            yield indentation(writer.margin, column) + b"\\\n"
+    yield from (b"", b" ")
+
+
+def _sources(state: GrammarState) -> list[Source]:
+    """The charts after each way to finish the lexeme being read."""
+    lexer = state.lexer
+    if lexer.at_lexeme_start:
+        return [Source(state.chart, 0, b"")]
+    live = state.live
+    if live & lexer.lexical.always_viable | live & lexer.lexical.ends_line:
+        return _after_skipped(state, live)
+    return [*_after_lexemes(state, live), *_after_fallback(state)]
+
+
+def _after_skipped(state: GrammarState, live: int) -> list[Source]:
+    """The lexeme being read is none of the grammar's; a comment takes the rest of its line."""
+    lexer, lexical = state.lexer, state.lexer.lexical
+    if not live & lexical.ends_line:
+        skipped = next(kind for kind in lexical.blank if live & 1 << kind)
+        suffix = lexical.shortest_words.suffix(lexer.state, skipped)
+        assert suffix is not None
+        # a line end that is written next must not merge with a carriage return
+        return [Source(state.chart, len(way), way) for way in (suffix, suffix + b" ")]
+    prefix = b"" if lexer.accepted == lexical.line_end else b"\n"
+    if prefix and live & 1 << lexical.comment:
+        prefix = (lexical.shortest_words.suffix(lexer.state, lexical.comment) or b"") + prefix
+    step = lexer.feed(prefix)
+    last = step and step.lexer.finish()
+    if step is None or last is None:
+        return []
+    chart = state.scanned(step.symbols + last.symbols)
+    return [] if chart is None else [Source(chart, len(prefix), prefix)]
+
+
+def _after_lexemes(state: GrammarState, live: int) -> Iterator[Source]:
+    tables = state.connection.tables
+    for terminal in tables.live_terminals(live):
+        suffixes = (
+            tables.shortest_words.suffix(state.lexer.state, kind)
+            for kind in tables.kinds_of[terminal]
+            if live & 1 << kind
+        )
+        suffix = min((s for s in suffixes if s is not None), key=len)
+        if state.lexer.too_long and not suffix:
+            suffix = b"."
+        chart = state.connection.grammar.earley.scan(state.chart, (terminal,))
+        if chart is not None:
+            yield Source(chart, len(suffix), suffix)
+            if state.lexer.quote_run[1]:  # the quote that ends the string could be one too many in a row
+                yield Source(chart, 1 + len(suffix), b" " + suffix)
+
+
+def _after_fallback(state: GrammarState) -> list[Source]:
+    """The lexeme ended earlier, and what was read since begins the next one."""
+    following = state.after_fallback()
+    return [] if following is None else _sources(following)
+
+
+def _cheapest(connection: Connection, skipping: int) -> CheapestSentences:
+    grammar = connection.grammar
+    found = grammar.cheapest.get(skipping)
+    if found is None:
+        below = _cheapest_of_right(connection, skipping)
+        found = grammar.cheapest[skipping] = CheapestSentences(below.costs.copy(), {}, grammar.left, below)
+    return found
+
+
+def _cheapest_of_right(connection: Connection, skipping: int) -> CheapestSentences:
+    right = connection.grammar.right
+    found = right.cheapest.get(skipping)
+    if found is None:
+        below = connection.tables.cheapest
+        known = below.costs | _costs_of_markers(connection, skipping)
+        found = CheapestSentences(known, {}, right.partial_rules, below, other=_COST_OF_CLOSED_INDENT)
+        right.cheapest[skipping] = found
+    return found
+
+
+def _costs_of_markers(connection: Connection, skipping: int) -> Costs:
+    known: Costs = {}
+    for entry in connection.right_entries:
+        cost = 0
+        if entry.boundary.offset:
+            cost = (
+                skipping if entry.boundary.kind is None else _cost_of_straddling(connection, entry.boundary)
+            )
+        known[entry.marker] = min(cost, known.get(entry.marker, cost))
+    return known
+
+
+def _cost_of_straddling(connection: Connection, boundary: BoundaryLexeme) -> int:
+    """What a middle has at least of the lexeme at *boundary*."""
+    lexical = connection.tables.lexical
+    way = way_to(lexical, lexical.dfa.starts[boundary.place.mode], boundary.states)
+    return len(way) if way else 1

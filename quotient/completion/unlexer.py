@@ -1,0 +1,176 @@
+"""Symbols as text: the inverse of reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from fimlsp.lexing.columns import MARGIN, Column
+from fimlsp.lexing.lexer_state import LexerState, Margin, Symbol
+from fimlsp.quotient.bridge.closed_blocks import ClosedBlock
+from fimlsp.quotient.language.tables import LanguageTables
+
+STEPS = (4, 1)
+"""How much deeper than its parent a block is written, where the right context leaves that open.
+
+Should 4 leave no room for the blocks within, it is as little as may be.
+"""
+
+
+class Unlexer:
+    """Writes symbols after what a reading has read, with the white space that they need, blocks by *step*."""
+
+    def __init__(self, tables: LanguageTables, lexer: LexerState, step: int) -> None:
+        assert lexer.indents is not None
+        self.tables = tables
+        self.lexer = lexer
+        self.step = step
+        self.columns = list(lexer.indents.columns)
+        self.text = b""
+
+    def put(self, data: bytes) -> bool:
+        """Write *data* as it is; False if it cannot be read."""
+        step = self.lexer.feed(data)
+        if step is None:
+            return False
+        self.text += data
+        self.lexer = step.lexer
+        return True
+
+    def write(
+        self, symbols: Sequence[int], blocks: dict[int, ClosedBlock], opened: tuple[str, ...] = ()
+    ) -> bool:
+        """Write terminals; *blocks* tells which columns the INDENTs of closed blocks may have.
+
+        The f-strings that are still open after them have the styles in *opened* (see `ModeStack.opened`).
+        """
+        kinds = self._kinds_of_open_strings(symbols, opened)
+        return all(self._write(symbol, blocks, kinds.get(place)) for place, symbol in enumerate(symbols))
+
+    def _kinds_of_open_strings(self, symbols: Sequence[int], opened: tuple[str, ...]) -> dict[int, int]:
+        """By place in *symbols*, the kind of each beginning of an f-string that is not ended in them."""
+        styles = iter([part.removeprefix("text:") for part in opened if part.startswith("text:")])
+        kinds: dict[int, int] = {}
+        start, end = map(self.tables.grammar.symbol, ("FSTRING_START", "FSTRING_END"))
+        ended = 0
+        for place in reversed(range(len(symbols) if opened else 0)):
+            if symbols[place] == end:
+                ended += 1
+            elif symbols[place] == start and ended:
+                ended -= 1
+            elif symbols[place] == start and (style := next(styles, None)) is not None:
+                kinds[place] = self.tables.lexical.kinds.index(f"FSTRING_START:{style}")
+        return kinds
+
+    def _write(self, symbol: int, blocks: dict[int, ClosedBlock], kind: int | None) -> bool:
+        tables = self.tables
+        if symbol == tables.newline:
+            return self.put(b"\n")
+        if symbol == tables.dedent:
+            self.columns.pop()
+            return bool(self.columns)
+        if symbol == tables.indent or symbol in blocks:
+            column = self._inner_column(blocks.get(symbol))
+            if column is not None:
+                self.columns.append(column)
+            return column is not None
+        kinds = self.tables.kinds_of[symbol] if kind is None else (kind,)
+        return self._indent() and self._write_lexeme(kinds)
+
+    def _inner_column(self, block: ClosedBlock | None) -> Column | None:
+        outer = self.columns[-1]
+        if block is not None and block.exactly is not None:
+            return block.exactly if block.exactly.deeper_than(outer) else None
+        below = None if block is None else block.below
+        widest = self.step if below is None else below.tabs8 - outer.tabs8
+        least = (
+            0 if block is None else max(block.least, block.above.tabs8 if block.above else 0) - outer.tabs8
+        )
+        widths = (self.step, *range(1, max(widest, least + 1) + 1))
+        # a backslash can bring even the line after the cursor to a column left of its white space
+        for width in (*(width for width in widths if width >= least), *range(1, least)):
+            column = Column(outer.tabs8 + width, outer.tabs1 + width)
+            if block is None or block.fits(column):
+                return column
+        return None
+
+    @property
+    def place(self) -> LexerState | None:
+        """The reading once the lexeme being read has ended; None if it cannot end."""
+        if self.lexer.at_lexeme_start:
+            return self.lexer
+        step = self.lexer.close()
+        return step.lexer if step is not None else None
+
+    @property
+    def margin(self) -> Margin | None:
+        """Where a line stands that is blank so far; None in a line with lexemes."""
+        place = self.place
+        if place is None or place.margin is None or place.modes.depth:
+            return None
+        return place.margin
+
+    def _indent(self) -> bool:
+        margin = self.margin
+        return margin is None or self.put(indentation(margin, self.columns[-1]))
+
+    def _write_lexeme(self, kinds: Iterable[int]) -> bool:
+        step = None if self.lexer.at_lexeme_start else self.lexer.close()
+        place = self.lexer if step is None else step.lexer
+        start = self.tables.lexical.dfa.starts[place.modes.mode]
+        for kind in kinds:
+            text = self.tables.shortest_words.suffix(start, kind)
+            for candidate in (text, b" " + text) if text else ():
+                if self._reads_as(candidate, kind, [] if step is None else step.symbols):
+                    return self.put(candidate)
+        return False
+
+    def _reads_as(self, data: bytes, kind: int, ended: list[Symbol]) -> bool:
+        """Whether *data* is read as a lexeme of *kind*, after the lexemes that *ended* before it."""
+        step = self.lexer.feed(data)
+        if step is None or step.lexer.accepted != kind or step.lexer.leftover:
+            return False
+        return [s for s in step.symbols if s in ended] == ended
+
+
+def indentation(margin: Margin, column: Column) -> bytes:
+    """White space that brings a blank line at *margin* to *column*, on a new line if that cannot be."""
+    if margin.frozen:
+        return b"" if column == margin.counted else b"\n" + white_space(column)
+    here = margin.column
+    if here != MARGIN and _spaces_reach(here, column):
+        return b" " * (column.tabs8 - here.tabs8)
+    return (b"" if here == MARGIN else b"\n") + white_space(column)
+
+
+def white_space(column: Column) -> bytes:
+    """White space as wide as *column* by both measures: spaces, with as few tabs as that takes."""
+    found = _white_space(column)
+    assert found is not None, f"no white space has the width {column}"
+    return found
+
+
+def _white_space(column: Column) -> bytes | None:
+    for tabs in range(column.tabs8 // 8 + 1):
+        spaces = column.tabs8 - 8 * tabs
+        swallowed = column.tabs1 - tabs - spaces  # spaces before a tab that do not move it
+        if 0 <= swallowed <= 7 * tabs:
+            full, rest = divmod(swallowed, 7)
+            return (
+                (b" " * 7 + b"\t") * full
+                + (b" " * rest + b"\t") * (tabs > full)
+                + b"\t" * (tabs - full - 1)
+                + b" " * spaces
+            )
+    return None
+
+
+def columns_before(column: Column, lead: bytes) -> Iterator[Column]:
+    """The columns that *lead*, what a line begins with, brings to *column*, narrowest first."""
+    for width in range(column.tabs8 + 1):
+        for before in dict.fromkeys((Column(width, width), Column(width, column.tabs1 - len(lead)))):
+            if Margin(before).after(lead).counted == column and _white_space(before) is not None:
+                yield before
+
+
+def _spaces_reach(margin: Column, column: Column) -> bool:
+    return column.tabs8 - margin.tabs8 == column.tabs1 - margin.tabs1 >= 0

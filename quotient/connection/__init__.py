@@ -1,0 +1,1 @@
+"""From two contexts to the first state of their middles."""

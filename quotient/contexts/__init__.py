@@ -1,0 +1,1 @@
+"""What the text left and right of every line leaves open."""

@@ -1,0 +1,236 @@
+"""A buffer with its contexts: for each line start, what the text before opens and the text after closes.
+
+Left contexts are functions of the text before, right contexts of the text after. So an edit leaves the left
+contexts above it and the right contexts below it as they are. Those on its other side are kept aside: once
+one of them turns out to hold again, so do all beyond it, and a keystroke costs its line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import TypeVar, cast
+
+from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.line import MOST_JOINED, Line, n_joined, physical_end
+from fimlsp.quotient.contexts.left import LeftContext, start_of_file
+from fimlsp.quotient.contexts.left_offsets import LeftOffsets
+from fimlsp.quotient.contexts.offsets import Offsets
+from fimlsp.quotient.contexts.right import RightContext, end_of_file
+from fimlsp.quotient.contexts.right_offsets import RightOffsets
+from fimlsp.quotient.contexts.transitions import ContextTransitions
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_MOST_BATCHES = 3
+_MOST_SUFFIXES = 16
+
+T = TypeVar("T")
+
+
+class Document:
+    """The text of a buffer as UTF-8, with the contexts of its lines."""
+
+    def __init__(self, transitions: ContextTransitions, data: bytes) -> None:
+        self.transitions = transitions
+        self.tables = transitions.tables
+        self.data = data
+        self._reset()
+
+    def _reset(self) -> None:
+        first = len(BYTE_ORDER_MARK) if self.data.startswith(BYTE_ORDER_MARK) else 0
+        self._lefts = LeftOffsets(Offsets([first], [start_of_file(self.tables)]))
+        self._rights = RightOffsets(Offsets([0], [end_of_file(self.tables)]))
+        self._left_stale: list[LeftOffsets] = []
+        self._right_stale: list[RightOffsets] = []
+        self._dead: set[int] = set()
+        self._cached_for_suffix: BoundedDict[tuple[int, Hashable], object] = BoundedDict(_MOST_SUFFIXES)
+
+    def prepare(self) -> None:
+        """Make all contexts now, so that no later question pays for them. O(len(data)) the first time."""
+        self.left_at(len(self.data))
+        self.right_at(self._lefts.first)
+
+    def line_at(self, position: int) -> Line:
+        """The line that begins at *position*."""
+        return self.transitions.lines.read(self.data, position)
+
+    def left_at(self, position: int) -> tuple[int, LeftContext]:
+        """The start of the line with *position*, and the context there. O(lines not seen before)."""
+        while self._lefts.last[0] < position and self._extend_left(position):
+            pass
+        for start in self._lefts.unreadable:
+            if start < position and self._is_open_from(start, position):
+                position = start
+        return self._within_joined(*self._lefts.at_or_before(position), position)
+
+    def _within_joined(self, start: int, context: LeftContext, position: int) -> tuple[int, LeftContext]:
+        """As `left_at`, if *position* may be within lines from *start* on that were read as one."""
+        while start < self._lefts.last[0] and physical_end(self.data, start) <= position:
+            line = self.line_at(start)
+            if start + line.size > position:
+                break
+            start += line.size
+            context = self.transitions.after(context, line)
+            self._lefts.put(start, context)
+        return start, context
+
+    def _is_open_from(self, start: int, position: int) -> bool:
+        """Whether the line at *start*, which cannot be read to its end, can be read up to *position*."""
+        _, context = self._lefts.at_or_before(start)
+        return context.lexer().feed(self.data[start:position]) is not None
+
+    def _extend_left(self, position: int) -> bool:
+        """Read some lines that end before *position*; False if no more than these do, or can be read."""
+        start, context = self._lefts.last
+        for line in self.transitions.lines.lines(self.data, start):
+            if not self._ends_before(position, start, line):
+                return False
+            if line.broken:
+                if self._is_open_from(start, position):
+                    return False
+                self._lefts.unreadable.append(start)
+            opens = line.openers and not context.modes.depth and not context.broken
+            whole = self._joined_from(line, start, position) if opens else line
+            following = self.transitions.after(context, whole)
+            if following.broken and whole is not line:
+                whole, following = line, self.transitions.after(context, line)
+            start, context = start + whole.size, following
+            self._lefts.put(start, context)
+            if self._revive_left(start, context) or whole is not line:
+                return True
+        return False
+
+    def _ends_before(self, position: int, start: int, line: Line) -> bool:
+        """Whether *line*, which begins at *start*, has a line end, and that not after *position*."""
+        end = start + line.size
+        return start < end <= position and self.data[end - 1] in b"\r\n"
+
+    def _joined_from(self, line: Line, start: int, position: int) -> Line:
+        """*line* with the lines that its brackets join to it, if they end before *position*; else *line*."""
+        lines = [line]
+        depth = len(line.openers)
+        end = start + line.size
+        while depth and len(lines) < MOST_JOINED:
+            line = self.line_at(end)
+            if line.broken or len(line.closers) > depth or not self._ends_before(position, end, line):
+                break
+            end += line.size
+            lines.append(line)
+            depth += len(line.openers) - len(line.closers)
+        whole = lines[0] if depth else self.transitions.lines.joined(lines)
+        return lines[0] if self.tables.too_deep(whole.kinds, 0) else whole
+
+    def _revive_left(self, start: int, context: LeftContext) -> bool:
+        """Whether contexts that were set aside hold again beyond *start*."""
+        for batch in self._left_stale:
+            if self._lefts.revive(batch, start, context):
+                self._left_stale.remove(batch)
+                return True
+        return False
+
+    def right_at(self, position: int) -> RightContext:
+        """The context at *position*, a line start in ordinary code. O(lines not seen before)."""
+        distance = len(self.data) - position
+        while (context := self._rights.get(distance)) is None:
+            self._extend_right(distance, [line for _, line in self._unknown_lines(position)])
+        return context
+
+    def goes_on_at(self, position: int) -> RightContext | None:
+        """As `right_at`, but None as soon as a line turns out to be broken."""
+        if self._rights.get(len(self.data) - position) is None and not self._read_on(position):
+            return None
+        context = self.right_at(position)
+        return None if context.broken else context
+
+    def _read_on(self, position: int) -> bool:
+        """Make the context at *position*; whether no line on the way there is broken."""
+        lines: list[Line] = []
+        seen: list[int] = []
+        for distance, line in self._unknown_lines(position):
+            lines.append(line)
+            seen.append(distance)
+            if distance in self._dead or line.broken or not self.transitions.may_stand(line):
+                self._dead.update(seen)
+                return False
+        self._extend_right(len(self.data) - position, lines)
+        return True
+
+    def _unknown_lines(self, position: int) -> Iterator[tuple[int, Line]]:
+        """The lines from *position* on, with their distances, up to one before which the context is known."""
+        distance = len(self.data) - position
+        known = self._rights.known_within(distance)
+        for line in self.transitions.lines.lines(self.data, position):
+            if distance <= known:
+                known = self._rights.known_within(distance)
+                if distance == known:
+                    return
+            yield distance, line
+            distance -= line.size
+
+    def _extend_right(self, distance: int, lines: list[Line]) -> None:
+        """Make the contexts before *lines*, the first of which is at *distance*, beginning with the last.
+
+        Ends early if contexts that were set aside turn out to hold again.
+        """
+        distance -= sum([line.size for line in lines])
+        context = self._rights.get(distance)
+        assert context is not None
+        while lines:
+            whole = line = lines[-1]
+            count = 1
+            if line.closers and not context.unmatched and not context.broken:
+                count = n_joined(lines)
+                whole = self.transitions.lines.joined(lines[-count:])
+            before = self.transitions.before(context, whole)
+            if before.broken and count > 1:
+                count, whole, before = 1, line, self.transitions.before(context, line)
+            del lines[-count:]
+            distance += whole.size
+            context = before
+            self._rights.put(distance, context, whole)
+            if self._revive_right(distance, context):
+                return
+
+    def _revive_right(self, distance: int, context: RightContext) -> bool:
+        """As `_revive_left`."""
+        for batch in self._right_stale:
+            if self._rights.revive(batch, distance, context):
+                self._right_stale.remove(batch)
+                return True
+        return False
+
+    def cached_for_suffix(self, position: int, key: Hashable, make: Callable[[], T]) -> T:
+        """What *make* gives: a function of the text after *position*, remembered while that text stays."""
+        place = len(self.data) - position, key
+        if place not in self._cached_for_suffix:
+            self._cached_for_suffix[place] = make()
+        return cast("T", self._cached_for_suffix[place])
+
+    def edit(self, start: int, end: int, replacement: bytes) -> None:
+        """Replace `data[start:end]`. Contexts beyond it are set aside and made again when asked for.
+
+        O(len(data)) for a copy of the bytes, and O(contexts set aside), which while typing are few.
+        """
+        length = len(self.data)
+        marked = self.data.startswith(BYTE_ORDER_MARK)
+        kept = memoryview(self.data)
+        self.data = b"".join((kept[:start], replacement, kept[end:]))
+        if marked != self.data.startswith(BYTE_ORDER_MARK):
+            self._reset()
+            return
+        shift = len(replacement) - (end - start)
+        self._cut_left(start, end, shift)
+        self._cut_right(length - start, length - end, shift)
+
+    def _cut_left(self, start: int, end: int, shift: int) -> None:
+        batches = (*self._left_stale, self._lefts.cut_for_edit(start))
+        moved = [batch.moved_beyond(end, shift) for batch in batches]
+        self._left_stale = [batch for batch in moved if len(batch)][-_MOST_BATCHES:]
+
+    def _cut_right(self, start: int, end: int, shift: int) -> None:
+        """As `_cut_left`, with distances from the end of the text."""
+        batches = (*self._right_stale, self._rights.cut(end))
+        moved = [batch.moved_beyond(start, shift) for batch in batches]
+        self._right_stale = [batch for batch in moved if len(batch)][-_MOST_BATCHES:]
+        self._dead = {d for d in self._dead if d <= end}
+        for place in [place for place in self._cached_for_suffix if place[0] > end]:
+            del self._cached_for_suffix[place]

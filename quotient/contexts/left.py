@@ -1,0 +1,195 @@
+"""The left context: what has been opened before the cursor and not closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fimlsp.lexing.columns import MARGIN, BlockColumns, Column
+from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
+from fimlsp.lexing.line import Line
+from fimlsp.lexing.modes import ModeStack
+from fimlsp.lexing.values import value
+from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.language.interner import Interned
+from fimlsp.quotient.language.tables import LanguageTables
+
+
+@value(eq=False)
+class Frame(Interned):
+    """An open block: its column, what its groups may be, and the set that waits for its suite."""
+
+    column: Column
+    bodies: frozenset[int]
+    parent: Frame | None = None
+    holder: EarleySet | None = None
+
+
+@value(eq=False)
+class LeftContext(Interned):
+    """What a file's beginning leaves open. Equal contexts are the same object.
+
+    `group` is the set after what was read of the innermost block's last group (`start` if it has none yet).
+    `modes` holds the open brackets; `broken` tells that something before could not be parsed and was
+    passed over.
+    """
+
+    tables: LanguageTables
+    frame: Frame
+    group: EarleySet
+    modes: ModeStack
+    broken: bool
+
+    @property
+    def start(self) -> EarleySet:
+        """The set before any group of the innermost block."""
+        return self.tables.forward.start(self.frame.bodies)
+
+    @property
+    def completed(self) -> frozenset[int]:
+        """What the group is, if it may end here."""
+        return self._completed(self.group)
+
+    def _completed(self, group: EarleySet) -> frozenset[int]:
+        return group.completed_from(self.start) & self.frame.bodies
+
+    @property
+    def indents(self) -> BlockColumns:
+        """The columns of the open blocks."""
+        columns: list[Column] = []
+        frame: Frame | None = self.frame
+        while frame is not None:
+            columns.append(frame.column)
+            frame = frame.parent
+        return BlockColumns(tuple(reversed(columns)))
+
+    def lexer(self) -> LexerState:
+        """The reading at the line start that this context stands at."""
+        return start_of_line(self.tables.lexical, self.modes, self.indents)
+
+    def after_line(self, line: Line) -> LeftContext:
+        """The context after *line*. Amortised O(line)."""
+        if line.blank:
+            return self
+        context = None if line.broken else self._after_line(line)
+        return self.passing_over(self.tables.lexical.known) if context is None else context
+
+    def passing_over(self, modes: ModeStack) -> LeftContext:
+        """This context, with something after it that could not be parsed; then *modes* is open."""
+        return _context(self.tables, self.frame, self.start, modes, broken=True)
+
+    def _at(self, frame: Frame, group: EarleySet) -> LeftContext:
+        """This context with another innermost block or group."""
+        return _context(self.tables, frame, group, self.modes, self.broken)
+
+    def _after_line(self, line: Line) -> LeftContext | None:
+        modes = self._after_brackets(line)
+        if modes is None:
+            return None
+        context: LeftContext | None = self
+        if not self.modes.depth and line.column != self.frame.column:
+            assert line.column is not None
+            entered = self.indents.enter(line.column)
+            if entered is None:
+                return None
+            change = entered[1]
+            context = self.opened(line.column) if change > 0 else self.closed(-change)
+        symbols = self.tables.terminals(line.kinds)
+        if modes.depth:
+            context = context and context.after_symbols(symbols)
+        elif self.modes.depth:
+            context = context and context.after_symbols((*symbols, self.tables.newline))
+        else:
+            context = context and context._after_logical_line(symbols)
+        if context is None:
+            return None
+        group = self.tables.forward.shared(context.group)
+        return _context(self.tables, context.frame, group, modes, self.broken)
+
+    def _after_logical_line(self, symbols: tuple[int, ...]) -> LeftContext | None:
+        """The context after a whole logical line, without brackets that are open before or after it."""
+        newline = self.tables.newline
+        start = self._before(self.group, symbols[0] if symbols else newline)
+        symbols = self.tables.line_classes.representative(symbols)
+        group = start and self.tables.forward.read(start, (*symbols, newline))
+        return None if group is None else self._at(self.frame, group)
+
+    def _after_brackets(self, line: Line) -> ModeStack | None:
+        modes: ModeStack | None = self.modes
+        for lexeme in (*line.closers, *map(_opening, line.openers)):
+            modes = modes and modes.after(lexeme)
+        return modes
+
+    def after_symbols(self, symbols: tuple[int, ...]) -> LeftContext | None:
+        """The context after terminals of one line; the first may begin a new group."""
+        if not symbols:
+            return self
+        start = self._before(self.group, symbols[0])
+        group = start and self.tables.forward.read(start, symbols)
+        return None if group is None else self._at(self.frame, group)
+
+    def _before(self, group: EarleySet, symbol: int) -> EarleySet | None:
+        """The set before *symbol*, which goes on with *group* or begins a new one; None if it cannot."""
+        if group.expects(symbol):
+            return group
+        return self.start if self._completed(group) else None
+
+    def opened(self, column: Column) -> LeftContext | None:
+        """The context after INDENT, or None if no block may begin here."""
+        suites = [suite for suite in self.tables.suites if self.group.expects(suite)]
+        if not suites:
+            return None
+        bodies = frozenset(self.tables.suites[suite] for suite in suites)
+        frame = self.tables.once(Frame, column, bodies, self.frame, self.group)
+        return self._at(frame, self.tables.forward.start(bodies))
+
+    def closed(self, count: int) -> LeftContext | None:
+        """The context after *count* DEDENTs, or None if an open block may not end here."""
+        context = self
+        for _ in range(count):
+            frame = context.frame
+            suites = self.tables.suites_of(context.completed)
+            if not suites or frame.parent is None or frame.holder is None:
+                return None
+            group = self.tables.forward.read_any(frame.holder, suites)
+            assert group is not None
+            context = context._at(frame.parent, group)
+        return context
+
+    def after(self, symbols: Iterable[Symbol]) -> LeftContext | None:
+        """The context after *symbols* of a `LexerState`. What was read before is not read again."""
+        lexical, terminal_of = self.tables.lexical, self.tables.terminal_of
+        context, group = self, self.group
+        for symbol in symbols:
+            if isinstance(symbol, Column) or symbol == lexical.dedent:
+                following = context._at(context.frame, group)._after_layout(symbol)
+                if following is None:
+                    return None
+                context, group = following, following.group
+                continue
+            before = context._before(group, terminal_of[symbol])
+            read = before and self.tables.forward.read(before, (terminal_of[symbol],))
+            if read is None:
+                return None
+            group = read
+        return context._at(context.frame, group)
+
+    def _after_layout(self, symbol: Symbol) -> LeftContext | None:
+        return self.opened(symbol) if isinstance(symbol, Column) else self.closed(1)
+
+
+def _context(
+    tables: LanguageTables, frame: Frame, group: EarleySet, modes: ModeStack, broken: bool
+) -> LeftContext:
+    return tables.once(LeftContext, tables, frame, group, modes, broken)
+
+
+def _opening(closer: str) -> str:
+    return {")": "(", "]": "[", "}": "{"}[closer]
+
+
+def start_of_file(tables: LanguageTables) -> LeftContext:
+    """The context at the beginning of a file."""
+    bodies = frozenset((tables.file_body,))
+    start = tables.forward.start(bodies)
+    frame = tables.once(Frame, MARGIN, bodies)
+    return _context(tables, frame, start, tables.lexical.known, broken=False)

@@ -1,0 +1,99 @@
+"""Values by their places in a text, in order, so that an edit can cut and move them cheaply."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Offsets(Generic[T]):
+    """A map from places (offsets) to values, sorted by place.
+
+    Looking up costs a bisection, adding at the end O(1). Moving all places costs O(1), dropping or cutting
+    off those beyond a place as much as there are beyond it.
+    """
+
+    __slots__ = ("_first", "_keys", "_shift", "_values")
+
+    def __init__(self, keys: list[int], values: list[T], shift: int = 0) -> None:
+        self._keys = keys
+        self._values = values
+        self._shift = shift
+        self._first = 0  # what stands before was dropped
+
+    def __len__(self) -> int:
+        return len(self._keys) - self._first
+
+    def get(self, offset: int) -> T | None:
+        """The value at *offset*."""
+        index = bisect_left(self._keys, offset - self._shift, self._first)
+        if index < len(self._keys) and self._keys[index] == offset - self._shift:
+            return self._values[index]
+        return None
+
+    def put(self, offset: int, value: T) -> None:
+        """Set the value at *offset*, which has none."""
+        key = offset - self._shift
+        if self._keys and key < self._keys[-1]:
+            index = bisect_left(self._keys, key, self._first)
+            self._keys.insert(index, key)
+            self._values.insert(index, value)
+        else:
+            self._keys.append(key)
+            self._values.append(value)
+
+    @property
+    def first(self) -> int:
+        """The first place."""
+        return self._keys[self._first] + self._shift
+
+    @property
+    def last(self) -> tuple[int, T]:
+        """The last place and its value."""
+        return self._keys[-1] + self._shift, self._values[-1]
+
+    def at_or_before(self, offset: int) -> tuple[int, T]:
+        """The last place that is not beyond *offset*, with its value; the first of all if there is none."""
+        index = max(bisect_right(self._keys, offset - self._shift, self._first) - 1, self._first)
+        return self._keys[index] + self._shift, self._values[index]
+
+    def beyond(self, offset: int) -> Iterator[tuple[int, T]]:
+        """The places beyond *offset* with their values, in order."""
+        index = bisect_right(self._keys, offset - self._shift, self._first)
+        return zip([key + self._shift for key in self._keys[index:]], self._values[index:], strict=True)
+
+    def cut(self, offset: int) -> Offsets[T]:
+        """Take away what stands beyond *offset*."""
+        index = bisect_right(self._keys, offset - self._shift, self._first)
+        beyond = Offsets(self._keys[index:], self._values[index:], self._shift)
+        del self._keys[index:], self._values[index:]
+        return beyond
+
+    def moved_beyond(self, offset: int, shift: int) -> Offsets[T]:
+        """What stands beyond *offset*, moved by *shift*; this map is not to be used any more."""
+        self._first = bisect_right(self._keys, offset - self._shift, self._first)
+        self._shift += shift
+        return self
+
+    def extend(self, later: Offsets[T], offset: int, until: Callable[[T], bool]) -> None:
+        """Add what stands in *later* beyond *offset*, up to the first value of which *until* is true.
+
+        *until* must be true of all values from there on.
+        """
+        start = bisect_right(later._keys, offset - later._shift, later._first)
+        end = bisect_left(later._values, True, start, key=until)
+        moved = later._shift - self._shift
+        keys = later._keys[start:end]
+        if moved:
+            keys = [key + moved for key in keys]
+        if keys and self._keys and keys[0] <= self._keys[-1]:
+            known = dict(zip(keys, later._values[start:end], strict=True))
+            known.update(zip(self._keys, self._values, strict=True))
+            self._keys, self._first = sorted(known), 0
+            self._values = [known[key] for key in self._keys]
+            return
+        self._keys += keys
+        self._values += later._values[start:end]

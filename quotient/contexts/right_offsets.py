@@ -1,0 +1,59 @@
+"""Right contexts by their distance from the end of a text, and which of them an edit leaves as they are."""
+
+from __future__ import annotations
+
+from fimlsp.lexing.line import Line
+from fimlsp.quotient.contexts.offsets import Offsets
+from fimlsp.quotient.contexts.right import RightContext
+
+
+class RightOffsets:
+    """The contexts, with how far those lines reach that more than their own physical line decides about.
+
+    A context holds again if one that it was made from does, unless a line between them reaches beyond that.
+    """
+
+    __slots__ = ("_contexts", "_reaches")
+
+    def __init__(self, contexts: Offsets[RightContext], reaches: Offsets[int] | None = None) -> None:
+        self._contexts = contexts
+        self._reaches = Offsets([], []) if reaches is None else reaches
+
+    def __len__(self) -> int:
+        return len(self._contexts)
+
+    def get(self, distance: int) -> RightContext | None:
+        """The context at *distance*."""
+        return self._contexts.get(distance)
+
+    def known_within(self, distance: int) -> int:
+        """The last distance that is not beyond *distance* and has a context."""
+        return self._contexts.at_or_before(distance)[0]
+
+    def put(self, distance: int, context: RightContext, line: Line) -> None:
+        """Set the *context* at *distance*, which has none, made of *line*."""
+        self._contexts.put(distance, context)
+        if line.reach:
+            self._reaches.put(distance, line.reach)
+
+    def cut(self, distance: int) -> RightOffsets:
+        """Take away what stands beyond *distance*."""
+        return RightOffsets(self._contexts.cut(distance), self._reaches.cut(distance))
+
+    def moved_beyond(self, distance: int, shift: int) -> RightOffsets:
+        """What stands beyond *distance*, moved by *shift*; this is not to be used any more."""
+        return RightOffsets(
+            self._contexts.moved_beyond(distance, shift), self._reaches.moved_beyond(distance, shift)
+        )
+
+    def revive(self, stale: RightOffsets, distance: int, context: RightContext) -> bool:
+        """Add what *stale* has beyond *distance* if it holds again, as the *context* there tells."""
+        if stale.get(distance) is not context or stale._reaches_beyond(distance):
+            return False
+        self._contexts.extend(stale._contexts, distance, until=lambda _: False)
+        self._reaches.extend(stale._reaches, distance, until=lambda _: False)
+        return True
+
+    def _reaches_beyond(self, distance: int) -> bool:
+        """Whether a line left of *distance* reaches beyond it. O(lines of several physical lines)."""
+        return any(offset - reach < distance for offset, reach in self._reaches.beyond(distance))

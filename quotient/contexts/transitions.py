@@ -1,0 +1,82 @@
+"""What lines make of contexts, remembered.
+
+Equal contexts are the same object, and of lines that no context tells apart one stands for all. So both are
+few: they are the states and the letters of an automaton, one for each direction, which is built on demand.
+"""
+
+from __future__ import annotations
+
+from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.columns import Column
+from fimlsp.lexing.line import Line, LineReader
+from fimlsp.quotient.contexts.left import LeftContext
+from fimlsp.quotient.contexts.right import RightContext
+from fimlsp.quotient.language.tables import LanguageTables
+
+_MOST_LINES = 30_000
+_MOST_LETTERS = 3_000
+_MOST_STEPS = 10_000
+
+
+class ContextTransitions:
+    """The contexts before and after lines; shared by all documents of a language."""
+
+    __slots__ = ("_after", "_before", "_letter_of", "_letters", "_may_stand", "lines", "tables")
+
+    def __init__(self, tables: LanguageTables) -> None:
+        self.tables = tables
+        self.lines = LineReader(tables.lexical)
+        self._after: BoundedDict[tuple[LeftContext, Line], LeftContext] = BoundedDict(_MOST_STEPS)
+        self._before: BoundedDict[tuple[RightContext, Line], RightContext] = BoundedDict(_MOST_STEPS)
+        self._letters: BoundedDict[tuple[Column, tuple[int, ...]], Line] = BoundedDict(_MOST_LETTERS)
+        self._letter_of: BoundedDict[tuple[Line, bool], Line | None] = BoundedDict(_MOST_LINES)
+        self._may_stand: BoundedDict[Line, bool] = BoundedDict(_MOST_LINES)
+
+    def after(self, context: LeftContext, line: Line) -> LeftContext:
+        """As `LeftContext.after_line`."""
+        letter = self._letter(line, context.modes.depth > 0)
+        if letter is None:
+            return context.after_line(line)
+        key = context, letter
+        found = self._after.get(key)
+        if found is None:
+            found = self._after[key] = context.after_line(line)
+        return found
+
+    def before(self, context: RightContext, line: Line) -> RightContext:
+        """As `RightContext.before_line`."""
+        letter = self._letter(line, context.unmatched > 0)
+        if letter is None:
+            return context.before_line(line)
+        key = context, letter
+        found = self._before.get(key)
+        if found is None:
+            found = self._before[key] = context.before_line(line)
+        return found
+
+    def may_stand(self, line: Line) -> bool:
+        """Whether each two neighbouring lexemes of *line* may stand beside each other."""
+        found = self._may_stand.get(line)
+        if found is None:
+            found = self._may_stand[line] = self.tables.may_follow(line.kinds)
+        return found
+
+    def _letter(self, line: Line, inside: bool) -> Line | None:
+        """The line that stands for *line* wherever brackets are open (*inside*), or none; None for itself."""
+        try:
+            return self._letter_of[line, inside]
+        except KeyError:
+            found = self._letter_of[line, inside] = self._find_letter(line, inside)
+            return found
+
+    def _find_letter(self, line: Line, inside: bool) -> Line | None:
+        if line.column is None or self.tables.too_deep(line.kinds, 0):
+            return None
+        symbols = self.tables.terminals(line.kinds)
+        if not (inside or line.openers or line.closers):
+            symbols = self.tables.line_classes.representative(symbols)
+        key = line.column, symbols
+        letter = self._letters.get(key)
+        if letter is None:
+            letter = self._letters[key] = line
+        return letter

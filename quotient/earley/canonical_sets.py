@@ -1,0 +1,67 @@
+"""Earley sets of which only what can still matter is kept, so that equal ones are the same object.
+
+A rule that was begun at a set looks back at it once, when it is complete, and then at those few rules only
+that wait for it. The lines of a long table leave sets behind that differ in all the rest alone: each line
+begins its item at the set after the line before.
+"""
+
+from __future__ import annotations
+
+from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.quotient.earley.automaton import Predicted, State
+from fimlsp.quotient.earley.sets import EarleySet, Entry
+
+_MOST_SETS = 3_000
+_MOST_ORIGINS = 3_000
+_DEEPEST = 40
+
+
+class SharedSets:
+    """Finds the set that stands for a set."""
+
+    __slots__ = ("_origins", "_sets", "_wanted")
+
+    def __init__(self) -> None:
+        self._sets: BoundedDict[tuple[Predicted, tuple[Entry, ...]], EarleySet] = BoundedDict(_MOST_SETS)
+        self._origins: BoundedDict[tuple[EarleySet, State], EarleySet] = BoundedDict(_MOST_ORIGINS)
+        self._wanted: BoundedDict[tuple[Predicted, State], frozenset[int]] = BoundedDict(_MOST_ORIGINS)
+
+    def standing_for(self, found: EarleySet) -> EarleySet:
+        """A set after which the same may follow as after *found*, and to which the same rules are open."""
+        return self._set(found.predicted, found.entries, _DEEPEST)
+
+    def _set(self, predicted: Predicted, kept: tuple[Entry, ...], depth: int) -> EarleySet:
+        entries = tuple(
+            dict.fromkeys([(state, self._origin(origin, state, depth)) for state, origin in kept])
+        )
+        key = predicted, entries
+        found = self._sets.get(key)
+        if found is None:
+            waiting = tuple([entry for entry in entries if entry[0].expected])
+            found = self._sets[key] = EarleySet(entries, predicted, waiting)
+        return found
+
+    def _origin(self, origin: EarleySet, state: State, depth: int) -> EarleySet:
+        """What the rules of *state* need to know of *origin*, where they were begun."""
+        if not origin.entries or not depth:
+            return origin
+        key = origin, state
+        found = self._origins.get(key)
+        if found is None:
+            wanted = self._wanted_at(origin.predicted, state)
+            kept = tuple([entry for entry in origin.waiting if not wanted.isdisjoint(entry[0].expected)])
+            found = self._origins[key] = self._set(origin.predicted, kept, depth - 1)
+        return found
+
+    def _wanted_at(self, predicted: Predicted, state: State) -> frozenset[int]:
+        """What may be complete where *predicted* is, once a rule of *state* that was begun there is."""
+        key = predicted, state
+        found = self._wanted.get(key)
+        if found is None:
+            wanted = {state.rules.lhs_of(item) for item in state.items}
+            for symbol in (waiting := list(wanted)):
+                begun = {s.rules.lhs_of(item) for s in predicted.after(symbol) for item in s.items}
+                waiting += begun - wanted
+                wanted |= begun
+            found = self._wanted[key] = frozenset(wanted)
+        return found

@@ -1,0 +1,200 @@
+"""The rules that are open at a cursor: begun on one side of it and not finished there.
+
+In an Earley chart these are the rules with their dot after the first symbol, and those that wait for one of
+them, up to the start. Read forwards they make the left quotient of the grammar, read backwards the right
+quotient (Melcer et al. 2024, arXiv 2402.17988, section IV); here they are kept apart from any grammar, so
+that the two sides can be joined rule by rule.
+
+Most open rules have only begun, with their open child, and few of those are ever looked at. So a spine has
+the nonterminals that are open at each set, and lists the rules of one when asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+
+from fimlsp.lexing.values import value
+from fimlsp.quotient.earley.automaton import DOT, DOT_BITS, Predicted, Rhs, Rules, State
+from fimlsp.quotient.earley.sets import EarleySet
+
+Open = tuple[int, EarleySet]
+"""A nonterminal and the set at which it was begun."""
+
+
+@value
+class OpenSuite:
+    """Stands for an open suite, which is described elsewhere."""
+
+    suite: int
+
+
+Child = Open | OpenSuite | None
+"""The open child of an open rule; None if the rule goes on with a whole one."""
+
+
+RulePosition = tuple[int, int]
+"""The number of a rule, and where its dot is: at the cursor, or before the open child."""
+
+
+RulesByNumber = Mapping[int, list[tuple[int, Child]]]
+"""Open rules by number, each with the ways in which it is open: where its dot is, and its open child."""
+
+
+@value(eq=False)
+class OpenRules:
+    """What is open at a cursor.
+
+    `opened` has the nonterminals begun at each set, `reached` the places behind the first symbol of their
+    rules, with the open child there. In both, sets nearer to the cursor come first. The symbols `open_suites` are
+    suites that stand open at the cursor.
+    """
+
+    finder: OpenRuleFinder
+    open_suites: frozenset[int]
+    opened: dict[EarleySet, frozenset[int]]
+    reached: dict[EarleySet, dict[int, list[tuple[list[RulePosition], Child]]]]
+    _rules: dict[Open, RulesByNumber] = field(default_factory=dict, repr=False)
+    _missing: dict[Open, list[tuple[Rhs, Child]]] = field(default_factory=dict, repr=False)
+
+    def __contains__(self, opened: Open) -> bool:
+        symbol, at = opened
+        return symbol in self.opened.get(at, ())
+
+    def __getitem__(self, opened: Open) -> RulesByNumber:
+        """The open rules of *opened*. O(these)."""
+        found = self._rules.get(opened)
+        if found is None:
+            found = self._rules[opened] = self._open_rules(*opened)
+        return found
+
+    def _open_rules(self, symbol: int, at: EarleySet) -> RulesByNumber:
+        found: dict[int, list[tuple[int, Child]]] = {}
+        for positions, child in self.reached.get(at, _NOWHERE).get(symbol, ()):
+            for rule, dot in positions:
+                found.setdefault(rule, []).append((dot, child))
+        opened = self.opened[at]
+        for rule, first in self.finder.first_children(symbol):
+            if first in opened:
+                found.setdefault(rule, []).append((0, self.child(first, at)))
+        return dict(sorted(found.items()))  # as equal sets may have been made in different ways
+
+    def child(self, symbol: int, at: EarleySet) -> Open | OpenSuite:
+        """What is open where *symbol* is, begun at *at*."""
+        return OpenSuite(symbol) if symbol in self.open_suites else (symbol, at)
+
+    def missing(self, opened: Open) -> list[tuple[Rhs, Child]]:
+        """What each open rule of *opened* lacks beside its open child, in the order of the text, and that."""
+        found = self._missing.get(opened)
+        if found is None:
+            behind = self.finder.behind
+            found = self._missing[opened] = [
+                (behind((rule, dot + (child is not None))), child)
+                for rule, ways in self[opened].items()
+                for dot, child in ways
+            ]
+        return found
+
+
+_NONE = frozenset[int]()
+
+
+class OpenRuleFinder:
+    """Climbs from cursors to what is open there, with tables of the *rules* of a language."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self._wholes = _begin_with(rules)
+        self._positions: dict[tuple[State, int | None], dict[int, list[RulePosition]]] = {}
+        self._children: dict[int, list[tuple[int, int]]] = {}
+        self._behind: dict[RulePosition, Rhs] = {}
+
+    def open_rules(
+        self, last: EarleySet, suites: Iterable[int] | None = None, not_next: frozenset[int] = _NONE
+    ) -> OpenRules:
+        """What is open at *last*.
+
+        With *suites*, the next symbol is one of them, and open; without, it is none of *not_next*. O(what
+        waits at the sets where something open was begun), which does not depend on how much was read.
+        """
+        found = OpenRules(self, frozenset(suites or ()), {}, {})
+        begun: dict[EarleySet, set[int]] = {}
+
+        def reach(origin: EarleySet, positions: dict[int, list[RulePosition]], child: Child) -> None:
+            reached = found.reached.setdefault(origin, {})
+            for symbol, own in positions.items():
+                reached.setdefault(symbol, []).append((own, child))
+            begun.setdefault(origin, set()).update(positions)
+
+        if suites is None:
+            for state, origin in last.entries:
+                if state.by_symbol and not_next.isdisjoint(state.by_symbol):
+                    reach(origin, self._positions_in(state), None)
+                    continue
+                for symbol in state.by_symbol.keys() - not_next:
+                    reach(origin, self._positions_in(state, symbol), None)
+        else:
+            begun[last] = set(found.open_suites)
+        while begun:
+            at = next(iter(begun))
+            known = found.opened.get(at, _NONE)
+            fresh = self._begun_with(begun.pop(at), at.predicted) - known
+            found.opened[at] = known | fresh
+            for state, origin in at.waiting:
+                for symbol in state.expected:
+                    if symbol in fresh:
+                        reach(origin, self._positions_in(state, symbol), found.child(symbol, at))
+        return found
+
+    def _begun_with(self, symbols: Iterable[int], predicted: Predicted) -> frozenset[int]:
+        """The nonterminals among those *predicted* that may begin with one of *symbols*, these included."""
+        return predicted.begun.nonterminals & _NONE.union(*[self._wholes[symbol] for symbol in symbols])
+
+    def _positions_in(self, state: State, symbol: int | None = None) -> dict[int, list[RulePosition]]:
+        """The places in *state* before *symbol*, or before any, by left-hand side."""
+        found = self._positions.get((state, symbol))
+        if found is None:
+            found = self._positions[state, symbol] = {}
+            groups = state.by_symbol.values() if symbol is None else (state.by_symbol[symbol],)
+            for item in (item for group in groups for item in group):
+                position = item >> DOT_BITS, (item & DOT) - 1
+                found.setdefault(self.rules.lhs_of(item), []).append(position)
+        return found
+
+    def first_children(self, symbol: int) -> list[tuple[int, int]]:
+        """The rules of *symbol* that begin with a nonterminal, and these."""
+        found = self._children.get(symbol)
+        if found is None:
+            numbers = [item >> DOT_BITS for item in self.rules.starts(symbol)]
+            firsts = [(number, self.rules.rhs[number][0]) for number in numbers]
+            nonterminals = self.rules.nonterminals
+            found = self._children[symbol] = [pair for pair in firsts if pair[1] in nonterminals]
+        return found
+
+    def behind(self, position: RulePosition) -> Rhs:
+        """What stands behind *position* as the rule is read, in the order of the text."""
+        found = self._behind.get(position)
+        if found is None:
+            rule, dot = position
+            found = self._behind[position] = self.rules.rhs[rule][dot:][:: -1 if self.rules.backward else 1]
+        return found
+
+
+_NOWHERE: dict[int, list[tuple[list[RulePosition], Child]]] = {}
+
+
+def _begin_with(rules: Rules) -> dict[int, frozenset[int]]:
+    """For each nonterminal all that may begin with it, at once or in turn, itself included."""
+    parents: dict[int, set[int]] = {symbol: set() for symbol in rules.nonterminals}
+    for lhs, rhs in zip(rules.lhs, rules.rhs, strict=True):
+        if rhs[0] in parents:
+            parents[rhs[0]].add(lhs)
+    found: dict[int, frozenset[int]] = {}
+    for symbol in parents:
+        above = dict.fromkeys((symbol,))
+        for each in (waiting := [symbol]):
+            fresh = parents[each] - above.keys()
+            above.update(dict.fromkeys(fresh))
+            waiting += fresh
+        found[symbol] = frozenset(above)
+    return found

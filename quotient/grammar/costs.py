@@ -1,0 +1,146 @@
+"""The cheapest sentence of each nonterminal.
+
+Of a language all are found at once, after Knuth, "A Generalization of Dijkstra's Algorithm" (Information
+Processing Letters 6(1), 1977); here as a fixed point over the rules, which takes few rounds when symbols are
+visited after those in their rules. The rules that a cursor adds are many and linear: none has more than one
+symbol of its own layer. So their cheapest sentences are shortest paths, and are found when they are asked
+for, with Dijkstra's algorithm, which looks at few of the rules and has fewer of them made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import count
+
+from fimlsp.quotient.earley.automaton import DOT_BITS, Rhs, Rules
+
+Costs = dict[int, int]
+"""For each symbol the cost of its cheapest sentence, in bytes."""
+Choices = dict[int, Rhs]
+"""For each nonterminal the right-hand side with which its cheapest sentence begins."""
+
+_Path = tuple["_Path", int, Rhs] | None
+
+
+def cheapest(alternatives: Mapping[int, Sequence[Rhs]], known: Mapping[int, int]) -> tuple[Costs, Choices]:
+    """The cost of each nonterminal not *known*, and the right-hand side that its derivation begins with.
+
+    *alternatives* are the right-hand sides of all nonterminals.
+    """
+    costs = dict(known)
+    choices: Choices = {}
+    unknown = sorted(alternatives.keys() - known.keys(), reverse=True)
+    changed = True
+    while changed:
+        changed = False
+        for lhs in unknown:
+            for rhs in alternatives[lhs]:
+                cost = cost_of(costs, rhs)
+                if cost is not None and (lhs not in costs or cost < costs[lhs]):
+                    costs[lhs] = cost
+                    choices[lhs] = rhs
+                    changed = True
+    return costs, choices
+
+
+def cost_of(costs: Mapping[int, int], symbols: tuple[int, ...]) -> int | None:
+    """The cost of a sequence, None if one of its symbols has none."""
+    total = 0
+    for symbol in symbols:
+        cost = costs.get(symbol)
+        if cost is None:
+            return None
+        total += cost
+    return total
+
+
+class CheapestSentences:
+    """What the symbols of a layer and of those below it cost at least, and how that is written.
+
+    `costs` and `choices` are those known so far. Those of the *rules*, which have to be linear, are found
+    when they are needed, and those *below* are looked up there. All other symbols are terminals of cost
+    *other*.
+    """
+
+    __slots__ = ("_below", "_other", "_rules", "choices", "costs")
+
+    def __init__(
+        self,
+        costs: Costs,
+        choices: Choices,
+        rules: Rules,
+        below: CheapestSentences | None = None,
+        other: int = 0,
+    ) -> None:
+        self.costs = costs
+        self.choices = choices
+        self._rules = rules
+        self._below = below
+        self._other = other
+
+    def cost(self, symbol: int) -> int | None:
+        """The cost of *symbol*, None if it has no sentence."""
+        found = self.costs.get(symbol)
+        if found is not None:
+            return found
+        if symbol in self._rules.nonterminals:
+            self._search(symbol)
+            return self.costs.get(symbol)
+        return self._other if self._below is None else self._below.cost(symbol)
+
+    def of(self, symbols: Rhs) -> int | None:
+        """The cost of a sequence, None if it has no sentence."""
+        total, known = 0, self.costs
+        for symbol in symbols:
+            cost = known[symbol] if symbol in known else self.cost(symbol)
+            if cost is None:
+                return None
+            total += cost
+        return total
+
+    def expand(self, symbols: Rhs) -> list[int]:
+        """The terminals of the cheapest sentence of *symbols*, all of which must have a cost."""
+        found: list[int] = []
+        waiting = list(reversed(symbols))
+        while waiting:
+            symbol = waiting.pop()
+            rhs = self._choice(symbol)
+            if rhs is None:
+                found.append(symbol)
+            else:
+                waiting.extend(reversed(rhs))
+        return found
+
+    def _choice(self, symbol: int) -> Rhs | None:
+        rhs = self.choices.get(symbol)
+        return rhs if rhs is not None or self._below is None else self._below._choice(symbol)
+
+    def _search(self, goal: int) -> None:
+        """Find the shortest path from *goal* to a rule without a symbol of this layer."""
+        serial = count()
+        queue: list[tuple[int, int, int | None, _Path]] = [(0, next(serial), goal, None)]
+        done: set[int] = set()
+        while queue:
+            spent, _, symbol, path = heappop(queue)
+            if symbol is None:
+                self._keep(path)
+                return
+            if symbol in done:
+                continue
+            done.add(symbol)
+            for item in self._rules.starts(symbol):
+                rhs = self._rules.rhs[item >> DOT_BITS]
+                inner = next((s for s in rhs if s in self._rules.nonterminals and s not in self.costs), None)
+                more = self.of(rhs if inner is None else tuple([s for s in rhs if s != inner]))
+                if more is not None and inner not in done:
+                    heappush(queue, (spent + more, next(serial), inner, (path, symbol, rhs)))
+
+    def _keep(self, path: _Path) -> None:
+        """Remember what was found of all symbols on *path*, of which the last one comes first."""
+        while path is not None:
+            path, symbol, rhs = path
+            cost = self.of(rhs)
+            assert cost is not None
+            self.costs[symbol] = cost
+            self.choices[symbol] = rhs

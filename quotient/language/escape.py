@@ -1,0 +1,73 @@
+"""Context escape: middles that leave what both sides are in, only to enter another of its kind.
+
+Between `f(a` and `b)` the text `) + g(` connects, but the two contexts then stand in different calls, and
+between two statements of one function a whole `def` can be squeezed in that takes the second one away
+(Melcer et al. 2024, arXiv 2402.17988, section VIII-A). A middle escapes where, within one rule, it closes a
+bracket or block that is open on the left and opens one of the same kind that is closed on the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from fimlsp.quotient.earley.open_rules import Child, OpenRules, OpenSuite
+from fimlsp.quotient.earley.sets import EarleySet
+
+_OPENING = ("(", "[", "{", "FIELD_OPEN", "FSTRING_START")
+_CLOSING = (")", "]", "}", "FIELD_CLOSE", "FSTRING_END")
+
+
+Inside = frozenset[Literal["bracket", "block"]]
+"""What is open within a rule, on one side of the cursor."""
+
+NOTHING: Inside = frozenset()
+BRACKET: Inside = frozenset({"bracket"})
+BLOCK: Inside = frozenset({"block"})
+
+Insides = dict[EarleySet, Inside]
+"""What is open behind each set at which something open was begun."""
+
+
+class Brackets:
+    """The terminals of a language that come in pairs: brackets, and the parts of f-strings."""
+
+    def __init__(self, terminals: Iterable[str]) -> None:
+        numbers = {name: number for number, name in enumerate(terminals)}
+        self._step = {numbers[name]: 1 for name in _OPENING} | {numbers[name]: -1 for name in _CLOSING}
+
+    def unmatched(self, symbols: Iterable[int]) -> tuple[bool, bool]:
+        """Whether *symbols* close a bracket that they did not open, and whether they leave one open."""
+        depth = lowest = 0
+        for symbol in symbols:
+            depth += self._step.get(symbol, 0)
+            lowest = min(lowest, depth)
+        return lowest < 0, depth > lowest
+
+    def insides(self, found: OpenRules) -> Insides:
+        """What is open behind each set of a spine, forwards or backwards. O(sets).
+
+        All rules begun at one set have the same text behind it, so any of them tells.
+        """
+        rules = found.finder.rules
+        insides: Insides = dict.fromkeys(found.opened if found.open_suites else (), BLOCK)
+        for at, reached in found.reached.items():
+            ((rule, dot), *_), child = next(iter(reached.values()))[0]
+            read = rules.rhs[rule][:dot][:: -1 if rules.backward else 1]
+            inside = BRACKET if any(self.unmatched(read)) else NOTHING
+            insides[at] = inside | of_child(child, insides)
+        return insides
+
+    def escapes(self, left: Inside, between: Iterable[int], right: Inside) -> bool:
+        """Whether a middle escapes that ends an open child, goes on with *between*, and begins another."""
+        closes, opens = self.unmatched(between)
+        left |= BRACKET if closes else NOTHING
+        right |= BRACKET if opens else NOTHING
+        return bool(left & right)
+
+
+def of_child(child: Child, insides: Insides) -> Inside:
+    """What is open within a child of an open rule."""
+    if isinstance(child, OpenSuite):
+        return BLOCK
+    return NOTHING if child is None else insides[child[1]]

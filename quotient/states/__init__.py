@@ -1,0 +1,1 @@
+"""What is known after some bytes of a middle."""

@@ -1,0 +1,61 @@
+"""The byte order mark, which CPython drops at the beginning of a file and takes nowhere else in code."""
+
+from __future__ import annotations
+
+from fimlsp.lexing.values import value
+from fimlsp.quotient.connection.connect import State
+from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK
+
+
+@value
+class FileStart:
+    """A state like `GrammarState`, of a middle that begins in the first bytes of a file.
+
+    `read` is the beginning of the mark that stands there already, `state` the state after the mark, None if
+    there is none. `parts` are the parts of the mark that the right context makes whole.
+    """
+
+    read: bytes
+    state: State | None
+    parts: tuple[bytes, ...]
+
+    @property
+    def viable(self) -> bool:
+        """Whether some middle connects."""
+        return self.state is not None or self._next_part is not None
+
+    def feed(self, data: bytes) -> FileStart | State | None:
+        """The state after *data*, None if nothing that begins so connects. O(len(data))."""
+        read = self.read + data
+        if BYTE_ORDER_MARK.startswith(read) and read != BYTE_ORDER_MARK:
+            following = FileStart(read, self.state, self.parts)
+            return following if following.viable else None
+        after = read.removeprefix(BYTE_ORDER_MARK)
+        return self.state and (self.state.feed(after) if after else self.state)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the middle may end here."""
+        unmarked = self._unmarked
+        return (unmarked is not None and unmarked.complete) or self.read in self.parts
+
+    @property
+    def shortest_completion(self) -> bytes:
+        """A text, near the shortest, that completes this middle; empty if it is complete."""
+        if self.complete:
+            return b""
+        if self._next_part is not None:
+            return self._next_part[len(self.read) :]
+        if self._unmarked is not None:
+            return self._unmarked.shortest_completion
+        assert self.state is not None
+        return BYTE_ORDER_MARK[len(self.read) :] + self.state.shortest_completion
+
+    @property
+    def _unmarked(self) -> State | None:
+        """The state if what was read begins a name, as letters of U+F000 and above do."""
+        return self.state and (self.state.feed(self.read) if self.read else self.state)
+
+    @property
+    def _next_part(self) -> bytes | None:
+        return next((part for part in self.parts if part.startswith(self.read)), None)

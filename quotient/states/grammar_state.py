@@ -1,0 +1,318 @@
+"""The middles between two contexts, as states that are fed bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+
+from fimlsp.lexing.columns import Column
+from fimlsp.lexing.lexer_state import LexerState, Step, Symbol
+from fimlsp.lexing.longest_match import has_too_many_digits
+from fimlsp.lexing.modes import ModeStack
+from fimlsp.lexing.values import value
+from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, BoundaryLexer, End, way_into
+from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar
+from fimlsp.quotient.completion.shortest import shortest_completion
+from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.language.tables import LanguageTables
+
+_NOT_ASCII = 0x80
+_BACKSLASH = ord("\\")
+
+
+@value
+class RightEntry:
+    """A seam with the marker that the middle grammar has for it.
+
+    `opened` is what of f-strings the right context closes (as `ModeStack.opened`), `quotes` the quotes that
+    it begins with, of which no more than two may stand in a row with those before. `lead` is what stands
+    before the first lexeme of the rest, None if that rest is blank. With `ends_line` nothing is left of the
+    line but its end; the `marker` stands behind that.
+    """
+
+    boundary: BoundaryLexeme
+    opened: tuple[str, ...]
+    quotes: tuple[int, int] | None
+    marker: int
+    lead: bytes | None
+    ends_line: bool = False
+
+    def admits(self, lexer: LexerState) -> bool:
+        """Whether a middle may end here after *lexer*."""
+        if lexer.modes.opened != self.opened:
+            return False
+        if self.quotes is None or self.quotes[0] not in lexer.modes.triple_quotes:
+            return True
+        quote, count = self.quotes
+        return lexer.quote_run[0] != quote or lexer.quote_run[1] + count < 3
+
+
+@value
+class Connection:
+    """What connects a left and a right context: the grammar, and the ways to meet the right.
+
+    `bracket` is the kind that the lexeme begun left of the cursor must have, if the grammar begins with it.
+    """
+
+    tables: LanguageTables
+    grammar: MiddleGrammar
+    right_entries: tuple[RightEntry, ...]
+    lexer: LexerState
+    data: bytes
+    cursor: int
+    bracket: int | None = None
+    _ways: dict[tuple[int, bytes, BoundaryLexeme], bytes | None] = field(default_factory=dict, repr=False)
+    _ends: dict[tuple[int, ModeStack], End] = field(default_factory=dict, repr=False)
+    _scans: dict[tuple[EarleySet, Symbol], EarleySet | None] = field(default_factory=dict, repr=False)
+
+    @property
+    def start(self) -> GrammarState:
+        """The state before any byte."""
+        return GrammarState(self, self.lexer, self.grammar.start)
+
+    def scan(self, chart: EarleySet, symbol: Symbol) -> EarleySet | None:
+        """The chart after *symbol* as well, None if that is not expected; remembered."""
+        key = chart, symbol
+        if key not in self._scans:
+            self._scans[key] = self.grammar.earley.scan(chart, self._terminals(chart, symbol))
+        return self._scans[key]
+
+    def _terminals(self, chart: EarleySet, symbol: Symbol) -> Sequence[int]:
+        if self.bracket is not None and chart is self.grammar.start and symbol != self.bracket:
+            return ()
+        if isinstance(symbol, Column):
+            return self.grammar.indent_terminals(chart, symbol)
+        return (self.tables.terminal_of[symbol],)
+
+    def end_of_lexeme(self, lexer: LexerState) -> End:
+        """Where the lexeme being read ends in the right context; None if it ends with the middle."""
+        key = lexer.state, lexer.modes
+        if key not in self._ends:
+            runs = BoundaryLexer(lexer.lexical, self.data, self.cursor, lexer.modes)
+            self._ends[key] = runs.end_of(lexer.state)
+        return self._ends[key]
+
+    def ends_with_continuation(self, lexer: LexerState) -> bool:
+        """Whether a backslash has joined the line to nothing."""
+        return lexer.accepted == lexer.lexical.continuation and self.cursor == len(self.data)
+
+
+class GrammarState:
+    """What is known after some bytes of a middle.
+
+    Immutable: feeding makes new states. A state is never a dead end: some continuation is complete. It is
+    asked the same several times while a middle is decoded, so it remembers what it answered.
+    """
+
+    __slots__ = ("_complete", "_completion", "_idle", "chart", "connection", "lexer")
+
+    def __init__(self, connection: Connection, lexer: LexerState, chart: EarleySet) -> None:
+        self.connection = connection
+        self.lexer = lexer
+        self.chart = chart
+        self._idle = lexer.idle  # all that has to be looked at of most states
+        self._complete: bool | None = None
+        self._completion: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"GrammarState({self.lexer})"
+
+    def feed(self, data: bytes) -> GrammarState | None:
+        """The state after *data*, None if nothing that begins so connects. O(len(data))."""
+        if not data.strip(self._idle):
+            return self
+        step = self.lexer.feed(data)
+        if step is None:
+            return None
+        lexer, symbols = step
+        chart = self.scanned(symbols) if symbols else self.chart
+        if chart is None:
+            return None
+        state = GrammarState(self.connection, lexer, chart)
+        return state if state.viable else None
+
+    def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
+        """The chart after *symbols*."""
+        chart: EarleySet | None = self.chart
+        for symbol in symbols:
+            if chart is None:
+                return None
+            chart = self.connection.scan(chart, symbol)
+        return chart
+
+    @property
+    def viable(self) -> bool:
+        """Whether the lexeme being read can be finished in some way."""
+        lexer = self.lexer
+        if lexer.at_lexeme_start:
+            return True
+        if lexer.name and lexer.lexical.names.between(lexer.name[1:], b"") is None:
+            return False
+        lexical = lexer.lexical
+        live = self.live
+        if live & lexical.always_viable:
+            return not self._lacks_indent()
+        if live & lexical.ends_line and self._may_end_line():
+            return True
+        chart = self.chart
+        if chart is self.connection.grammar.start and self._may_meet_right():
+            return True  # which is known without looking up all that may begin there
+        for terminal in self.connection.tables.live_terminals(live):
+            if chart.expects(terminal):
+                return True
+        return self._may_meet_right() or self._may_fall_back()
+
+    @property
+    def live(self) -> int:
+        """What the lexeme being read may become, as a bit set: nothing that would be nested too deeply."""
+        connection, lexical, modes = self.connection, self.lexer.lexical, self.lexer.modes
+        live = lexical.dfa.live[self.lexer.state]
+        if connection.bracket is not None and self.chart is connection.grammar.start:
+            live &= 1 << connection.bracket
+        accepted = self.lexer.accepted
+        if accepted not in lexical.modes or self.lexer.leftover:
+            return live
+        if modes.after(lexical.kinds[accepted]) is not None:
+            return live
+        kinds = lexical.modes.intersection(lexical.kinds_in(live))
+        return live & ~sum(1 << kind for kind in kinds if modes.after(lexical.kinds[kind]) is None)
+
+    def _may_fall_back(self) -> bool:
+        """Whether the lexeme may have ended earlier, and what was read since be finished as the next one.
+
+        Read together with what stands before, that may be no lexeme: after a number `a` begins `and`, but not
+        `as`.
+        """
+        following = self.after_fallback()
+        if following is None:
+            return False
+        place, tables = following.lexer, self.connection.tables
+        live = following.live
+        if (
+            place.at_lexeme_start
+            or place.leftover
+            or live & (place.lexical.always_viable | place.lexical.ends_line)
+        ):
+            return True
+        kinds = (
+            kind
+            for terminal in tables.live_terminals(live)
+            if following.chart.expects(terminal)
+            for kind in tables.kinds_of[terminal]
+        )
+        suffixes = (tables.shortest_words.suffix(place.state, kind) for kind in kinds)
+        return following._may_meet_right() or any(
+            suffix is not None and self._reads(suffix) for suffix in suffixes
+        )
+
+    def _reads(self, data: bytes) -> bool:
+        step = self.lexer.feed(data)
+        return step is not None and step.lexer.accepted != step.lexer.lexical.bad
+
+    def _lacks_indent(self) -> bool:
+        """Whether a line has begun where it must be indented; only the backslash of 3.8 begins one unseen."""
+        if _BACKSLASH in self.lexer.lexical.quiet or self.lexer.margin is not None:
+            return False
+        indents = (self.connection.tables.indent, *self.connection.grammar.indents)
+        return any(self.chart.expects(terminal) for terminal in indents)
+
+    def _may_end_line(self) -> bool:
+        """Whether a line end, or a comment before one, may stand here."""
+        lexer = self.lexer
+        if lexer.margin is not None or lexer.modes.depth or not lexer.modes.in_code:
+            return True
+        return self.chart.expects(self.connection.tables.newline)
+
+    def _may_meet_right(self) -> bool:
+        """Whether the lexeme being read may straddle the end of the middle."""
+        for entry in self.connection.right_entries:
+            if entry.boundary.kind is None:
+                continue
+            if entry.admits(self.lexer) and self.chart.expects(entry.marker):
+                key = self.lexer.state, self.lexer.name, entry.boundary
+                ways = self.connection._ways
+                if key not in ways:
+                    ways[key] = way_into(self.lexer, entry.boundary)
+                if ways[key] is not None:
+                    return True
+        return False
+
+    def after_fallback(self) -> GrammarState | None:
+        """The state if the lexeme being read ended earlier and what was read since is read again.
+
+        What was read since is no part of a character: all characters fit where the beginning of one does.
+        """
+        leftover = self.lexer.leftover
+        step = self.lexer.fall_back() if leftover and leftover[0] < _NOT_ASCII else None
+        chart = step and self.scanned(step.symbols)
+        if step is None or chart is None:
+            return None
+        state = GrammarState(self.connection, step.lexer, chart)
+        return state if state.viable else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the middle may end here: left, middle and right together are valid."""
+        if self._complete is None:
+            self._complete = self._may_end()
+        return self._complete
+
+    @property
+    def shortest_completion(self) -> bytes:
+        """A text, near the shortest, that completes this middle; empty if it is complete."""
+        if self._completion is None:
+            self._completion = shortest_completion(self)
+        return self._completion
+
+    def _may_end(self) -> bool:
+        lexer, connection = self.lexer, self.connection
+        if lexer.at_lexeme_start:
+            return self._meets(Step(lexer, []), 0)
+        end = connection.end_of_lexeme(lexer)
+        if end is None or end[0] == lexer.lexical.space:
+            return not connection.ends_with_continuation(lexer) and self._ends_lexeme()
+        kind, offset = end
+        if lexer.digits and kind == lexer.lexical.real:
+            rest = connection.data[connection.cursor : connection.cursor + offset]
+            if has_too_many_digits(rest, lexer.digits):
+                return False
+        if kind in lexer.lexical.skipped and kind not in lexer.lexical.modes:
+            step = lexer._replace(accepted=kind, leftover=b"").finish()
+            return step is not None and self._meets(step, offset)
+        return any(
+            (entry.boundary.kind, entry.boundary.offset) == end
+            and lexer.state in entry.boundary.states
+            and entry.admits(lexer)
+            and (entry.boundary.name is None or lexer.name[1:] + entry.boundary.name in lexer.lexical.names)
+            and self.chart.expects(entry.marker)
+            for entry in connection.right_entries
+        )
+
+    def _ends_lexeme(self) -> bool:
+        """Whether the middle may end with the lexeme being read; what it read too far is read again."""
+        if self.lexer.leftover:
+            following = self.after_fallback()
+            return following is not None and following.complete
+        step = self.lexer.finish()
+        return step is not None and self._meets(step, 0)
+
+    def _meets(self, step: Step, offset: int) -> bool:
+        """Whether the right context may go on as lexemes, *offset* bytes after the cursor, after *step*."""
+        chart = self.scanned(step.symbols)
+        return chart is not None and any(
+            self._continues(entry, step.lexer, chart)
+            for entry in self.connection.right_entries
+            if entry.boundary.kind is None and entry.boundary.offset == offset and entry.admits(step.lexer)
+        )
+
+    def _continues(self, entry: RightEntry, lexer: LexerState, chart: EarleySet) -> bool:
+        if lexer.margin is None or lexer.modes.depth:
+            ended = self.connection.scan(chart, lexer.lexical.newline) if entry.ends_line else chart
+            return ended is not None and ended.expects(entry.marker)
+        if entry.lead is None:
+            return chart.expects(entry.marker)
+        line = lexer.start_line(entry.lead)
+        if line is None:
+            return False
+        laid_out = GrammarState(self.connection, line.lexer, chart).scanned(line.symbols)
+        return laid_out is not None and laid_out.expects(entry.marker)
