@@ -19,7 +19,7 @@ class LexerTables:
     begin what leaves a line blank. `skipped` kinds never reach the grammar, `blank` ones may stand wherever
     they are read. In the states `word_states` the DFA reads a word that has to be one of `words`, in
     `counted_states` what is counted; `checked` are both. `loops[state]` are the bytes that leave a state as it
-    is and count for nothing else.
+    is and count for nothing else. In the states `separated` a separator has just been read.
     """
 
     __slots__ = (
@@ -47,6 +47,8 @@ class LexerTables:
         "newline",
         "offside",
         "quiet",
+        "separated",
+        "separators",
         "shortest_words",
         "skipped",
         "space",
@@ -84,6 +86,9 @@ class LexerTables:
         self.most_counted = lexis.counted_part.most
         self.checked = self.word_states | self.counted_states
         self.loops = Loops(dfa, self.checked)
+        self.separators = lexis.separators
+        after = {dfa.rows[dfa.starts[lexis.start.mode]][byte] for byte in lexis.separators}
+        self.separated = frozenset(state for state in after if not any(dfa.rows[state]))
         blank = (self.space, self.line_joiner, *unseen)
         self.blank = tuple(kind for kind in blank if kind != NO_KIND)
         self.always_viable = sum(1 << kind for kind in self.blank)

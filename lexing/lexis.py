@@ -52,6 +52,10 @@ class Lexis:
     kinds `mode_changers` change it. `brackets` maps brackets inside which line ends mean nothing to their
     closing ones; `too_deep(lexemes, open_at_end)` tells whether more of them are open somewhere in *lexemes*
     than may be, if so many are open at their end, and never before `most_brackets` are.
+
+    A file without line ends costs as little as any other if the language has `separators`: bytes that are lexemes
+    of their own, such as commas. Behind them a line is cut, so that an edit is read again up to there. Only
+    languages without a layout have them.
     """
 
     dfa: Dfa
@@ -72,4 +76,5 @@ class Lexis:
     delimiters: Delimiters = field(default_factory=Delimiters)
     word_part: WordPart = field(default_factory=WordPart)
     counted_part: CountedPart = field(default_factory=CountedPart)
+    separators: bytes = b""
     offside: Offside | None = None

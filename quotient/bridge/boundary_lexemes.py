@@ -13,7 +13,7 @@ from functools import lru_cache
 from fimlsp.lexing.automata.dfa import DEAD
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables
-from fimlsp.lexing.line import physical_end
+from fimlsp.lexing.line import has_line_end
 from fimlsp.lexing.longest_match import byte_that_leaves, closing_delimiter
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.lexing.values import value
@@ -140,12 +140,17 @@ class BoundaryLexer:
     def absent_delimiters(self) -> frozenset[bytes]:
         """The closing delimiters that close nothing behind the first byte of the right context."""
         position = self.cursor + 1
-        rest_of_line = self.data[position : physical_end(self.data, position)]
         delimiters = self.lexical.delimiters
         absent = [each for each in delimiters.span if self._is_last(each, position)]
-        if delimiters.escape not in rest_of_line:
-            absent += [each for each in delimiters.within if each not in rest_of_line]
+        within = [each for each in delimiters.within if not self._is_on_line(each, position)]
+        if within and not self._is_on_line(delimiters.escape, position):
+            absent += within
         return frozenset(absent)
+
+    def _is_on_line(self, text: bytes, position: int) -> bool:
+        """Whether *text* stands between *position* and the end of its line."""
+        found = self.data.find(text, position)
+        return found >= 0 and not has_line_end(self.data, position, found)
 
     def _is_unclosed(self, state: int, position: int) -> bool:
         """Whether *state* is in a string that nothing from *position* on can end."""

@@ -6,7 +6,7 @@ import re
 
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexis import Family
-from fimlsp.lexing.line import Line, physical_end
+from fimlsp.lexing.line import Line
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, boundary_lexemes
 from fimlsp.quotient.bridge.closed_blocks import ClosedBlocks, LineEnd
@@ -63,8 +63,7 @@ class RightSideFinder:
         modes = self.tables.language.open_modes(text)
         found = boundary_lexemes(lexical, data, cursor, modes.places())
         if self.kept is not None:
-            rest_of_line = data[cursor : physical_end(data, cursor)]
-            found = staying(lexical, rest_of_line, self.kept.begun, found)
+            found = staying(lexical, data, cursor, self.kept.begun, found)
         return tuple(
             entry
             for boundary in found

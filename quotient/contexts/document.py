@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import TypeVar, cast
 
 from fimlsp.lexing.bounded_dict import BoundedDict
-from fimlsp.lexing.line import MOST_JOINED, Line, n_joined, physical_end
+from fimlsp.lexing.line import MOST_JOINED, Line, n_joined
 from fimlsp.quotient.contexts.left import LeftContext, start_of_file
 from fimlsp.quotient.contexts.left_offsets import LeftOffsets
 from fimlsp.quotient.contexts.offsets import Offsets
@@ -68,7 +68,8 @@ class Document:
 
     def _within_joined(self, start: int, context: LeftContext, position: int) -> tuple[int, LeftContext]:
         """As `left_at`, if *position* may be within lines from *start* on that were read as one."""
-        while start < self._lefts.last[0] and physical_end(self.data, start) <= position:
+        end_of_stretch = self.transitions.lines.end_of_stretch
+        while start < self._lefts.last[0] and end_of_stretch(self.data, start) <= position:
             line = self.line_at(start)
             if start + line.size > position:
                 break
@@ -104,9 +105,9 @@ class Document:
         return False
 
     def _ends_before(self, position: int, start: int, line: Line) -> bool:
-        """Whether *line*, which begins at *start*, has a line end, and that not after *position*."""
+        """Whether *line*, which begins at *start*, has an end, and that not after *position*."""
         end = start + line.size
-        return start < end <= position and self.data[end - 1] in b"\r\n"
+        return start < end <= position and self.transitions.lines.may_end(self.data, end)
 
     def _joined_from(self, line: Line, start: int, position: int) -> Line:
         """*line* with the lines that its brackets join to it, if they end before *position*; else *line*."""

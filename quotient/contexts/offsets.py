@@ -60,10 +60,11 @@ class Offsets(Generic[T]):
         index = max(bisect_right(self._keys, offset - self._shift, self._first) - 1, self._first)
         return self._keys[index] + self._shift, self._values[index]
 
-    def beyond(self, offset: int) -> Iterator[tuple[int, T]]:
-        """The places beyond *offset* with their values, in order."""
-        index = bisect_right(self._keys, offset - self._shift, self._first)
-        return zip([key + self._shift for key in self._keys[index:]], self._values[index:], strict=True)
+    def between(self, offset: int, last: int) -> Iterator[tuple[int, T]]:
+        """The places beyond *offset* but not beyond *last* with their values, in order."""
+        start = bisect_right(self._keys, offset - self._shift, self._first)
+        end = bisect_right(self._keys, last - self._shift, start)
+        return zip([key + self._shift for key in self._keys[start:end]], self._values[start:end], strict=True)
 
     def cut(self, offset: int) -> Offsets[T]:
         """Take away what stands beyond *offset*."""

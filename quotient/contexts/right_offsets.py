@@ -13,11 +13,14 @@ class RightOffsets:
     A context holds again if one that it was made from does, unless a line between them reaches beyond that.
     """
 
-    __slots__ = ("_contexts", "_reaches")
+    __slots__ = ("_contexts", "_longest_reach", "_reaches")
 
-    def __init__(self, contexts: Offsets[RightContext], reaches: Offsets[int] | None = None) -> None:
+    def __init__(
+        self, contexts: Offsets[RightContext], reaches: Offsets[int] | None = None, longest_reach: int = 0
+    ) -> None:
         self._contexts = contexts
         self._reaches = Offsets([], []) if reaches is None else reaches
+        self._longest_reach = longest_reach
 
     def __len__(self) -> int:
         return len(self._contexts)
@@ -35,15 +38,18 @@ class RightOffsets:
         self._contexts.put(distance, context)
         if line.reach:
             self._reaches.put(distance, line.reach)
+            self._longest_reach = max(self._longest_reach, line.reach)
 
     def cut(self, distance: int) -> RightOffsets:
         """Take away what stands beyond *distance*."""
-        return RightOffsets(self._contexts.cut(distance), self._reaches.cut(distance))
+        return RightOffsets(self._contexts.cut(distance), self._reaches.cut(distance), self._longest_reach)
 
     def moved_beyond(self, distance: int, shift: int) -> RightOffsets:
         """What stands beyond *distance*, moved by *shift*; this is not to be used any more."""
         return RightOffsets(
-            self._contexts.moved_beyond(distance, shift), self._reaches.moved_beyond(distance, shift)
+            self._contexts.moved_beyond(distance, shift),
+            self._reaches.moved_beyond(distance, shift),
+            self._longest_reach,
         )
 
     def revive(self, stale: RightOffsets, distance: int, context: RightContext) -> bool:
@@ -52,8 +58,10 @@ class RightOffsets:
             return False
         self._contexts.extend(stale._contexts, distance, until=lambda _: False)
         self._reaches.extend(stale._reaches, distance, until=lambda _: False)
+        self._longest_reach = max(self._longest_reach, stale._longest_reach)
         return True
 
     def _reaches_beyond(self, distance: int) -> bool:
-        """Whether a line left of *distance* reaches beyond it. O(lines of several physical lines)."""
-        return any(offset - reach < distance for offset, reach in self._reaches.beyond(distance))
+        """Whether a line left of *distance* reaches beyond it. O(lines as far as the longest reach)."""
+        near = self._reaches.between(distance, distance + self._longest_reach)
+        return any(offset - reach < distance for offset, reach in near)

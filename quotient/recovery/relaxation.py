@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Literal
 
 from fimlsp.lexing.lexer_state import LexerState, Symbol
-from fimlsp.lexing.line import physical_end
 from fimlsp.quotient.bridge.options import ConnectOptions
 from fimlsp.quotient.connect.connect import connect
 from fimlsp.quotient.contexts.document import Document
@@ -46,7 +45,7 @@ def _rights(
     yield connect(document, end, *left, options), True
     lenient = replace(options, lenient=True)
     yield connect(document, end, *left, lenient), False
-    line_end = physical_end(document.data, end)
+    line_end = document.transitions.lines.end_of_stretch(document.data, end)
     yield connect(document, line_end, *left, lenient), False
     for rest in (document.data[end:line_end], b""):
         yield connect(Document(document.transitions, rest), 0, *left, options), False

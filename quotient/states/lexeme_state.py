@@ -8,6 +8,7 @@ of the code that follows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -18,6 +19,8 @@ from fimlsp.lexing.lexis import Family
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_to
 from fimlsp.quotient.states.grammar_state import GrammarState
+
+_BLANK = re.compile(rb"[ \t\v\f]*")
 
 
 @value
@@ -111,20 +114,23 @@ def within_lexeme(start: GrammarState) -> LexemeState | None:
 
 
 def staying(
-    lexical: LexerTables, rest: bytes, begun: Family | None, found: Iterable[BoundaryLexeme]
+    lexical: LexerTables, data: bytes, cursor: int, begun: Family | None, found: Iterable[BoundaryLexeme]
 ) -> Iterator[BoundaryLexeme]:
-    """Those of the seams *found* that leave the *rest* of the cursor's line as it is.
+    """Those of the seams *found* that leave the rest of the cursor's line as it is.
 
     No string or comment swallows it, neither a backslash nor half a line end takes its line end; but the
     lexeme that has *begun* at the cursor may go on.
     """
-    swallowing = {"string", "line end", *(("comment",) if _has_code(lexical, rest) else ())} - {begun}
+    swallowing = {"string", "line end", *(("comment",) if _has_code(lexical, data, cursor) else ())} - {begun}
     for boundary in found:
         states = frozenset(state for state in boundary.states if _family(lexical, state) not in swallowing)
         if states:
             yield replace(boundary, states=states)
 
 
-def _has_code(lexical: LexerTables, rest: bytes) -> bool:
-    mark = lexical.lexis.comment_mark
-    return bool(rest.strip()) and (mark is None or not rest.lstrip().startswith(mark))
+def _has_code(lexical: LexerTables, data: bytes, cursor: int) -> bool:
+    """Whether the line with *cursor* goes on there with more than white space and a comment."""
+    found = _BLANK.match(data, cursor)
+    assert found is not None
+    first, mark = found.end(), lexical.lexis.comment_mark
+    return data[first : first + 1].strip() != b"" and (mark is None or not data.startswith(mark, first))
