@@ -22,6 +22,7 @@ from fimlsp.quotient.contexts.transitions import ContextTransitions
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_BATCHES = 3
 _MOST_SUFFIXES = 16
+_MOST_TRIED = 3
 
 T = TypeVar("T")
 
@@ -135,13 +136,18 @@ class Document:
     def right_at(self, position: int) -> RightContext:
         """The context at *position*, a line start in ordinary code. O(lines not seen before)."""
         distance = len(self.data) - position
+        if self._rights.get(distance) is None:
+            self._revive_rights(distance)
         while (context := self._rights.get(distance)) is None:
             self._extend_right(distance, [line for _, line in self._unknown_lines(position)])
         return context
 
     def goes_on_at(self, position: int) -> RightContext | None:
         """As `right_at`, but None as soon as a line turns out to be broken."""
-        if self._rights.get(len(self.data) - position) is None and not self._read_on(position):
+        distance = len(self.data) - position
+        if self._rights.get(distance) is None:
+            self._revive_rights(distance)
+        if self._rights.get(distance) is None and not self._read_on(position):
             return None
         context = self.right_at(position)
         return None if context.broken else context
@@ -194,6 +200,17 @@ class Document:
             self._rights.put(distance, context, whole)
             if self._revive_right(distance, context):
                 return
+
+    def _revive_rights(self, distance: int) -> None:
+        """Make contexts where some up to *distance* were set aside first: then all the others may hold again."""
+        for _ in range(_MOST_TRIED):
+            known = self._rights.known_within(distance)
+            places = [batch.first_beyond(known) for batch in self._right_stale]
+            near = [place for place in places if place is not None and place <= distance]
+            if not near:
+                return
+            lines = [line for _, line in self._unknown_lines(len(self.data) - min(near))]
+            self._extend_right(min(near), lines)
 
     def _revive_right(self, distance: int, context: RightContext) -> bool:
         """As `_revive_left`."""

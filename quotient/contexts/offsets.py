@@ -60,6 +60,11 @@ class Offsets(Generic[T]):
         index = max(bisect_right(self._keys, offset - self._shift, self._first) - 1, self._first)
         return self._keys[index] + self._shift, self._values[index]
 
+    def first_beyond(self, offset: int) -> int | None:
+        """The first place beyond *offset*, None if there is none."""
+        index = bisect_right(self._keys, offset - self._shift, self._first)
+        return self._keys[index] + self._shift if index < len(self._keys) else None
+
     def between(self, offset: int, last: int) -> Iterator[tuple[int, T]]:
         """The places beyond *offset* but not beyond *last* with their values, in order."""
         start = bisect_right(self._keys, offset - self._shift, self._first)

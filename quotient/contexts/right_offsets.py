@@ -33,6 +33,10 @@ class RightOffsets:
         """The last distance that is not beyond *distance* and has a context."""
         return self._contexts.at_or_before(distance)[0]
 
+    def first_beyond(self, distance: int) -> int | None:
+        """The first distance beyond *distance* that has a context, None if there is none."""
+        return self._contexts.first_beyond(distance)
+
     def put(self, distance: int, context: RightContext, line: Line) -> None:
         """Set the *context* at *distance*, which has none, made of *line*."""
         self._contexts.put(distance, context)
