@@ -53,9 +53,9 @@ class Lexis:
     closing ones; `too_deep(lexemes, open_at_end)` tells whether more of them are open somewhere in *lexemes*
     than may be, if so many are open at their end, and never before `most_brackets` are.
 
-    A file without line ends costs as little as any other if the language has `separators`: bytes that are lexemes
-    of their own, such as commas. Behind them a line is cut, so that an edit is read again up to there. Only
-    languages without a layout have them.
+    A file without line ends costs as little as any other if the language has `separators`: bytes that are
+    lexemes of their own, such as commas. A line is cut behind them, so that after an edit little is read again.
+    Only languages without a layout have them.
     """
 
     dfa: Dfa

@@ -4,9 +4,9 @@ A line here is a physical line, or several that a multi-line string or a backsla
 join, so that each line means the same in every context that is ordinary code at its start. That makes lines
 the unit of incremental work: a line is read again only when its own text changes.
 
-In a language with separators a line may also end behind one of them. So lines are made of *stretches*: text up to
-the next line end or separator, wherever that stands. Where stretches end depends on the text there alone, not on
-where reading began; only inside a string does a line go on with the next stretch.
+In a language with separators a line may also end behind one of them. So lines are made of *stretches*: text
+up to the next line end or separator, wherever that stands. Where stretches end depends on the text there
+alone, not on where reading began. A line is mostly one stretch; inside a string it goes on with the next one.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ class Document:
                 return
 
     def _revive_rights(self, distance: int) -> None:
-        """Make contexts where some up to *distance* were set aside first: then all the others may hold again."""
+        """Make the first contexts up to *distance* that were set aside: then the others may hold again."""
         for _ in range(_MOST_TRIED):
             known = self._rights.known_within(distance)
             places = [batch.first_beyond(known) for batch in self._right_stale]

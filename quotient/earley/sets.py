@@ -22,7 +22,7 @@ class EarleySet:
     this set), `waiting` the entries that expect a nonterminal.
     """
 
-    __slots__ = ("entries", "predicted", "waiting")
+    __slots__ = ("__weakref__", "entries", "predicted", "waiting")
 
     def __init__(self, entries: tuple[Entry, ...], predicted: Predicted, waiting: tuple[Entry, ...]) -> None:
         self.entries = entries

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from .middle_cases import cases
 from .middle_support import COMPLETE, engine, fed, verdict
-from .test_middle_cases import cases
 from .test_middle_files import files
 
 FILES = sorted((Path(__file__).parent / "cases" / "escape").glob("*.txt"))

@@ -12,8 +12,8 @@ from fimlsp.quotient.engine import Engine
 
 from .grammar_cases import versions_in
 from .interpreters import interpreter, judged
+from .middle_cases import Case, read_cases
 from .middle_support import COMPLETE, DEAD, cursor_in, fed, verdict
-from .test_middle_cases import Case, read_cases
 
 FILES = sorted((Path(__file__).parent / "cases" / "versions").glob("*.txt"))
 
