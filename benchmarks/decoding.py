@@ -28,8 +28,9 @@ from time import process_time
 import click
 from corpus import random_place, shuffled_files
 from fimlsp.lsp_server.worker.worker import COLLECTION_THRESHOLDS, collect_garbage
-from fimlsp.models.completion import complete, complete_many
-from fimlsp.models.decoding.middle import DecodeSettings, Middle
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.protocols import MiddleState
@@ -136,7 +137,8 @@ def measure(model: FimModel, cursor: Cursor, settings: DecodeSettings, figures: 
 def decoded(model: FimModel, cursor: Cursor, settings: DecodeSettings) -> Middle:
     """The middle at *cursor*."""
     collect_garbage()
-    return complete(model, cursor.left, cursor.right, cursor.start, settings, lambda: False)
+    (middle,) = complete_many(model, cursor.left, cursor.right, cursor.start, settings, lambda: False)
+    return middle
 
 
 def table_of(figures: Figures) -> Table:

@@ -19,10 +19,10 @@ import click
 import torch
 from corpus import shuffled_files
 from fimlsp.models.checkpoints.checkpoint_files import read_files
-from fimlsp.models.checkpoints.placement import Placement
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 from fimlsp.models.networks.torch.int8 import quantise
+from fimlsp.models.networks.torch.placement import Placement
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor

@@ -17,15 +17,15 @@ import numpy as np
 from fimlsp.models.catalogue import MODELS_THAT_WORK
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles, read_files
 from fimlsp.models.checkpoints.hub import find_folder
-from fimlsp.models.checkpoints.threads import limit_threads
 from fimlsp.models.errors import ModelError
 from fimlsp.models.networks.numpy import llama as small
+from fimlsp.models.networks.torch.threads import limit_threads
 from fimlsp.models.prompts.fim_format import FimFormat, Order, find_format
 from fimlsp.models.prompts.vocabulary import Vocabulary, read_vocabulary
 from fimlsp.models.protocols import NextToken
 
 if TYPE_CHECKING:
-    from fimlsp.models.checkpoints.placement import DType, WantedBits
+    from fimlsp.models.networks.torch.placement import DType, WantedBits
 
 BUNDLED = Path(__file__).parent / "bundled"
 LONGEST_REASON = 200
@@ -137,8 +137,8 @@ def _load_with_transformers(
     bits: WantedBits,
     tell: Callable[[float], None],
 ) -> FimModel:
-    from fimlsp.models.checkpoints.placement import place
     from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
+    from fimlsp.models.networks.torch.placement import place
 
     placement = place(files, device, dtype, bits)
     network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, tell)

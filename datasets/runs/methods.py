@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from fimlsp.datasets.sources.cpython import parses
 from fimlsp.models.decoding.loop import decode_middle
-from fimlsp.models.decoding.middle import DecodeSettings, Middle
+from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import MiddleState, NextToken

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fimlsp.models.checkpoints.resuming import fetch_weights
+from fimlsp.models.checkpoints.download import fetch_weights
 from fimlsp.models.errors import ModelError
 
 DEFAULT_FOR_GPU = "bigcode/gpt_bigcode-santacoder"

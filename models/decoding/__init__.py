@@ -1,1 +1,1 @@
-"""The decoding loop: candidates of the network in turn, those that the constraint refuses left out."""
+"""The decoding loop: one token after another from a network, under a constraint. It knows both as protocols."""

@@ -1,4 +1,4 @@
-"""A constraint that allows everything: for measuring a model alone, and for buffers in no known language."""
+"""A constraint that allows every text, for measuring a model alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ class Unconstrained:
     complete = True
     shortest_completion = b""
 
-    def feed(self, data: bytes) -> Unconstrained:  # noqa: ARG002 - every text is as good
+    def feed(self, data: bytes) -> Unconstrained:  # noqa: ARG002 - every text is allowed
         """The same state."""
         return self

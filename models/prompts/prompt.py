@@ -24,15 +24,10 @@ BYTES_PER_TOKEN = 6
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Token ids to be read, and how many tokens of the context are left for the middle.
-
-    *owed* are the last bytes before the cursor that are not among the tokens, for the middle to begin with;
-    with the space that stands before them where a vocabulary put one in front of all.
-    """
+    """Token ids to be read, and how many tokens of the context are left for the middle."""
 
     tokens: tuple[int, ...]
     room: int
-    owed: bytes = b""
 
 
 def build_prompt(
@@ -44,17 +39,15 @@ def build_prompt(
     reserve: int,
     neighbours: Sequence[Neighbour] = (),
     path: str | None = None,
-    heal: bool = False,
     steady: bool = False,
 ) -> Prompt:
     """Prompt for a cursor between *left* and *right*, keeping *reserve* tokens for the middle.
 
-    *neighbours* are other files to read, the most important first, and *path* that of the file itself; both
-    are left out for a model that was never shown several files. With *heal* the last token before the cursor
-    is owed: what is typed there may be the beginning of a longer one. If *steady*, what does not fit is cut
-    in steps of a sixteenth of the budget, so that the prompt begins alike while somebody types. Costs the
-    encoding of 6, at most 16 bytes per token of the context for each side and each neighbour, whatever the
-    size of the files.
+    *neighbours* are other files to read, the most important first, and *path* is that of the file itself;
+    both are left out for a model that was never shown several files. If *steady*, text that does not fit is
+    cut in steps of a sixteenth of the budget, so that the beginning of the prompt stays the same while
+    somebody types. Encodes 6, at most 16 bytes per token of the context for each side and each neighbour,
+    however large the files are.
 
     Raises:
         ModelError: *reserve* leaves nothing of the context.
@@ -69,7 +62,6 @@ def build_prompt(
     encode = vocabulary.encode if has_files else vocabulary.encode_first
     before = _encoded(encode, left, budget, lambda size: _last(left, size, step * BYTES_PER_TOKEN_MAX))
     after = _encoded(vocabulary.encode, right, budget, lambda size: beginning(right, size))
-    owed = vocabulary.decode([before.pop()]) if heal and before else b""
     files, here = list[int](), list[int]()
     if has_files:
         room = max(budget - len(before) - len(after), budget // NEIGHBOURS_ONE_IN)
@@ -79,7 +71,7 @@ def build_prompt(
     if n_after < len(after):
         n_after -= n_after % step
     tokens = fim.arrange(before[cut:], after[:n_after], files, here)
-    return Prompt(tuple(tokens), context - len(tokens), owed)
+    return Prompt(tuple(tokens), context - len(tokens))
 
 
 def _encoded(

@@ -88,7 +88,7 @@ def _making(making: Making) -> list[str]:
         "- Prompt: `<|right|>`, the text right of the cursor, `<|left|>`, the text left of it; "
         "`<|endoftext|>` ends the middle.",
         "- While it writes, its predictions are mixed with what the buffer and other open files suggest "
-        "(`fimlsp.models.networks.numpy.buffer_cache`).",
+        "(`fimlsp.models.networks.buffer_cache`).",
         *(f"- {note}" for note in making.notes),
         "",
     ]

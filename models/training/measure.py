@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from random import Random
 
 import torch
-from fimlsp.models.completion import complete
-from fimlsp.models.decoding.middle import DecodeSettings
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.loading import FimModel
 from fimlsp.models.training.baselines import TokenCounts
@@ -81,7 +81,9 @@ def predictor(model: FimModel) -> Predictor:
     settings = DecodeSettings(tokens=LINE_TOKENS)
 
     def predict(left: str, right: str) -> str:
-        middle = complete(model, left.encode(), right.encode(), Unconstrained(), settings, lambda: False)
+        (middle,) = complete_many(
+            model, left.encode(), right.encode(), Unconstrained(), settings, lambda: False
+        )
         return middle.text.decode(errors="replace")
 
     return predict

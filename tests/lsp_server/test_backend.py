@@ -10,8 +10,9 @@ from fimlsp.lsp_server.worker.backend import decode_settings, loaded, to_complet
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.messages import DocumentId, Limits, Load
 from fimlsp.models import loading
-from fimlsp.models.checkpoints.threads import default_threads
-from fimlsp.models.decoding.middle import DecodeSettings, Middle
+from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.networks.torch.threads import default_threads
 
 
 def test_limits_become_settings_of_the_decoding():

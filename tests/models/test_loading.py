@@ -4,44 +4,15 @@ import json
 
 import numpy as np
 import pytest
-import torch
-from fimlsp.models.checkpoints.placement import Room
-from fimlsp.models.completion import complete
-from fimlsp.models.decoding.middle import DecodeSettings
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.numpy.llama import SmallNetwork
+from fimlsp.models.networks.torch.placement import Room
 from fimlsp.models.prompts.fim_format import LEFT, RIGHT
 from fimlsp.models.prompts.prompt import build_prompt
-from transformers import AutoModelForCausalLM
 
-from . import checkpoints as c
-from .scripted import Brackets
-
-FAMILIES = {
-    "SantaCoder": (c.santacoder, c.SANTACODER),
-    "Stable-Code": (c.stablelm, c.STARCODER),
-    "StarCoder": (c.santacoder, c.STARCODER),
-    "StarCoder2": (c.starcoder2, c.STARCODER2),
-    "DeepSeek-Coder": (c.llama, c.DEEPSEEK),
-    "Qwen-Coder": (c.qwen, c.QWEN),
-    "CodeGemma": (c.gemma, c.gemma_tokenizer),
-    "CodeLlama": (c.llama, c.sentence_piece_tokenizer),
-    "fimlsp": (c.llama, c.FIMLSP),
-}
-
-
-NETWORKS = {make.__name__: make for make, _ in FAMILIES.values()}
-
-
-def completion(model, left=b"x = (a", right=b"\n", open_brackets=b"(", **limits):
-    settings = DecodeSettings(**({"tokens": 24} | limits))
-    return complete(model, left, right, Brackets(open_brackets), settings, lambda: False)
-
-
-def logits_by_transformers(folder, tokens):
-    network = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    with torch.inference_mode():
-        return network(torch.tensor([tokens])).logits[0, -1].numpy()
+from . import tiny_checkpoints as c
+from .scripted import Brackets, completion
+from .tiny_checkpoints import FAMILIES, logits_by_transformers
 
 
 def top(logits):

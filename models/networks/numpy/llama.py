@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fimlsp.models.networks.numpy.prefix_reuse import n_known
-from fimlsp.models.networks.numpy.ranking import best_candidates
 from fimlsp.models.networks.numpy.shape import Shape
+from fimlsp.models.networks.prefix_reuse import n_known
+from fimlsp.models.networks.ranking import best_candidates
 from fimlsp.models.protocols import Candidates
 from numpy.typing import NDArray
 from safetensors.numpy import load_file

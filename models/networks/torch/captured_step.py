@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from fimlsp.models.networks.torch.kv_cache import KeptKeys, RoomyLayer
+from fimlsp.models.networks.torch.kv_cache import KVCache, RoomyLayer
 from fimlsp.models.networks.torch.recorded_step import Step, scores_of
 from torch import Tensor
 from transformers import PreTrainedModel
@@ -42,7 +42,7 @@ class Captured:
 
 
 @torch.inference_mode()
-def captured_step(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
+def captured_step(network: PreTrainedModel, kept: KVCache) -> Step | None:
     """From a token and its position to scores, as `recorded_step`; None where that cannot be captured.
 
     Works with the room that *kept* has now. Costs about four steps of the network for each power of two;
@@ -64,7 +64,7 @@ def is_cuda(device: torch.device) -> bool:
     return device.type == "cuda"
 
 
-def _captured(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
+def _captured(network: PreTrainedModel, kept: KVCache) -> Step | None:
     _, expected = (scores_of(network, kept.cache, number, number) for number in _numbers(network, 0, 1))
     graphs = [_capture(network, kept, size) for size in sizes(kept.context)]
     near = TOLERANCE * expected.float().std()
@@ -92,7 +92,7 @@ def _numbers(network: PreTrainedModel, *numbers: int) -> list[Tensor]:
     return [torch.full((1, 1), number, device=network.device) for number in numbers]
 
 
-def _capture(network: PreTrainedModel, kept: KeptKeys, size: int) -> Captured:
+def _capture(network: PreTrainedModel, kept: KVCache, size: int) -> Captured:
     token, position = _numbers(network, 1, 1)
     cache = Cache(layers=[FixedLayer(room, size, position[0]) for room in kept.rooms])
 

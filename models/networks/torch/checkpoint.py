@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles
-from fimlsp.models.checkpoints.placement import Placement
 from fimlsp.models.errors import ModelError, OutOfMemoryError
-from fimlsp.models.networks.numpy.prefix_reuse import n_known
+from fimlsp.models.networks.prefix_reuse import n_known
 from fimlsp.models.networks.torch.captured_step import captured_step
 from fimlsp.models.networks.torch.exchange import ranking_for, sent
 from fimlsp.models.networks.torch.int8 import quantise
-from fimlsp.models.networks.torch.kv_cache import KeptKeys
+from fimlsp.models.networks.torch.kv_cache import KVCache
 from fimlsp.models.networks.torch.loading_share import Tell, telling
+from fimlsp.models.networks.torch.placement import Placement
 from fimlsp.models.networks.torch.recorded_step import recorded_step
 from fimlsp.models.networks.torch.rows import PADDING, CheckpointRows
 from fimlsp.models.protocols import Candidates
@@ -38,7 +38,7 @@ class CheckpointNetwork:
         self.token_bytes = token_bytes
         self.stops = stops
         self._network = network
-        self._kept = KeptKeys(network.config, context)
+        self._kept = KVCache(network.config, context)
         self._read = list[int]()
         self._step = captured_step(network, self._kept) or recorded_step(network, self._kept)
         known = min(len(token_bytes), network.config.vocab_size)

@@ -81,12 +81,12 @@ def _written(room: torch.Tensor | None, begin: int, states: torch.Tensor) -> tor
 
 
 def copied_cache(cache: Cache, n_rows: int, room: int) -> Cache:
-    """What `KeptKeys` has, for each of *n_rows* texts, with room for *room* positions."""
+    """What `KVCache` has, for each of *n_rows* texts, with room for *room* positions."""
     roomy = (layer for layer in cache.layers if isinstance(layer, RoomyLayer))
     return Cache(layers=[layer.copied(n_rows, room) for layer in roomy])
 
 
-class KeptKeys:
+class KVCache:
     """The cache of one network for texts of up to *context* tokens."""
 
     def __init__(self, config: PretrainedConfig, context: int) -> None:

@@ -14,7 +14,7 @@ from operator import getitem
 from typing import Any, TypeAlias
 
 import torch
-from fimlsp.models.networks.torch.kv_cache import KeptKeys
+from fimlsp.models.networks.torch.kv_cache import KVCache
 from torch import Tensor, fx
 from torch.fx.node import map_aggregate
 from torch.overrides import TorchFunctionMode, handle_torch_function
@@ -35,7 +35,7 @@ class CannotRecordError(Exception):
 
 
 @torch.inference_mode()
-def recorded_step(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
+def recorded_step(network: PreTrainedModel, kept: KVCache) -> Step | None:
     """From a token and its position to scores [vocabulary], or None where that cannot be recorded.
 
     The recording reads behind what *kept* has, and writes there. Costs three steps of the network; *kept*
@@ -51,7 +51,7 @@ def recorded_step(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
         kept.clear()
 
 
-def _recorded(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
+def _recorded(network: PreTrainedModel, kept: KVCache) -> Step | None:
     def given(number: int) -> Tensor:
         """A number where the network is; made there, as nobody waits for that, which a copy takes."""
         return torch.full((1, 1), number, device=network.device)
@@ -90,7 +90,7 @@ def scores_of(
 class WatchedKeys(Cache):
     """The cache of *kept*, of which a recorder sees each layer's update as one call."""
 
-    def __init__(self, kept: KeptKeys) -> None:
+    def __init__(self, kept: KVCache) -> None:
         super().__init__(layers=kept.cache.layers)
         self._writes = [_write_into(kept, n) for n in range(len(self.layers))]
 
@@ -103,7 +103,7 @@ class WatchedKeys(Cache):
         return updated
 
 
-def _write_into(kept: KeptKeys, layer: int) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+def _write_into(kept: KVCache, layer: int) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
     """What writes into a layer of the cache that *kept* has by then."""
 
     def write(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 import torch
-from fimlsp.models.checkpoints import threads
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
+from fimlsp.models.networks.torch import threads
 
-from . import checkpoints as c
+from .. import tiny_checkpoints as c
 
 
 @pytest.fixture

@@ -2,16 +2,16 @@
 
 import pytest
 import torch
-from fimlsp.models.checkpoints import placement
 from fimlsp.models.loading import load_model
-from fimlsp.models.networks.torch import integer_products
+from fimlsp.models.networks.torch import integer_products, placement
 from fimlsp.models.networks.torch.int8 import Int8Linear, quantise
 from fimlsp.models.networks.torch.integer_products import FbgemmProduct, OneDnnProduct, has_fbgemm
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from . import checkpoints as c
-from .test_loading import FAMILIES, completion, logits_by_transformers
+from .. import tiny_checkpoints as c
+from ..scripted import completion
+from ..tiny_checkpoints import FAMILIES, logits_by_transformers
 
 LIBRARIES = [
     pytest.param(FbgemmProduct, marks=pytest.mark.skipif(not has_fbgemm(), reason="no FBGEMM here")),

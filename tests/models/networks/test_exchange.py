@@ -13,7 +13,7 @@ from fimlsp.models.networks.torch.exchange import DeviceRanking, HostRanking, ra
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from .test_loading import NETWORKS
+from ..tiny_checkpoints import NETWORKS
 
 SIZE = 300
 STOPS = frozenset({1, 5})

@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from fimlsp.models.checkpoints import placement
 from fimlsp.models.errors import ModelError, OutOfMemoryError
 from fimlsp.models.loading import load_model
+from fimlsp.models.networks.torch import placement
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 
-from . import checkpoints as c
+from .. import tiny_checkpoints as c
 
 
 def check_error(folder, message, **options):

@@ -6,12 +6,12 @@ from functools import partial
 import pytest
 from fimlsp.models.decoding.branching import decode_several
 from fimlsp.models.decoding.loop import decode_middle
-from fimlsp.models.decoding.middle import DecodeSettings
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import load_model
 from fimlsp.models.prompts.prompt import Prompt
 
-from . import checkpoints as c
-from .scripted import END, Brackets, ScriptedModel
+from .. import tiny_checkpoints as c
+from ..scripted import END, Brackets, ScriptedModel
 
 PROMPT = Prompt((7,), room=100)
 SCRIPT = [[b"a"], [b")", b"("], [b"b"], [END]]

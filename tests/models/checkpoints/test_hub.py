@@ -11,7 +11,7 @@ from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 
-from . import checkpoints as c
+from .. import tiny_checkpoints as c
 from .fake_hub import COMMIT, NAME, FakeHub, running
 
 HUB_PATH = "/{repo_id}/resolve/{revision}/{filename}"

@@ -5,11 +5,11 @@ import torch
 from fimlsp.models.networks.torch import recorded_step as module
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 from fimlsp.models.networks.torch.int8 import quantise
-from fimlsp.models.networks.torch.kv_cache import KeptKeys
+from fimlsp.models.networks.torch.kv_cache import KVCache
 from fimlsp.models.networks.torch.recorded_step import recorded_step
 
-from . import checkpoints as c
-from .test_loading import FAMILIES
+from .. import tiny_checkpoints as c
+from ..tiny_checkpoints import FAMILIES
 
 SIZE = 300
 CONTEXT = 256
@@ -115,17 +115,17 @@ def fails(*_):
 @pytest.mark.parametrize("change", [depends_on_scores, depends_on_length, draws, fails])
 def test_what_is_not_the_same_each_time_is_not_recorded(change):
     network = network_of(c.llama)
-    kept = KeptKeys(network.config, CONTEXT)
+    kept = KVCache(network.config, CONTEXT)
     assert recorded_step(network, kept)
     assert recorded_step(changed(network, change), kept) is None
     assert kept.cache.get_seq_length() == 0
 
 
 def test_keys_that_cannot_be_forgotten_are_not_recorded(monkeypatch):
-    monkeypatch.setattr(KeptKeys, "is_roomy", False)
+    monkeypatch.setattr(KVCache, "is_roomy", False)
     monkeypatch.setattr(module, "_recorded", fails)
     network = network_of(c.llama)
-    assert recorded_step(network, KeptKeys(network.config, CONTEXT)) is None
+    assert recorded_step(network, KVCache(network.config, CONTEXT)) is None
 
 
 def test_after_a_failure(plain_reader, monkeypatch):

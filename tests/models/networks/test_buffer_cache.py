@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from fimlsp.models.networks.numpy.buffer_cache import (
+from fimlsp.models.networks.buffer_cache import (
     AGREEMENT_MAX,
     BUFFER_WEIGHTS,
     FILES_WEIGHTS,
@@ -18,7 +18,7 @@ from fimlsp.models.protocols import Candidates
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .checkpoints import FIMLSP, byte_tokenizer
+from ..tiny_checkpoints import FIMLSP, byte_tokenizer
 
 VOCABULARY = read_vocabulary(byte_tokenizer(FIMLSP), ())
 UNSURE = Candidates(list(range(300)), [math.log(1 / 300)] * 300, math.log(1 / 300))

@@ -8,11 +8,11 @@ import pytest
 import torch
 from fimlsp.models.networks.torch import captured_step as module
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
-from fimlsp.models.networks.torch.kv_cache import KeptKeys
+from fimlsp.models.networks.torch.kv_cache import KVCache
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from . import checkpoints as c
-from .test_loading import NETWORKS
+from .. import tiny_checkpoints as c
+from ..tiny_checkpoints import NETWORKS
 from .test_recorded_step import PROMPTS, SIZE, TEXT, network_of
 
 CONTEXT = 128
@@ -46,7 +46,7 @@ def test_a_graph_reads_no_memory_that_is_given_back(name, monkeypatch):
     graphs = []
     monkeypatch.setattr(module, "graph_of", lambda run: graphs.append(make_fx(run)()))
     network = network_of(NETWORKS[name])
-    kept = KeptKeys(network.config, CONTEXT)
+    kept = KVCache(network.config, CONTEXT)
     module.scores_of(network, kept.cache, *[torch.zeros((1, 1), dtype=torch.long)] * 2)
     captured = module._capture(network, kept, 64)
     rooms = [states for room in kept.rooms for states in (room.keys, room.values)]
@@ -117,11 +117,11 @@ def test_what_does_not_say_the_same_is_not_used(graph_of, monkeypatch):
     monkeypatch.setattr(module, "is_cuda", lambda _: True)
     monkeypatch.setattr(torch.cuda, "device", lambda _: torch.inference_mode())
     network = network_of(c.llama)
-    kept = KeptKeys(network.config, CONTEXT)
+    kept = KVCache(network.config, CONTEXT)
     assert module.captured_step(network, kept) is None
     assert kept.cache.get_seq_length() == 0
 
 
 def test_on_the_cpu_there_is_none():
     network = network_of(c.llama)
-    assert module.captured_step(network, KeptKeys(network.config, CONTEXT)) is None
+    assert module.captured_step(network, KVCache(network.config, CONTEXT)) is None

@@ -12,7 +12,7 @@ from fimlsp.models.prompts import typed_texts
 from fimlsp.models.prompts.typed_texts import TypedTexts, line_ends_before, n_alike
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 
-from .checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, sentence_piece_tokenizer
+from ..tiny_checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, sentence_piece_tokenizer
 
 SOURCE = Path(typed_texts.__file__).read_text()
 TOKENIZERS = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
-from fimlsp.models.completion import complete
-from fimlsp.models.decoding.middle import DecodeSettings
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from . import checkpoints as c
+from .. import tiny_checkpoints as c
 
 SOURCE = '''"""A module."""
 
@@ -174,7 +174,8 @@ def test_the_command_makes_a_model_that_loads(tmp_path, monkeypatch):
     assert "CPU, 1 thread" in card
     assert "Held out as a whole: kept." in card
     model = load_model(str(folder))
-    assert complete(model, b"x = ", b"\n", Unconstrained(), DecodeSettings(), lambda: False).complete
+    (middle,) = complete_many(model, b"x = ", b"\n", Unconstrained(), DecodeSettings(), lambda: False)
+    assert middle.complete
     check_transformers_agrees(folder, model)
 
 
