@@ -115,7 +115,7 @@ def agreement(folder: Path, files: int, seed: int) -> Table:
 def loaded(folder: Path, bits: int | None) -> PreTrainedModel:
     """The network in *folder*, exact or in 8 bits."""
     placement = Placement("cpu", torch.float32, 8 if bits else None, PROMPT)
-    return CheckpointNetwork.load(read_files(folder, str(folder)), placement, [], frozenset())._network
+    return CheckpointNetwork.load(read_files(folder, str(folder)), placement, [], frozenset()).network
 
 
 @click.command(help=__doc__)

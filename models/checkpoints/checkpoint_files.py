@@ -19,6 +19,7 @@ from fimlsp.models.errors import ModelError
 from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
+BUFFER_KEY = "fimlsp_buffer_cache"
 INDEX = "model.safetensors.index.json"
 _LAYER = re.compile(r"\b(?:layers|h)\.(\d+)\.")
 
@@ -46,6 +47,11 @@ class CheckpointFiles:
     def architecture(self) -> str:
         """The `model_type`."""
         return str(self.config["model_type"])
+
+    @property
+    def asks_for_buffer(self) -> bool:
+        """Whether the model is to be mixed with the buffer cache, as `fimlsp train` writes it."""
+        return self.config.get(BUFFER_KEY) is True
 
 
 def read_files(folder: Path, name: str) -> CheckpointFiles:

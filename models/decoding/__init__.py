@@ -1,1 +1,1 @@
-"""The decoding loop: one token after another from a network, under a constraint. It knows both as protocols."""
+"""The decoding loop: tokens from a network, one after another, that a constraint allows."""

@@ -35,20 +35,20 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         in_words = not (self.adds_space or self.visible_space)
-        object.__setattr__(self, "_typed", TypedTexts(self._encoded, self.token_bytes, in_words))
+        object.__setattr__(self, "_typed", TypedTexts(self.encode_whole, self.token_bytes, in_words))
 
     def encode(self, text: str) -> list[int]:
         """Token ids of *text* as it stands in the middle of a file: no markers, no space put in front.
 
         The last few long texts are remembered, and what becomes of them while somebody types is read in part.
         """
-        return self._encoded(text) if len(text) < _LONG else self._typed.tokens(text)
+        return self.encode_whole(text) if len(text) < _LONG else self._typed.tokens(text)
 
     def encode_first(self, text: str) -> list[int]:
         """Token ids of *text* as the first of a document, with the space that some vocabularies put there."""
         return self.encode(f" {text}" if self.adds_space and text else text)
 
-    def _encoded(self, text: str) -> list[int]:
+    def encode_whole(self, text: str) -> list[int]:
         """A vocabulary that writes spaces as `▁` writes that character itself as its bytes."""
         if not self.visible_space or VISIBLE_SPACE not in text:
             return self._ids_inside(text)

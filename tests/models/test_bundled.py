@@ -11,6 +11,7 @@ import torch
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import BUNDLED, load_model
+from fimlsp.models.networks.numpy import llama
 from fimlsp.quotient.engine import Engine
 from transformers import AutoModelForCausalLM
 
@@ -91,7 +92,7 @@ def test_what_was_not_read_to_the_end_is_read_again(monkeypatch):
     expected = network.begin(text)
     network.begin([5, 6, 50, 51, 52])
     with monkeypatch.context() as broken:
-        broken.setattr(type(network), "_attend", mock.Mock(side_effect=MemoryError))
+        broken.setattr(llama, "rotate", mock.Mock(side_effect=MemoryError))
         with pytest.raises(MemoryError):
             network.begin(text)
     found = network.begin(text)

@@ -74,6 +74,48 @@ def test_what_the_small_network_cannot_compute_goes_to_transformers(tmp_path):
     assert not isinstance(load_model(str(folder)).network, SmallNetwork)
 
 
+@pytest.mark.parametrize("asked", [None, True, False])
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_the_buffer_cache_is_mixed_in_only_where_it_is_asked_for(asked, device, tmp_path):
+    folder = c.make(tmp_path, c.llama, c.DEEPSEEK)
+    options = {"device": device, "dtype": "float32" if device else None}
+    assert load_model(str(folder), uses_buffer=asked, **options).uses_buffer is bool(asked)
+    c.change_config(folder, fimlsp_buffer_cache=True)
+    assert load_model(str(folder), uses_buffer=asked, **options).uses_buffer is (asked is not False)
+    assert load_model(uses_buffer=asked).uses_buffer is (asked is not False)
+
+
+def test_a_small_llama_writes_what_its_network_says(tmp_path):
+    folder = c.make(tmp_path, c.llama, c.DEEPSEEK)
+    left = b"some_long_name = 1\nsome_lo"
+    texts = {
+        completion(load_model(str(folder), dtype=dtype), left, tokens=8).text for dtype in (None, "float32")
+    }
+    assert len(texts) == 1, "the same through NumPy as through torch"
+
+
+def test_the_context_is_bounded_on_the_cpu(tmp_path):
+    folder = c.make(tmp_path, c.llama, c.DEEPSEEK)
+    c.change_config(folder, max_position_embeddings=10**9)
+    for dtype in (None, "float32"):
+        assert load_model(str(folder), dtype=dtype).context == 2048
+
+
+@pytest.mark.parametrize("dtype", [None, "float32"])
+def test_a_full_context_is_an_error_and_the_network_lives_on(dtype, tmp_path):
+    network = load_model(str(c.make(tmp_path, c.llama, c.DEEPSEEK)), dtype=dtype).network
+    text = [5 + n % 200 for n in range(255)]
+    expected = network.begin(text[:9]).tokens
+    network.begin(text)
+    network.advance(7)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="256 tokens were read and 1 more do not fit"):
+            network.advance(8)
+    with pytest.raises(ValueError, match="do not fit"):
+        network.begin([*text, 7, 8])
+    assert network.begin(text[:9]).tokens == expected
+
+
 def test_sharded_weights(tmp_path):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER, shard="20KB")
     assert len(list(folder.glob("*.safetensors"))) > 1

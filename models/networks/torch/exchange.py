@@ -1,7 +1,7 @@
-"""To and from a network in torch: tokens that it reads, and its scores as candidates; one wait for each step.
+"""Sends tokens to a network's device and brings candidates back, with one wait for each step.
 
-On a device of its own the scores stay there: what comes over are the candidates, a few hundred numbers of
-tens of thousands, in one tensor.
+On a GPU the scores of tens of thousands of tokens stay there: only the candidates are copied, a few hundred
+numbers in one tensor.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from torch import Tensor
 
 
 def sent(numbers: Sequence[int] | Sequence[Sequence[int]], device: torch.device) -> Tensor:
-    """*numbers* on *device*, on their way there at least."""
+    """*numbers* on *device*; the copy need not have arrived yet."""
     return torch.tensor(numbers).to(device, non_blocking=True)
 
 
 class Ranking(Protocol):
-    """Makes candidates of scores, in two parts."""
+    """Turns scores into candidates, in two parts."""
 
     def begin(self, scores: Tensor) -> Tensor:
-        """What `finish` needs of *scores* [texts, vocabulary]; does not wait for them."""
+        """Prepare *scores* [texts, vocabulary] for `finish`, without waiting for them."""
 
     def finish(self, begun: Tensor) -> list[Candidates]:
         """The candidates of each text; waits for the scores."""
 
 
 def ranking_for(device: torch.device, stops: Collection[int]) -> Ranking:
-    """The quickest way on *device*; that of a Mac shares our memory, and cannot do the other everywhere."""
+    """The fastest ranking on *device*; a Mac's shares main memory, and lacks some calls of the other."""
     return HostRanking(stops) if device.type in ("cpu", "mps") else DeviceRanking(stops, device)
 
 
 class HostRanking:
-    """In main memory."""
+    """Ranks in main memory."""
 
     def __init__(self, stops: Collection[int]) -> None:
         self._stops = frozenset(stops)
@@ -51,16 +51,16 @@ class HostRanking:
 
 
 class DeviceRanking:
-    """On *device*, where the scores are."""
+    """Ranks on *device*, where the scores are."""
 
     def __init__(self, stops: Collection[int], device: torch.device) -> None:
         self._stops = torch.tensor(sorted(stops), dtype=torch.long, device=device)
 
     @torch.inference_mode()
     def begin(self, scores: Tensor) -> Tensor:
-        """Log-probabilities of the best, their ids, and that of a stop: [texts, 2 * 64 + 1].
+        """Log-probabilities of the best tokens, their ids, and the stop's: [texts, 2 * 64 + 1].
 
-        Ids of tokens are exact in `float32`, as these are whole numbers below 2^24.
+        Token ids are exact in `float32`, as they are whole numbers below 2^24.
         """
         scores = scores.float()
         best, tokens = scores.topk(min(CANDIDATES, scores.shape[-1]))

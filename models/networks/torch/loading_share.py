@@ -1,4 +1,4 @@
-"""How far the loading of weights has come, as far as transformers lets one know."""
+"""Reports how far the loading of weights has come."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Tell = Callable[[float], None]
 
 @contextmanager
 def telling(tell: Tell) -> Iterator[None]:
-    """While weights are loaded, *tell* the share of them that is there, from 0 to 1.
+    """While weights are loaded inside, call *tell* with the share that is there, from 0 to 1.
 
-    Takes the place of the progress bars that transformers would draw. Older versions do not let one know.
+    Replaces the progress bars of transformers. Versions without a hook for that report nothing.
     """
     set_hook: Callable[[Any], Any] | None = getattr(logging, "set_tqdm_hook", None)
     if set_hook is None:
@@ -33,7 +33,7 @@ def telling(tell: Tell) -> Iterator[None]:
 
 
 def counted(items: Iterable[Any], tell: Tell) -> Iterator[Any]:
-    """The *items*, *tell*ing which share of them was asked for."""
+    """The *items*; calls *tell* with the share that was asked for so far."""
     items = list(items)
     for number, item in enumerate(items):
         tell(number / len(items))

@@ -1,7 +1,7 @@
-"""How many threads of the CPU a model uses: some are left for the editor.
+"""How many CPU threads a model uses, so that some are left for the editor.
 
-Who decodes reads every weight for every token, and two to four threads use up what the memory gives; only
-reading a prompt goes on getting quicker. Networks in NumPy use one, as their matrices are small.
+Decoding is memory-bound: two to four threads saturate it, and only reading the prompt scales further.
+Networks in NumPy use one thread, as their matrices are small.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ ENOUGH = 4
 
 
 def default_threads() -> int:
-    """Half of the processors that this process may use, four at most."""
-    return max(1, min(ENOUGH, _processors() // 2))
+    """Half of the processors that this process may use, at most four."""
+    return max(1, min(ENOUGH, usable_processors() // 2))
 
 
 def limit_threads(threads: int) -> None:
-    """Let torch use so many *threads* for each call, and make one call at a time.
+    """Let torch use *threads* threads for each call, and run one call at a time; for the whole process.
 
     Raises:
-        ModelError: there is none.
+        ModelError: *threads* is less than 1.
     """
     if threads < 1:
         raise ModelError(f"A model cannot run on {threads} threads; use 1 or more.")
@@ -34,7 +34,8 @@ def limit_threads(threads: int) -> None:
         torch.set_num_interop_threads(1)
 
 
-def _processors() -> int:
+def usable_processors() -> int:
+    """The processors that this process may use, as far as the system tells."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

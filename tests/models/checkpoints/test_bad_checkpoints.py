@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from fimlsp.models.errors import ModelError, OutOfMemoryError
+from fimlsp.models.errors import ModelError, OutOfMemoryError, is_out_of_memory
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.torch import placement
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
@@ -189,17 +189,31 @@ def test_a_device_that_is_not_there(device, tmp_path):
 
 def test_more_than_fits_into_memory(tmp_path, monkeypatch):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
-    monkeypatch.setattr(placement, "_free_memory", lambda _: 3 << 30)
+    monkeypatch.setattr(placement, "free_memory", lambda _: 3 << 30)
     assert load_model(str(folder)).context == 256
     monkeypatch.setattr(placement, "needed_bytes", lambda *_: 8 << 30)
     check_error(folder, r"about 8\.0 GiB on cpu, where 3\.0 are free: deepseek-ai/.* would fit;.*4 bits")
-    monkeypatch.setattr(placement, "_free_memory", lambda _: 1 << 20)
+    monkeypatch.setattr(placement, "free_memory", lambda _: 1 << 20)
     check_error(folder, "only the bundled model would fit")
 
 
 def test_quantising_without_its_packages(tmp_path, monkeypatch):
     monkeypatch.setattr(placement, "find_spec", lambda _: None)
     check_error(c.make(tmp_path, c.santacoder, c.SANTACODER), "fimlsp\\[quantized\\]", bits=4)
+
+
+def test_more_than_fits_into_memory_for_numpy(tmp_path, monkeypatch):
+    folder = c.make(tmp_path, c.llama, c.DEEPSEEK)
+    assert load_model(str(folder)).context == 256
+    monkeypatch.setattr("fimlsp.models.loading.free_main_memory", lambda: 1 << 20)
+    c.change_config(folder, num_key_value_heads=10**6)
+    check_error(folder, "on cpu, where 0.0 are free: only the bundled model would fit")
+
+
+def test_only_what_says_so_is_out_of_memory():
+    assert all(map(is_out_of_memory, NO_MEMORY.values()))
+    assert not is_out_of_memory(ValueError("a file named 'out of memory'"))
+    assert not is_out_of_memory(RuntimeError("sizes do not match"))
 
 
 NO_MEMORY = {
@@ -210,7 +224,7 @@ NO_MEMORY = {
 }
 
 
-@pytest.mark.parametrize("where", ["on a GPU", "in Python"])
+@pytest.mark.parametrize("where", NO_MEMORY)
 def test_memory_that_runs_out_while_loading(where, tmp_path, monkeypatch):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
 
@@ -245,8 +259,8 @@ def test_memory_that_runs_out_while_completing(where, text, tmp_path, monkeypatc
         raise NO_MEMORY[where]
 
     with monkeypatch.context() as patched:
-        patched.setattr(network._network, "forward", run_out)
-        patched.setattr(network, "_step", run_out)
+        patched.setattr(network.network, "forward", run_out)
+        patched.setattr(network, "step", run_out)
         with pytest.raises(OutOfMemoryError, match="ran out of memory while completing"):
             network.begin(text)
     assert network.begin([5, 6, 7]).tokens == before, "it lives on"

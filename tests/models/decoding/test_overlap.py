@@ -114,7 +114,7 @@ def test_a_launch_that_nobody_waits_for_is_read(tmp_path, monkeypatch):
     network = load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER))).network
     expected = network.begin([5, 6, 7, 8]).tokens
     network.begin([5, 6, 7])
-    monkeypatch.setattr(network, "_is_elsewhere", True)
+    monkeypatch.setattr(network, "is_asynchronous", True)
     network.launch(8)
     waiting = network.launch(9)
     assert waiting().tokens == network.begin([5, 6, 7, 8, 9]).tokens
@@ -124,7 +124,7 @@ def test_a_launch_that_nobody_waits_for_is_read(tmp_path, monkeypatch):
 def test_on_the_cpu_a_launch_that_nobody_waits_for_costs_nothing(tmp_path, monkeypatch):
     network = load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER))).network
     network.begin([5, 6, 7])
-    monkeypatch.setattr(network, "_logits", lambda _: pytest.fail("was read"))
+    monkeypatch.setattr(network, "read_on", lambda _: pytest.fail("was read"))
     network.launch(8)
 
 

@@ -10,7 +10,7 @@ from fimlsp.models.networks.buffer_cache import (
     FILES_WEIGHTS,
     BufferCache,
     TextCache,
-    agreeing_places,
+    best_occurrences,
     mix,
 )
 from fimlsp.models.prompts.vocabulary import read_vocabulary
@@ -101,7 +101,7 @@ def test_small_buffers(left, right):
 @given(st.binary(max_size=80), st.binary(min_size=1, max_size=AGREEMENT_MAX))
 def test_places_agree_as_far_as_they_say(text, written):
     buffer = bytes(AGREEMENT_MAX) + text + b"\0"
-    places, agreement = agreeing_places(buffer, written)
+    places, agreement = best_occurrences(buffer, written)
     for place, length in zip(places.tolist(), agreement.tolist(), strict=True):
         assert buffer[place - length : place] == written[-length:]
         assert length == len(written) or buffer[place - length - 1] != written[-length - 1]

@@ -40,7 +40,7 @@ class Reader:
 
     def encode(self, text):
         self.n_read += len(text)
-        return self.vocabulary._encoded(text)
+        return self.vocabulary.encode_whole(text)
 
     def tokens(self, text):
         self.n_read = 0
@@ -59,7 +59,7 @@ def test_tokens_are_those_of_the_whole_text(kind, seed):
     random, reader, text = Random(seed), Reader(kind), SOURCE
     for _ in range(40):
         text = edited(text, random) if len(text) > 600 else SOURCE
-        assert reader.tokens(text) == reader.vocabulary._encoded(text), text[-900:]
+        assert reader.tokens(text) == reader.vocabulary.encode_whole(text), text[-900:]
 
 
 @pytest.mark.parametrize(("kind", "part"), [("bundled", 800), ("byte-level", 800), ("SentencePiece", None)])
