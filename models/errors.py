@@ -24,3 +24,12 @@ def is_out_of_memory(error: BaseException) -> bool:
     ):
         return True
     return isinstance(error, RuntimeError) and any(text in str(error) for text in OUT_OF_MEMORY_TEXTS)
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether *error* is a panic inside a library written in Rust.
+
+    Its class is no Exception and cannot be imported, so it is known by its name. Such a library can still be
+    used afterwards.
+    """
+    return type(error).__name__ == "PanicException"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -23,6 +24,10 @@ from fimlsp.models.protocols import Candidates
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.utils import logging
+
+IMPLEMENTATION_KEY = "_implementation"
+IMPLEMENTATIONS = (None, "eager", "sdpa")
+"""Those that transformers and torch have; others may be fetched from the hub and run."""
 
 
 class CheckpointNetwork:
@@ -211,6 +216,23 @@ def _check_architecture(files: CheckpointFiles) -> None:
             f"{files.name} is a {meant or files.architecture}, for which it brings code of its own that is "
             f"not run here; use a model of an architecture that transformers has, such as {instead}."
         )
+    for key, value in _implementations(files.config):
+        if value not in IMPLEMENTATIONS:
+            raise ModelError(
+                f"config.json of {files.name} asks for code of its own for {key}, which is not fetched; "
+                f"remove that line."
+            )
+
+
+def _implementations(config: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """What *config*, and the configurations in it, ask to be computed by: keys and values."""
+    waiting = deque([config])
+    while waiting:
+        for key, value in waiting.popleft().items():
+            if key.endswith(IMPLEMENTATION_KEY):
+                yield key, value
+            elif isinstance(value, Mapping):
+                waiting.append(value)
 
 
 def _quantisation(placement: Placement) -> Mapping[str, Any]:

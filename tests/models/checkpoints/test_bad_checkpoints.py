@@ -1,11 +1,15 @@
 """What is said about checkpoints that cannot be used: one sentence, with the remedy."""
 
+import os
+
 import pytest
 import torch
 from fimlsp.models.errors import ModelError, OutOfMemoryError, is_out_of_memory
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.torch import placement
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
+from fimlsp.models.prompts.vocabulary import read_vocabulary
+from tokenizers import Regex, pre_tokenizers
 
 from .. import tiny_checkpoints as c
 
@@ -127,6 +131,87 @@ def test_a_checkpoint_that_brings_its_own_code(tmp_path):
     check_error(folder, "is a Own, for which it brings code of its own that is not run")
     c.change_config(folder, model_type="gpt2", architectures=["GPT2LMHeadCustomModel"], **own)
     check_error(folder, "GPT2LMHeadCustomModel.*bigcode/gpt_bigcode-santacoder")
+
+
+NO_FILES = ["config.json", "model.safetensors", "tokenizer.json", "generation_config.json", "merges.txt"]
+KINDS = {
+    "a pipe": os.mkfifo,
+    "a link to a pipe": lambda path: (os.mkfifo(f"{path}.pipe"), path.symlink_to(f"{path}.pipe")),
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", NO_FILES)
+def test_what_is_no_regular_file_is_not_opened(name, kind, tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    (folder / name).unlink(missing_ok=True)
+    KINDS[kind](folder / name)
+    check_error(folder, "is not a regular file")
+
+
+def test_an_index_that_names_a_pipe_in_a_folder_below(tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    (folder / "sub").mkdir()
+    os.mkfifo(folder / "sub" / "a.safetensors")
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "sub/a.safetensors"}}')
+    check_error(folder, "a.safetensors is not a regular file")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "generation_config.json"])
+def test_files_of_text_have_a_bounded_size(name, tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    with (folder / name).open("ab") as file:
+        file.truncate(1 << 32)
+    check_error(folder, f"{name} is larger than")
+
+
+ATTENTION = ["some/kernel", "kernels-community/flash-attn", "flash_attention_2", {"": "some/kernel"}, 3]
+
+
+@pytest.mark.parametrize("value", ATTENTION, ids=str)
+@pytest.mark.parametrize("key", ["_attn_implementation", "attn_implementation", "_experts_implementation"])
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_kernels_are_not_fetched(key, value, is_nested, tmp_path):
+    folder = c.make(tmp_path, c.qwen, c.SANTACODER)
+    c.change_config(folder, **({"text_config": {key: value}} if is_nested else {key: value}))
+    check_error(folder, f"asks for code of its own for {key}")
+
+
+@pytest.mark.parametrize("value", ["eager", "sdpa", None])
+def test_ways_of_attention_that_are_here_may_be_named(value, tmp_path):
+    folder = c.make(tmp_path, c.qwen, c.SANTACODER)
+    c.change_config(folder, _attn_implementation=value)
+    load_model(str(folder))
+
+
+def panicking(tokenizer, pattern):
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
+    return tokenizer
+
+
+PANICS = r"(a|a|aa)+$|(.+)+!|(\w+\s?)+$"
+
+
+def test_a_tokenizer_that_panics_on_every_text(tmp_path):
+    tokenizer = panicking(c.byte_tokenizer(c.SANTACODER), PANICS)
+    folder = c.write_checkpoint(tmp_path, c.santacoder(tokenizer.get_vocab_size()), tokenizer)
+    check_error(folder, "tokenizer of .* (changes|fails)")
+
+
+def test_a_tokenizer_that_panics_on_some_text():
+    tokenizer = c.byte_tokenizer(c.SANTACODER)
+    vocabulary = read_vocabulary(panicking(tokenizer, PANICS), ())
+    for _ in range(2):
+        with pytest.raises(ModelError, match="tokenizer of the model fails on this text"):
+            vocabulary.encode("x y z w " * 30 + "?")
+    assert vocabulary.encode("a")
+
+
+def test_a_config_that_is_nested_too_deeply(tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    (folder / "config.json").write_text("[" * 100_000)
+    check_error(folder, "config.json of .* cannot be read")
 
 
 def test_weights_cut_short(tmp_path):
