@@ -1,6 +1,6 @@
-"""What the decoding loop asks of its two partners: the constraint on one side, the network on the other.
+"""What the decoding loop needs: a constraint that is fed bytes, and a network that is fed tokens.
 
-Neither side knows the other, and neither protocol names torch: a scripted model serves as well as a network.
+Neither side knows the other, and neither protocol names torch, so a scripted model will do as well.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Protocol, runtime_checkable
 
 
 class MiddleState(Protocol):
-    """Constraint after some bytes of a middle; immutable. `fimlsp.quotient` has the real one."""
+    """The constraint after some bytes of a middle; immutable. `fimlsp.quotient` implements it."""
 
     def feed(self, data: bytes) -> MiddleState | None:
-        """State after *data* (any bytes) as well; None when no complete middle begins so."""
+        """The state after *data* (any bytes) as well; None if no complete middle begins that way."""
 
     @property
     def complete(self) -> bool:
@@ -22,7 +22,7 @@ class MiddleState(Protocol):
 
     @property
     def shortest_completion(self) -> bytes:
-        """About the cheapest bytes that, fed, make it complete; empty when it is."""
+        """Bytes that make it complete when fed, about the cheapest there are; empty if it is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,20 @@ class Candidates:
 
 
 class NextToken(Protocol):
-    """A network that has read some tokens. One text at a time: `begin` drops what was read before."""
+    """A network that has read some tokens; one text at a time."""
 
     @property
     def token_bytes(self) -> Sequence[bytes | None]:
-        """The exact bytes of each token id; None for special tokens, which write nothing."""
+        """The exact bytes of each token id; None for special tokens, which have no text."""
 
     @property
     def stops(self) -> frozenset[int]:
         """Ids that end the middle."""
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
-        """Read a prompt, and what was *written* behind it already; what may follow.
+        """Read a prompt and what was *written* after it already; what may follow.
 
-        May reuse the work on what was read before.
+        Replaces the text that was read before, but may reuse the work on a common beginning.
         """
 
     def advance(self, token: int) -> Candidates:
@@ -61,31 +61,31 @@ class NextToken(Protocol):
 
 @runtime_checkable
 class Launching(NextToken, Protocol):
-    """A network on a device of its own, which goes on while the caller does other things."""
+    """A network that can work while the caller does other things, for instance on a GPU."""
 
     def launch(self, token: int) -> Callable[[], Candidates]:
-        """Begin to read one more token; what may follow it, once that is called, which waits.
+        """Start to read one more token; the function returned waits, and says what may follow.
 
-        What is launched need not be waited for; `begin` may come instead.
+        It need not be called; `begin` may come instead.
         """
 
 
 class Rows(Protocol):
-    """Several texts with a common beginning, which a network reads side by side."""
+    """Several texts with a common beginning that a network reads side by side."""
 
     def begin(self, texts: Sequence[Sequence[int]]) -> Sequence[Candidates]:
-        """Read *texts*, none of them empty, behind what they share; what may follow each."""
+        """Read *texts*, none of them empty, after what they share; what may follow each."""
 
     def advance(self, kept: Sequence[int], tokens: Sequence[int]) -> Sequence[Candidates]:
-        """Drop all texts but those with the numbers *kept*, and read one of *tokens* behind each of these."""
+        """Drop all texts but those numbered *kept*, and read one of *tokens* after each of these."""
 
 
 @runtime_checkable
 class SideBySide(NextToken, Protocol):
-    """A network that reads several texts in about the time of one."""
+    """A network that can read several texts in about the time of one."""
 
     def side_by_side(self, tokens: Sequence[int], room: int) -> Rows | None:
-        """For texts that begin with *tokens*, of which there is at least one, and go on with at most *room*.
+        """A reader for texts that share *tokens*, at least one, and have at most *room* tokens after them.
 
-        None: this network cannot do that. What was read before is dropped, but for what these texts share.
+        None: this network cannot do that. Replaces the text that was read before.
         """

@@ -1,9 +1,9 @@
-"""Which Python files a model may learn from, and which are held out to judge it.
+"""Selects the Python files that a model learns from, and those held out to judge it.
 
 A corpus is a list of files with their text, each in one of three splits: `train`; `val`, single files left
 out of packages that are otherwise learnt from; `ood` (out of distribution), packages left out as a whole.
-Dropped are tests, vendored copies, generated and data-like files, files that do not parse, and files equal
-to an earlier one but for white space.
+Tests, vendored copies, generated and data-like files, files that do not parse, and files that differ from an
+earlier one only in white space are dropped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write a trained model as a checkpoint folder in the common layout, readable here and by transformers."""
+"""Writes a trained model as a checkpoint folder in the common layout, readable here and by transformers."""
 
 from __future__ import annotations
 

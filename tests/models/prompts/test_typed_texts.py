@@ -9,7 +9,7 @@ import pytest
 from fimlsp.models import loading
 from fimlsp.models.checkpoints.checkpoint_files import read_files
 from fimlsp.models.prompts import typed_texts
-from fimlsp.models.prompts.typed_texts import TypedTexts, line_ends_before, n_alike
+from fimlsp.models.prompts.typed_texts import TypedTexts, common_length, line_ends_before
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 
 from ..tiny_checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, sentence_piece_tokenizer
@@ -92,7 +92,7 @@ def test_what_comes_out_may_be_changed():
     [("", "", 0), ("", "a", 0), ("a", "b", 0), ("ab", "ac", 1), ("ab", "abc", 2), ("ab", "ab", 2)],
 )
 def test_how_alike_two_texts_are(one, other, count):
-    assert n_alike(one.encode(), other.encode()) == n_alike(other.encode(), one.encode()) == count
+    assert common_length(one.encode(), other.encode()) == common_length(other.encode(), one.encode()) == count
 
 
 LINE_ENDS = [
