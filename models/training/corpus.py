@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from fimlsp.models.checkpoints.regular_files import read_bounded
+
 Split = Literal["train", "val", "ood"]
 
 SKIPPED_FOLDERS = frozenset(
@@ -93,11 +95,11 @@ def _is_test(filename: str) -> bool:
 
 def _usable_text(path: Path) -> str | None:
     try:
-        data = path.read_bytes()
+        data = read_bounded(path, BYTES_MAX)
         text = data.decode()
     except (OSError, UnicodeDecodeError):
         return None
-    if not BYTES_MIN <= len(data) <= BYTES_MAX:
+    if len(data) < BYTES_MIN:
         return None
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     return text if _looks_written(text) and _parses(text) else None

@@ -1,5 +1,6 @@
 """From a folder of source files to a model that loads, in a run of a few steps."""
 
+import os
 import random
 
 import numpy as np
@@ -84,8 +85,11 @@ def test_what_a_corpus_holds(tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     (tmp_path / "one" / "latin.py").write_bytes(b"# \xe9\n" + SOURCE.encode())
+    os.mkfifo(tmp_path / "one" / "pipe.py")
+    (tmp_path / "one" / "zero.py").symlink_to("/dev/zero")
+    (tmp_path / "one" / "large.py").write_text(TEXTS[0] + "x = 1\n" * 70_000)
     files = read_corpus([tmp_path], held_out=["kept"], skipped=["unwanted"])
-    assert {file.name for file in files}.isdisjoint({*DROPPED, "one/latin.py"})
+    assert {file.name for file in files}.isdisjoint({*DROPPED, "one/latin.py", "one/large.py"})
     assert len(files) == 24
     assert {file.split for file in files if file.package == "kept"} == {"ood"}
     assert {file.split for file in files if file.package != "kept"} <= {"train", "val"}
