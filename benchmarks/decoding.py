@@ -34,8 +34,8 @@ from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.protocols import MiddleState
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.states.protocol import State
 from rich.console import Console
 from rich.table import Table
 
@@ -49,7 +49,7 @@ class Cursor:
 
     left: bytes
     right: bytes
-    start: MiddleState
+    start: State
     typed: bytes
 
     def one_later(self) -> Cursor | None:

@@ -13,7 +13,8 @@ from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.prompts.neighbours import Neighbour
 from fimlsp.models.prompts.prompt import beginning, build_prompt, ending
-from fimlsp.models.protocols import MiddleState, NextToken
+from fimlsp.models.protocols import NextToken
+from fimlsp.quotient.states.protocol import State
 
 BUFFER_BYTES = 16_000
 NEIGHBOUR_BYTES = 32_000
@@ -24,7 +25,7 @@ def complete_many(
     model: FimModel,
     left: bytes,
     right: bytes,
-    start: MiddleState,
+    start: State,
     settings: DecodeSettings,
     should_stop: Callable[[], bool],
     *,

@@ -73,7 +73,7 @@ def load_model(
     bits: WantedBits = "auto",
     threads: int | None = None,
     uses_buffer: bool | None = None,
-    tell: Callable[[float], None] = lambda _: None,
+    on_progress: Callable[[float], None] = lambda _: None,
 ) -> FimModel:
     """Load a fill-in-the-middle model.
 
@@ -96,7 +96,7 @@ def load_model(
         uses_buffer: whether predictions are mixed with what the buffer suggests, which helps a small
             network; None: only if the checkpoint's own config.json asks for it, as do those of the bundled
             model and of `fimlsp train`.
-        tell: is called with the share of the weights that is there, from 0 to 1, where that is known.
+        on_progress: is called with the share of the weights that is there, from 0 to 1, if that is known.
 
     Raises:
         ModelError: it cannot be used; the message says in one sentence what to do about it.
@@ -117,7 +117,7 @@ def load_model(
                 if threads is not None:
                     limit_threads(threads)
                 model = _load_with_transformers(
-                    files, vocabulary, fim, wants_buffer, device, dtype, bits, tell
+                    files, vocabulary, fim, wants_buffer, device, dtype, bits, on_progress
                 )
             _try_out(model)
     except ModelError:
@@ -157,13 +157,13 @@ def _load_with_transformers(
     device: str | None,
     dtype: DType | None,
     bits: WantedBits,
-    tell: Callable[[float], None],
+    on_progress: Callable[[float], None],
 ) -> FimModel:
     from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
-    from fimlsp.models.networks.torch.placement import place
+    from fimlsp.models.networks.torch.placement import choose_placement
 
-    placement = place(files, device, dtype, bits)
-    network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, tell)
+    placement = choose_placement(files, device, dtype, bits)
+    network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, on_progress)
     return FimModel(files.name, network, vocabulary, fim, placement.context, placement.device, uses_buffer)
 
 
@@ -182,10 +182,10 @@ def _try_out(model: FimModel) -> None:
 
 
 def _cannot_load(name: str, error: Exception) -> ModelError:
-    told = shorten(str(error), LONGEST_REASON, placeholder=" …").rstrip(".")
-    reason = told if " " in told else f"{type(error).__name__} {told}".strip()
-    if "ignore_mismatched_sizes" in told:
-        reason = "its weights have other sizes than config.json tells"
+    message = shorten(str(error), LONGEST_REASON, placeholder=" …").rstrip(".")
+    reason = message if " " in message else f"{type(error).__name__} {message}".strip()
+    if "ignore_mismatched_sizes" in message:
+        reason = "its weights have other sizes than config.json gives"
     if is_out_of_memory(error):
         return ModelError(
             f"{name} does not fit into the memory that is free ({reason}); close what else uses it, "

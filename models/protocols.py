@@ -1,6 +1,7 @@
-"""What the decoding loop needs: a constraint that is fed bytes, and a network that is fed tokens.
+"""What the decoding loop needs of a network, which is fed tokens.
 
-Neither side knows the other, and neither protocol names torch, so a scripted model will do as well.
+Its other partner, the constraint, is a `fimlsp.quotient.states.protocol.State`, which is fed bytes. Neither
+knows the other, and no protocol names torch, so a scripted model will do as well.
 """
 
 from __future__ import annotations
@@ -8,21 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
-
-
-class MiddleState(Protocol):
-    """The constraint after some bytes of a middle; immutable. `fimlsp.quotient` implements it."""
-
-    def feed(self, data: bytes) -> MiddleState | None:
-        """The state after *data* (any bytes) as well; None if no complete middle begins that way."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the middle may stop here."""
-
-    @property
-    def shortest_completion(self) -> bytes:
-        """Bytes that make it complete when fed, about the cheapest there are; empty if it is complete."""
 
 
 @dataclass(frozen=True, slots=True)

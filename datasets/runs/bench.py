@@ -24,8 +24,9 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.prompts.prompt import Prompt, beginning, build_prompt, ending
-from fimlsp.models.protocols import MiddleState, NextToken
+from fimlsp.models.protocols import NextToken
 from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.states.protocol import State
 
 EXCERPT = 400
 YOUNG = 1
@@ -51,7 +52,7 @@ class _Case:
     left: str
     truth: str
     right: str
-    start: MiddleState | None
+    start: State | None
 
     def answered(self, text: bytes | None, cause: str, cost: Attempt = FREE) -> Attempt:
         """The attempt that answers *text* at a *cost*; *cause* is why it fails, if it does."""

@@ -16,13 +16,14 @@ from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import MiddleState, NextToken
+from fimlsp.models.protocols import NextToken
+from fimlsp.quotient.states.protocol import State
 
 
 def decode(
     network: NextToken,
     prompt: Prompt,
-    start: MiddleState | None,
+    start: State | None,
     *,
     tokens: int,
     steer: bool = False,
@@ -57,9 +58,7 @@ def scored_places(middle: Middle) -> list[Stop]:
     return places
 
 
-def parsing_places(
-    text: bytes, places: list[Stop], start: MiddleState | None, left: str, right: str
-) -> list[Stop]:
+def parsing_places(text: bytes, places: list[Stop], start: State | None, left: str, right: str) -> list[Stop]:
     """Those of *places* in *text* after which the file parses.
 
     The constraint tells; asking CPython at each of 500 places would take seconds a case. Where there is no
@@ -70,7 +69,7 @@ def parsing_places(
     return list(_complete_places(text, places, start))
 
 
-def _complete_places(text: bytes, places: list[Stop], start: MiddleState) -> Iterator[Stop]:
+def _complete_places(text: bytes, places: list[Stop], start: State) -> Iterator[Stop]:
     state, fed = start, 0
     for place in places:
         following = state.feed(text[fed : place.length])

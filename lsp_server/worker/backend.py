@@ -180,7 +180,7 @@ def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
         family=load.family,
         order=order,
         threads=load.threads or default_threads(),
-        tell=tell,
+        on_progress=tell,
         **precision,
     )
 

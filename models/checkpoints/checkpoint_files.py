@@ -88,7 +88,7 @@ def _read_config(folder: Path, name: str) -> Mapping[str, Any]:
         ) from error
     if not (isinstance(config, dict) and isinstance(config.get("model_type"), str)):
         raise ModelError(
-            f"config.json of {name} does not tell its model_type; fetch the checkpoint again, or another one."
+            f"config.json of {name} has no model_type; fetch the checkpoint again, or another one."
         )
     return config
 
@@ -154,12 +154,12 @@ def _sizes(path: Path, name: str) -> dict[str, int]:
 
 def _check_layers(tensors: Iterable[str], config: Mapping[str, Any], name: str) -> None:
     """Raise if there are weights of layers that *config* does not mention: they would be ignored silently."""
-    told = config.get("num_hidden_layers", config.get("n_layer"))
+    named = config.get("num_hidden_layers", config.get("n_layer"))
     further = config.get("num_nextn_predict_layers")  # for tokens beyond the next, left out on purpose
     there = 1 + max([int(layer) for tensor in tensors for layer in _LAYER.findall(tensor)], default=-1)
-    if isinstance(told, int) and told + (further if isinstance(further, int) else 0) < there:
+    if isinstance(named, int) and named + (further if isinstance(further, int) else 0) < there:
         raise ModelError(
-            f"{name} has the weights of {there} layers, of which its config.json tells {told}; "
+            f"{name} has the weights of {there} layers, but its config.json says {named}; "
             f"fetch the checkpoint again."
         )
 

@@ -19,7 +19,8 @@ from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.side_by_side import run_ahead
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import MiddleState, NextToken
+from fimlsp.models.protocols import NextToken
+from fimlsp.quotient.states.protocol import State
 
 BRANCHES_PER_STEP = 4
 RUNS_PER_MIDDLE = 3
@@ -54,7 +55,7 @@ class StartedBranch:
 def decode_several(
     model: NextToken,
     prompt: Prompt,
-    start: MiddleState,
+    start: State,
     settings: DecodeSettings,
     should_stop: Callable[[], bool],
 ) -> tuple[Middle, ...]:

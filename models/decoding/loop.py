@@ -22,7 +22,8 @@ from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LineRule, n_repeated
 from fimlsp.models.decoding.stopwatch import Stopwatch
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import Candidates, Launching, MiddleState, NextToken
+from fimlsp.models.protocols import Candidates, Launching, NextToken
+from fimlsp.quotient.states.protocol import State
 from numpy.random import default_rng
 
 REJECTIONS_PER_STEP_MAX = 50
@@ -34,7 +35,7 @@ STEERED_BYTES_PER_TOKEN = 2
 def decode_middle(
     model: NextToken,
     prompt: Prompt,
-    start: MiddleState,
+    start: State,
     settings: DecodeSettings,
     should_stop: Callable[[], bool],
 ) -> Middle:
@@ -59,7 +60,7 @@ class Decoding:
     model: NextToken
     prompt: Prompt
     settings: DecodeSettings
-    start: MiddleState
+    start: State
     middle: PartialMiddle
     ends_at: float
     steps: list[DecodeStep] = field(default_factory=list)
@@ -78,9 +79,7 @@ class Decoding:
         self.rule = LineRule(self.settings)
 
     @classmethod
-    def begin(
-        cls, model: NextToken, prompt: Prompt, start: MiddleState, settings: DecodeSettings
-    ) -> Decoding:
+    def begin(cls, model: NextToken, prompt: Prompt, start: State, settings: DecodeSettings) -> Decoding:
         """A run from the start of the middle; its time limit counts from now."""
         ends_at = float("inf") if settings.seconds is None else monotonic() + settings.seconds
         return cls(model, prompt, settings, start, PartialMiddle(b"", start), ends_at)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from fimlsp.models.decoding.middle import StopReason
-from fimlsp.models.protocols import Candidates, MiddleState
+from fimlsp.models.protocols import Candidates
+from fimlsp.quotient.states.protocol import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class PartialMiddle:
     """
 
     text: bytes
-    state: MiddleState
+    state: State
     tokens: tuple[int, ...] = ()
     total: float = 0.0
     closing: bytes = b""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Unconstrained:
-    """`MiddleState` in which every middle is complete."""
+    """A `fimlsp.quotient.states.protocol.State` in which every middle is complete."""
 
     complete = True
     shortest_completion = b""

@@ -46,7 +46,7 @@ def test_how_a_model_is_loaded(load, expected, monkeypatch):
     monkeypatch.setattr(loading, "load_model", lambda name, **arguments: asked.append((name, arguments)))
     loaded(load, lambda _: None)
     ((name, arguments),) = asked
-    del arguments["tell"]
+    del arguments["on_progress"]
     assert (name, {key: value for key, value in arguments.items() if value is not None}) == (
         load.model,
         expected,

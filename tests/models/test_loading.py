@@ -200,7 +200,7 @@ def test_tokenizer_and_network_of_different_size(tmp_path):
 @pytest.mark.parametrize("options", [{}, {"bits": 8, "device": "cpu"}])
 def test_the_share_of_the_weights_that_is_there_is_told(options, tmp_path, capfd):
     shares = []
-    load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER)), tell=shares.append, **options)
+    load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER)), on_progress=shares.append, **options)
     assert shares == sorted(shares)
     assert (shares[0], shares[-1], len(set(shares)) > 5) == (0, 1, True)
     assert capfd.readouterr().out == ""

@@ -46,22 +46,22 @@ class Graph:
 
 
 @torch.inference_mode()
-def captured_step(network: PreTrainedModel, kept: KVCache) -> Step | None:
+def captured_step(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
     """A function from a token and its position to scores, like `recorded_step`; None if capturing fails.
 
-    Uses the memory that *kept* has now, which must be empty and is empty afterwards. Costs about four steps
-    of the network for each power of two.
+    Uses the memory that *kv_cache* has now; it must be empty, and is empty afterwards. Costs about four
+    steps of the network for each power of two.
     """
-    if not (is_cuda(network.device) and kept.is_preallocated):
+    if not (is_cuda(network.device) and kv_cache.is_preallocated):
         return None
     try:
         with torch.cuda.device(network.device):
-            return capture_checked(network, kept)
+            return capture_checked(network, kv_cache)
     except Exception:  # torch and transformers raise anything while capturing; the network can still be asked
         log.warning("a decoding step cannot be captured as a CUDA graph; decoding is slower", exc_info=True)
         return None
     finally:
-        kept.clear_texts()
+        kv_cache.clear_texts()
 
 
 def is_cuda(device: torch.device) -> bool:
@@ -69,10 +69,10 @@ def is_cuda(device: torch.device) -> bool:
     return device.type == "cuda"
 
 
-def capture_checked(network: PreTrainedModel, kept: KVCache) -> Step | None:
+def capture_checked(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
     """Capture a graph for each power of two; None, and a line in the log, unless all agree with *network*."""
-    _, expected = (scores_of(network, kept.cache, number, number) for number in _numbers(network, 0, 1))
-    graphs = [capture(network, kept, size) for size in sizes(kept.context)]
+    _, expected = (scores_of(network, kv_cache.cache, number, number) for number in _numbers(network, 0, 1))
+    graphs = [capture(network, kv_cache, size) for size in sizes(kv_cache.context)]
     near = TOLERANCE * expected.float().std()
     differences = [float((graph(1, 1) - expected).abs().max()) for graph in graphs]
     if not all(difference <= near for difference in differences):
@@ -83,7 +83,7 @@ def capture_checked(network: PreTrainedModel, kept: KVCache) -> Step | None:
     def step(token: int, position: int) -> Tensor:
         """Scores after *token*; *position* must be below the context."""
         graph = graphs[bisect_right(limits, position)]
-        kept.grow()
+        kv_cache.grow()
         return graph(token, position)
 
     return step
@@ -102,10 +102,10 @@ def _numbers(network: PreTrainedModel, *numbers: int) -> list[Tensor]:
     return [torch.full((1, 1), number, device=network.device) for number in numbers]
 
 
-def capture(network: PreTrainedModel, kept: KVCache, size: int) -> Graph:
-    """A graph of one step that attends to the first *size* positions of *kept*."""
+def capture(network: PreTrainedModel, kv_cache: KVCache, size: int) -> Graph:
+    """A graph of one step that attends to the first *size* positions of *kv_cache*."""
     token, position = _numbers(network, 1, 1)
-    cache = Cache(layers=[FixedLayer(layer, size, position[0]) for layer in kept.layers])
+    cache = Cache(layers=[FixedLayer(layer, size, position[0]) for layer in kv_cache.layers])
 
     def run() -> Tensor:
         """Allocates all its memory inside, except the network's, the cache's and that of the two numbers."""

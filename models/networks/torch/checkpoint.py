@@ -16,7 +16,7 @@ from fimlsp.models.networks.torch.captured_step import captured_step
 from fimlsp.models.networks.torch.exchange import ranking_for, sent
 from fimlsp.models.networks.torch.int8 import quantise
 from fimlsp.models.networks.torch.kv_cache import KVCache
-from fimlsp.models.networks.torch.loading_share import Tell, telling
+from fimlsp.models.networks.torch.loading_progress import OnProgress, reporting_progress
 from fimlsp.models.networks.torch.placement import Placement
 from fimlsp.models.networks.torch.recorded_step import recorded_step
 from fimlsp.models.networks.torch.rows import PADDING, CheckpointRows
@@ -65,11 +65,11 @@ class CheckpointNetwork:
         placement: Placement,
         token_bytes: Sequence[bytes | None],
         stops: frozenset[int],
-        tell: Tell = lambda _: None,
+        on_progress: OnProgress = lambda _: None,
     ) -> CheckpointNetwork:
         """Read the safetensors weights, without running code of the checkpoint or fetching anything.
 
-        *tell* is called with the share of the weights that is there.
+        *on_progress* is called with the share of the weights that is there.
 
         Raises:
             ModelError: the architecture is not one of transformers' own, or weights are missing.
@@ -78,7 +78,7 @@ class CheckpointNetwork:
         _be_quiet()
         network: PreTrainedModel
         read: Any = AutoModelForCausalLM.from_pretrained
-        with telling(tell):
+        with reporting_progress(on_progress):
             network, loaded = read(
                 files.folder,
                 dtype="auto" if placement.is_int8 else placement.dtype,
@@ -139,10 +139,10 @@ class CheckpointNetwork:
         with self._forgetting_if_it_fails():
             return self.ranking.begin(scores[None])
 
-    def finish_reading(self, begun: torch.Tensor) -> Candidates:
-        """What may follow the tokens for which `begin_reading` gave *begun*; waits for the device."""
+    def finish_reading(self, prepared: torch.Tensor) -> Candidates:
+        """What may follow the tokens for which `begin_reading` gave *prepared*; waits for the device."""
         with self._forgetting_if_it_fails():
-            (candidates,) = self.ranking.finish(begun)
+            (candidates,) = self.ranking.finish(prepared)
         return candidates
 
     def read_on(self, tokens: Sequence[int]) -> torch.Tensor:

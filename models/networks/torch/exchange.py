@@ -26,7 +26,7 @@ class Ranking(Protocol):
     def begin(self, scores: Tensor) -> Tensor:
         """Prepare *scores* [texts, vocabulary] for `finish`, without waiting for them."""
 
-    def finish(self, begun: Tensor) -> list[Candidates]:
+    def finish(self, prepared: Tensor) -> list[Candidates]:
         """The candidates of each text; waits for the scores."""
 
 
@@ -45,9 +45,9 @@ class HostRanking:
         """See `Ranking`."""
         return scores.float()
 
-    def finish(self, begun: Tensor) -> list[Candidates]:
+    def finish(self, prepared: Tensor) -> list[Candidates]:
         """See `Ranking`."""
-        return [best_candidates(row, self._stops) for row in begun.cpu().numpy()]
+        return [best_candidates(row, self._stops) for row in prepared.cpu().numpy()]
 
 
 class DeviceRanking:
@@ -69,8 +69,8 @@ class DeviceRanking:
         stop = torch.cat([none, scores[:, self._stops]], -1).amax(-1, keepdim=True)
         return torch.cat([best - total, tokens.float(), stop - total], -1)
 
-    def finish(self, begun: Tensor) -> list[Candidates]:
+    def finish(self, prepared: Tensor) -> list[Candidates]:
         """See `Ranking`."""
-        n = begun.shape[-1] // 2
-        rows = begun.tolist()
+        n = prepared.shape[-1] // 2
+        rows = prepared.tolist()
         return [Candidates([int(token) for token in row[n:-1]], row[:n], row[-1]) for row in rows]

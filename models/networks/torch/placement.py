@@ -46,7 +46,7 @@ class Placement:
         return self.bits == 8 and self.device == "cpu"
 
 
-def place(
+def choose_placement(
     files: CheckpointFiles, device: str | None, dtype: DType | None, wanted_bits: WantedBits
 ) -> Placement:
     """Decide where and how the checkpoint of *files* runs, as far as the other arguments leave that open.

@@ -39,16 +39,16 @@ class CannotRecordError(Exception):
 
 
 @torch.inference_mode()
-def recorded_step(network: PreTrainedModel, kept: KVCache) -> Step | None:
+def recorded_step(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
     """A function from a token and its position to scores [vocabulary]; None if a step cannot be recorded.
 
-    The function appends to what *kept* has read. Costs three steps of the network; *kept* must be empty, and
-    is empty afterwards.
+    The function appends to what *kv_cache* has read. Costs three steps of the network. *kv_cache* must be
+    empty, and is empty afterwards.
     """
-    if not kept.is_preallocated:
+    if not kv_cache.is_preallocated:
         return None
     try:
-        return record_checked(network, kept)
+        return record_checked(network, kv_cache)
     except CannotRecordError as reason:
         log.info("a decoding step is not recorded: %s; decoding is slower", reason)
         return None
@@ -56,10 +56,10 @@ def recorded_step(network: PreTrainedModel, kept: KVCache) -> Step | None:
         log.warning("a decoding step cannot be recorded; decoding is slower", exc_info=True)
         return None
     finally:
-        kept.clear()
+        kv_cache.clear()
 
 
-def record_checked(network: PreTrainedModel, kept: KVCache) -> Step:
+def record_checked(network: PreTrainedModel, kv_cache: KVCache) -> Step:
     """Record a step.
 
     Raises:
@@ -73,15 +73,15 @@ def record_checked(network: PreTrainedModel, kept: KVCache) -> Step:
     first, second = given(0), given(1)
     recorder = Recorder((second, first))
     with recorder:
-        scores = scores_of(network, WatchedKeys(kept), second, first)
+        scores = scores_of(network, WatchedKeys(kv_cache), second, first)
     run = recorder.finished(scores)
 
     def step(token: int, position: int) -> Tensor:
         return run(given(token), given(position))
 
     found = step(0, 1)
-    kept.keep(1)
-    expected = scores_of(network, kept.cache, first, second)
+    kv_cache.keep(1)
+    expected = scores_of(network, kv_cache.cache, first, second)
     if not torch.allclose(found, expected, rtol=1e-4, atol=1e-5):
         raise CannotRecordError("the recording and the network give different scores")
     return step
@@ -104,11 +104,11 @@ def scores_of(
 
 
 class WatchedKeys(Cache):
-    """The cache of *kept*; a recorder sees each layer's update as one call."""
+    """The cache of *kv_cache*; a recorder sees each layer's update as one call."""
 
-    def __init__(self, kept: KVCache) -> None:
-        super().__init__(layers=kept.cache.layers)
-        self._writes = [_write_into(kept, n) for n in range(len(self.layers))]
+    def __init__(self, kv_cache: KVCache) -> None:
+        super().__init__(layers=kv_cache.cache.layers)
+        self._writes = [_write_into(kv_cache, n) for n in range(len(self.layers))]
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: object, **__: object
@@ -119,11 +119,11 @@ class WatchedKeys(Cache):
         return updated
 
 
-def _write_into(kept: KVCache, layer: int) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
-    """A function that writes into a layer of the cache that *kept* has when it is called."""
+def _write_into(kv_cache: KVCache, layer: int) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """A function that writes into a layer of the cache that *kv_cache* has when it is called."""
 
     def write(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        return kept.cache.update(keys, values, layer)
+        return kv_cache.cache.update(keys, values, layer)
 
     return write
 

@@ -40,10 +40,10 @@ CONFIGS = {
     "{": "config.json of .* cannot be read",
     "": "config.json of .* cannot be read",
     '{"a": "\xff"}': "config.json of .* cannot be read",
-    "[]": "does not tell its model_type",
-    "null": "does not tell its model_type",
-    "{}": "does not tell its model_type",
-    '{"model_type": ["llama"]}': "does not tell its model_type",
+    "[]": "has no model_type",
+    "null": "has no model_type",
+    "{}": "has no model_type",
+    '{"model_type": ["llama"]}': "has no model_type",
 }
 
 
@@ -83,7 +83,7 @@ def test_a_config_that_lies(lie, network, tmp_path):
     folder = c.make(tmp_path, network, c.SANTACODER)
     c.change_config(folder, **LIES[lie])
     if (lie, network) not in UNTOUCHED:
-        check_error(folder, "cannot be loaded|lacks 12 of its weights|weights of 2 layers, .* tells 1;")
+        check_error(folder, "cannot be loaded|lacks 12 of its weights|weights of 2 layers, .* says 1;")
     else:
         load_model(str(folder))
 
@@ -93,7 +93,7 @@ def test_layers_that_predict_tokens_beyond_the_next_may_be_there(tmp_path):
     c.change_config(folder, num_hidden_layers=1, num_nextn_predict_layers=1)
     load_model(str(folder))
     c.change_config(folder, num_nextn_predict_layers="1")
-    check_error(folder, "weights of 2 layers, .* tells 1;")
+    check_error(folder, "weights of 2 layers, .* says 1;")
 
 
 @pytest.mark.parametrize("network", [c.santacoder, c.llama, c.qwen])

@@ -8,12 +8,12 @@ from typing import Any
 
 from transformers.utils import logging
 
-Tell = Callable[[float], None]
+OnProgress = Callable[[float], None]
 
 
 @contextmanager
-def telling(tell: Tell) -> Iterator[None]:
-    """While weights are loaded inside, call *tell* with the share that is there, from 0 to 1.
+def reporting_progress(on_progress: OnProgress) -> Iterator[None]:
+    """While weights are loaded inside, call *on_progress* with the share that is there, from 0 to 1.
 
     Replaces the progress bars of transformers. Versions without a hook for that report nothing.
     """
@@ -23,7 +23,7 @@ def telling(tell: Tell) -> Iterator[None]:
         return
 
     def bar(factory: Callable[..., Any], arguments: tuple[Any, ...], options: Mapping[str, Any]) -> object:
-        return counted(arguments[0], tell) if arguments else factory(**options)
+        return counted(arguments[0], on_progress) if arguments else factory(**options)
 
     before = set_hook(bar)
     try:
@@ -32,10 +32,10 @@ def telling(tell: Tell) -> Iterator[None]:
         set_hook(before)
 
 
-def counted(items: Iterable[Any], tell: Tell) -> Iterator[Any]:
-    """The *items*; calls *tell* with the share that was asked for so far."""
+def counted(items: Iterable[Any], on_progress: OnProgress) -> Iterator[Any]:
+    """The *items*; before each, *on_progress* gets the share of those that came before it."""
     items = list(items)
     for number, item in enumerate(items):
-        tell(number / len(items))
+        on_progress(number / len(items))
         yield item
-    tell(1.0)
+    on_progress(1.0)
