@@ -26,6 +26,9 @@ from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 BUFFER_KEY = "fimlsp_buffer_cache"
+READ_WHOLE = (".json", ".jinja", ".model", ".txt")
+"""Endings of files that transformers or the tokenizer may read as a whole."""
+
 INDEX = "model.safetensors.index.json"
 _LAYER = re.compile(r"\b(?:layers|h)\.(\d+)\.")
 
@@ -98,7 +101,7 @@ def _check_other_files(folder: Path, name: str) -> None:
     try:
         for path in folder.iterdir():
             if path.exists() and not path.is_dir():
-                check_regular(path, None if path.suffix in (".safetensors", ".bin") else TEXT_BYTES_MAX)
+                check_regular(path, TEXT_BYTES_MAX if path.suffix in READ_WHOLE else None)
     except OSError as error:
         raise ModelError(
             f"The folder of {name} cannot be used ({error}); fetch the checkpoint again."

@@ -166,6 +166,14 @@ def test_files_of_text_have_a_bounded_size(name, tmp_path):
     check_error(folder, f"{name} is larger than")
 
 
+def test_other_files_may_have_any_size(tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    for name in ("model.gguf", "training.state"):
+        with (folder / name).open("wb") as file:
+            file.truncate(1 << 32)
+    load_model(str(folder))
+
+
 ATTENTION = ["some/kernel", "kernels-community/flash-attn", "flash_attention_2", {"": "some/kernel"}, 3]
 
 
