@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 import pytest
+from fimlsp.datasets.cases.result import METHODS, Attempt, Result
 from fimlsp.datasets.reports import tables
 from fimlsp.datasets.reports.pages import fenced, number, share, table
 from fimlsp.datasets.reports.report import write_report
-from fimlsp.datasets.runs.attempt import METHODS, Attempt, Result
 from fimlsp.datasets.runs.run_folder import RunFolder
 from fimlsp.datasets.sources.source_file import Excluded
 
@@ -210,6 +210,6 @@ def test_pieces_of_markdown():
     assert table(["a", "b"], [[1, None], ["x|y", "z\n"]]) == [
         "| a | b |", "|---|---|", "| 1 | – |", "| x\\|y | z  |", "",
     ]  # fmt: skip
-    assert fenced("a ```` b")[0] == "`````python"
+    assert fenced("a ```` b", "python")[0] == "`````python"
     assert share(1, 0) is None
     assert json.dumps(share(1, 3)) == '"1 = 33.33 %"'

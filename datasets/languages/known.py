@@ -1,0 +1,30 @@
+"""The languages that replay can cut, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fimlsp.datasets.languages import json_judge, json_tokens, python_judge, python_tokens
+from fimlsp.datasets.languages.replay_language import ReplayLanguage
+
+PYTHON = ReplayLanguage(
+    name="python",
+    patterns=("*.py",),
+    judge="CPython",
+    syntax_error=python_judge.syntax_error,
+    compiler=python_judge.compile_error,
+    suites=python_tokens.suites_of,
+    bodies=python_tokens.bodies_of,
+    statements=python_tokens.statements_of,
+)
+JSON = ReplayLanguage(
+    name="json",
+    patterns=("*.json", "*.ipynb"),
+    judge="Python's json module, without NaN and Infinity",
+    syntax_error=json_judge.syntax_error,
+    compiler=None,
+    suites=json_tokens.suites_of,
+    bodies=json_tokens.bodies_of,
+    statements=json_tokens.statements_of,
+)
+LANGUAGES: Mapping[str, ReplayLanguage] = {language.name: language for language in (PYTHON, JSON)}
