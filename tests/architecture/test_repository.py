@@ -53,6 +53,20 @@ def test_the_python_example_says_what_happens():
             exec(source, scope)
 
 
+@pytest.mark.parametrize("example", code_blocks("python"), ids=lambda block: block.splitlines()[-1])
+def test_examples_import_from_the_public_face_alone(example):
+    imported = {node.module for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)}
+    assert imported == {"fimlsp"}
+
+
+GUIDES = [ROOT / "README.md", *(ROOT / "editors").rglob("*.md"), ROOT / "vscode-extension" / "README.md"]
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_guides_start_the_server_without_the_modules_of_a_workspace(guide):
+    assert not re.search(r"python[\d.]* -m fimlsp", guide.read_text(encoding="utf-8"))
+
+
 def test_the_example_of_models_runs(capsys):
     example = next(block for block in code_blocks("python") if "complete_many" in block)
     exec(example, {})
