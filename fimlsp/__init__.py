@@ -9,6 +9,8 @@ import os
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
 if TYPE_CHECKING:
+    from fimlsp.languages.json import json as json
+    from fimlsp.languages.python import python as python
     from fimlsp.models.completion import complete_many as complete_many
     from fimlsp.models.decoding.middle import DecodeSettings as DecodeSettings
     from fimlsp.models.loading import load_model as load_model
@@ -16,14 +18,16 @@ if TYPE_CHECKING:
     from fimlsp.quotient.engine import Engine as Engine
 
 __version__ = "0.1.0"
-__all__ = ["DecodeSettings", "Document", "Engine", "complete_many", "load_model"]
+__all__ = ["DecodeSettings", "Document", "Engine", "complete_many", "json", "load_model", "python"]
 
 _ORIGINS = {
     "DecodeSettings": ("fimlsp.models.decoding.middle", "DecodeSettings"),
     "Document": ("fimlsp.quotient.engine", "EditedDocument"),
     "Engine": ("fimlsp.quotient.engine", "Engine"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
+    "json": ("fimlsp.languages.json", "json"),
     "load_model": ("fimlsp.models.loading", "load_model"),
+    "python": ("fimlsp.languages.python", "python"),
 }
 _ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from time import process_time
 
 from fimlsp.datasets.cases.case import Case
-from fimlsp.datasets.cases.engines import ENGINES
 from fimlsp.datasets.cases.methods import attempts
 from fimlsp.datasets.cases.result import CONSTRAINED, Result
 from fimlsp.datasets.cases.shared_steps import SharedSteps
@@ -24,7 +23,7 @@ from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.networks.numpy.buffer_cache import BufferCache
 from fimlsp.models.prompts.prompt import Prompt, beginning, build_prompt, ending
 from fimlsp.models.protocols import NextToken
-from fimlsp.quotient.engine import EditedDocument
+from fimlsp.quotient.engine import EditedDocument, Engine
 
 YOUNG = 1
 
@@ -48,7 +47,7 @@ class Bench:
 
     def __init__(self, settings: BenchSettings, model: FimModel | None = None) -> None:
         self._language = LANGUAGES[settings.language]
-        self._engine = ENGINES[settings.language]()
+        self._engine = Engine(self._language.grammar)
         self._tokens = settings.tokens
         self._model = model = model or load(settings)
         build_prompt(model.vocabulary, model.fim, model.context, b"", b"", settings.tokens)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 from fimlsp.datasets.cases.bench import Bench, BenchSettings
-from fimlsp.datasets.cases.engines import NoEngineError, check_engine
 from fimlsp.datasets.cases.result import Result
 from fimlsp.datasets.cuts.selection import Selection, Task, limited
 from fimlsp.datasets.reports.report import write_report
@@ -52,10 +51,9 @@ def run_cases(
     console = Console(stderr=True)
     folder = RunFolder(out)
     try:
-        check_engine(settings.language)
         folder.claim(plan_of(selection, settings), about(["fimlsp", *sys.argv[1:]], workers.count))
         _run_with_progress(selection, settings, workers, folder, limit, console)
-    except (ModelError, NoEngineError, PoolError) as error:
+    except (ModelError, PoolError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         console.print(f"interrupted with {len(folder.done())} cases done; the same command continues.")

@@ -1,4 +1,4 @@
-"""The languages that replay can cut, by name."""
+"""The languages that can be replayed, by name."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Mapping
 
 from fimlsp.datasets.languages import json_judge, json_tokens, python_judge, python_tokens
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.languages.json import json
+from fimlsp.languages.python import python
 
 PYTHON = ReplayLanguage(
     name="python",
     patterns=("*.py",),
+    grammar=python(),
     judge="CPython",
     syntax_error=python_judge.syntax_error,
     compiler=python_judge.compile_error,
@@ -20,6 +23,7 @@ PYTHON = ReplayLanguage(
 JSON = ReplayLanguage(
     name="json",
     patterns=("*.json", "*.ipynb"),
+    grammar=json,
     judge="Python's json module, without NaN and Infinity",
     syntax_error=json_judge.syntax_error,
     compiler=None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from fimlsp.datasets.languages.suites import Span, Suite
+from fimlsp.quotient.language.contract import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class ReplayLanguage:
     Attributes:
         name: the language's name in data sets, options and fenced code, in lower case.
         patterns: globs for the names of its files.
+        grammar: the language as the engine is given it.
         judge: who decides what is valid, for reports.
         syntax_error: why the judge refuses a file, in one line; None if it accepts it.
         compiler: why the judge's compiler refuses a file that parses, without the names in it; None if it
@@ -30,6 +32,7 @@ class ReplayLanguage:
 
     name: str
     patterns: tuple[str, ...]
+    grammar: Language
     judge: str
     syntax_error: Callable[[str], str | None]
     compiler: Callable[[str], str | None] | None

@@ -18,11 +18,10 @@ _REFERENCE = re.compile(r"`([\w/]+\.py)` `([\w.]+)`")
 
 @dataclass(frozen=True)
 class Step:
-    """One numbered item, and the (file, name) pairs in it."""
+    """One numbered item."""
 
     number: int
     text: str
-    references: tuple[tuple[str, str], ...]
 
 
 def section(document: str, title: str) -> str:
@@ -32,8 +31,7 @@ def section(document: str, title: str) -> str:
 
 def steps(text: str) -> list[Step]:
     """The numbered items of *text*, each with the lines that continue it."""
-    found = _STEP.finditer(text)
-    return [Step(int(item[1]), item[2], tuple(_REFERENCE.findall(item[2]))) for item in found]
+    return [Step(int(item[1]), item[2]) for item in _STEP.finditer(text)]
 
 
 def faults(text: str, root: Path) -> list[str]:
@@ -44,11 +42,18 @@ def faults(text: str, root: Path) -> list[str]:
             found.append(f"step {step.number} stands where {place} should")
         if not _REFERENCE.match(step.text):
             found.append(f"step {step.number} does not begin with a file and a name")
-        for file, name in step.references:
-            if not (root / file).is_file():
-                found.append(f"step {step.number}: there is no {file}")
-            elif name not in definitions(root / file):
-                found.append(f"step {step.number}: {file} does not define {name}")
+        found += [f"step {step.number}: {fault}" for fault in dangling(step.text, root)]
+    return found
+
+
+def dangling(text: str, root: Path) -> list[str]:
+    """The references in *text* to files that are not below *root*, or to names that they do not define."""
+    found = []
+    for file, name in _REFERENCE.findall(text):
+        if not (root / file).is_file():
+            found.append(f"there is no {file}")
+        elif name not in definitions(root / file):
+            found.append(f"{file} does not define {name}")
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .numbered_paths import faults, section, steps
+from .numbered_paths import dangling, faults, section, steps
 
 ROOT = Path(__file__).parents[2]
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -19,6 +19,10 @@ def test_a_reader_can_follow_the_path(title):
     path = section(ARCHITECTURE, title)
     assert len(steps(path)) >= 8
     assert faults(path, ROOT) == []
+
+
+def test_all_that_is_referred_to_exists():
+    assert dangling(ARCHITECTURE, ROOT) == []
 
 
 @pytest.mark.parametrize("room", ROOMS)

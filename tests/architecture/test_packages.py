@@ -38,3 +38,15 @@ def test_every_module_is_in_a_package():
         if not (path.parent / "__init__.py").exists()
     ]
     assert not loose
+
+
+def test_the_files_that_languages_read_are_installed():
+    files = [path for path in (ROOT / "languages").rglob("*") if path.suffix in (".lark", ".txt")]
+    missing = [path for path in files if not is_installed(path)]
+    assert files
+    assert not missing
+
+
+def is_installed(path):
+    package = ".".join(["fimlsp", *path.parent.relative_to(ROOT).parts])
+    return any(path.match(pattern) for pattern in SETTINGS["package-data"].get(package, []))

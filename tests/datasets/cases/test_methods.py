@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ..holes import END, Writer, parse_hole, straight, written_by
 
-ENGINE = Engine()
+ENGINE = Engine(PYTHON.grammar)
 PIECES = [b"a", b" ", b"(", b")", b"\n", b"1", b":", "é".encode()[:1], b"'"]
 
 

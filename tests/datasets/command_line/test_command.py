@@ -97,7 +97,6 @@ def check_saved(folder, rows):
         (["src", "--out", "src/good.py"], "is a file"),
         (["cut", "src", "--out", "none/cases.jsonl"], "No such file"),
         (["src", "--out", "out", "--language", "ada"], "'ada' is not one of 'python', 'json'"),
-        (["src", "--out", "out", "--language", "json"], "The engine has no grammar of json"),
         (["src"], "Missing option '--out'"),
     ],
     ids=lambda part: " ".join(part)[:40] if isinstance(part, list) else "",
@@ -116,6 +115,23 @@ def test_files_of_another_language_are_cut(folder):
     cuts = "boundary,randspan,line,block,user"
     saved = call("cut", "src", "--language", "json", "--cuts", cuts, "--per-file", 2, "--out", "cases.jsonl")
     assert saved.output == "10 cases in cases.jsonl; left out: 1 files\n"
+
+
+def test_a_run_in_another_language(folder):
+    (folder / "src" / "a.json").write_text('{"name": [1, 2, {"b": "text"}], "c": null}')
+    cuts = "boundary,line,block,user"
+    done = call("src", "--language", "json", "--cuts", cuts, "--per-file", 2, "--tokens", 8, "--out", "out")
+    assert done.exit_code == 0, done.output
+    rows = results(folder / "out")
+    assert [row["crash"] for row in rows] == [None] * 8
+    assert all(row["attempts"]["steered"]["ok"] for row in rows)
+    report = (folder / "out" / "report.md").read_text()
+    assert "| language | json |" in report
+    assert "if Python's json module" in report
+    assert "compiler" not in report
+    shown = call("show", rows[0]["record"]["case"], "--out", "out")
+    assert shown.exit_code == 0, shown.output
+    assert "what was cut out" in shown.output
 
 
 def test_the_options_name_what_there_is():
