@@ -89,7 +89,7 @@ def _body(results: Sequence[Result], language: ReplayLanguage, pictures: Sequenc
         "## Success",
         "",
         f"A case succeeds if {language.judge} accepts left, answer and right together; a crash fails.",
-        "The paper's model is SantaCoder (1.1 B parameters) on files of The Stack. Most of what any",
+        "The paper's model is SantaCoder (1.1 B parameters) on Python files of The Stack. Most of what any",
         "constraint gains over the unconstrained output is the choice of where to stop, which checking a",
         "finished output has as well.",
         "",
