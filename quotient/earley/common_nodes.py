@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from fimlsp.lexing.values import value
-from fimlsp.quotient.earley.automaton import Rhs
 from fimlsp.quotient.earley.open_rules import Child, Open, OpenRules, OpenSuite, RulesByNumber
+from fimlsp.quotient.grammar.rules import Rhs
 
 
 @value

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from fimlsp.lexing.values import value
-from fimlsp.quotient.earley.automaton import DOT, DOT_BITS, Predicted, Rhs, Rules, State
+from fimlsp.quotient.earley.automaton import Predicted, State
 from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.grammar.rules import DOT, DOT_BITS, Rhs, Rules
 
 Open = tuple[int, EarleySet]
 """A nonterminal and the set at which it was begun."""

@@ -10,6 +10,7 @@ from fimlsp.lexing.line import Line, physical_end
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, boundary_lexemes
 from fimlsp.quotient.bridge.closed_blocks import ClosedBlocks, LineEnd
+from fimlsp.quotient.bridge.connection import RightEntry
 from fimlsp.quotient.bridge.middle_grammar import RightGrammar
 from fimlsp.quotient.bridge.options import ConnectOptions
 from fimlsp.quotient.contexts.document import Document
@@ -17,7 +18,6 @@ from fimlsp.quotient.contexts.right import Ending, RightContext, read_backward
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.contract import StringTail, TextAfterCursor
 from fimlsp.quotient.language.escape import BLOCK, BRACKET, NOTHING, Inside
-from fimlsp.quotient.states.grammar_state import RightEntry
 from fimlsp.quotient.states.lexeme_state import staying
 
 

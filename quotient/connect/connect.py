@@ -8,15 +8,15 @@ from fimlsp.lexing.columns import MARGIN
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexer
+from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.bridge.middle_grammar import middle_grammar
 from fimlsp.quotient.bridge.options import ConnectOptions
-from fimlsp.quotient.connection.right_side import KeptLexemes, RightSideFinder
+from fimlsp.quotient.connect.right_side import KeptLexemes, RightSideFinder
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.contexts.left import LeftContext
-from fimlsp.quotient.states.grammar_state import Connection, GrammarState
-from fimlsp.quotient.states.lexeme_state import LexemeState, family_of_lexeme, within_lexeme
-
-State = GrammarState | LexemeState
+from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.quotient.states.lexeme_state import family_of_lexeme, within_lexeme
+from fimlsp.quotient.states.protocol import State
 
 
 def connect(
@@ -68,8 +68,10 @@ def _connect(
     grammar = middle_grammar(begun.left, right.grammar, n_kept, bracket)
     if grammar is None:
         return None
-    meeting = right.right_entries, lexer, document.data, cursor
-    start = Connection(document.tables, grammar, *meeting, begun.bracket).start
+    connection = Connection(
+        document.tables, grammar, right.right_entries, document.data, cursor, begun.bracket
+    )
+    start = GrammarState(connection, lexer, grammar.start)
     return start if start.viable else None
 
 
