@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+LANGUAGE = "python"
 SETUP_MS = 270.0
 SETUP_MS_PER_CHARACTER = 0.283
 MS_PER_TOKEN = 4.5

@@ -95,15 +95,9 @@ def _body(results: Sequence[Result], language: ReplayLanguage, pictures: Sequenc
         "",
     ]
     for kind, chosen in kinds.items():
-        lines += tables.success(chosen, kind)
+        lines += tables.success(chosen, kind, language.name)
     if language.compiler is not None:
-        lines += [
-            "## Beyond the grammar",
-            "",
-            "The constraint is the grammar, as in the paper. The compiler refuses some of what parses.",
-            "",
-            *tables.compiling(results),
-        ]
+        lines += _beyond_the_grammar(results)
     lines += ["## Cases that the constraint lost", "", *failures.summary(results)]
     lines += ["All methods:", "", *tables.causes(results)]
     for kind, chosen in kinds.items():
@@ -125,6 +119,16 @@ def _body(results: Sequence[Result], language: ReplayLanguage, pictures: Sequenc
         *tables.by_size(results),
     ]
     return [*lines, *(line for picture in pictures for line in (f"![{picture[:-4]}]({picture})", ""))]
+
+
+def _beyond_the_grammar(results: Sequence[Result]) -> list[str]:
+    return [
+        "## Beyond the grammar",
+        "",
+        "The constraint is the grammar, as in the paper. The compiler refuses some of what parses.",
+        "",
+        *tables.compiling(results),
+    ]
 
 
 def _left_out(results: Sequence[Result], excluded: Sequence[Excluded]) -> list[str]:

@@ -34,10 +34,10 @@ def n_ok(results: Sequence[Result], method: str) -> int:
     return sum(attempt.ok for attempt in attempts(results, method))
 
 
-def success(results: Sequence[Result], kind: str) -> list[str]:
-    """The row of this run, below that of the paper for the same kind of cut if there is one."""
+def success(results: Sequence[Result], kind: str, language: str) -> list[str]:
+    """The row of this run, below that of the paper if it has the same kind of cut in the same language."""
     rows = list[list[object]]()
-    if kind in paper.TABLES:
+    if language == paper.LANGUAGE and kind in paper.TABLES:
         theirs = paper.TABLES[kind]
         counts = [
             share(theirs.successes[m], theirs.cases) if m in theirs.successes else None for m in METHODS
@@ -229,6 +229,6 @@ def endings(results: Sequence[Result]) -> list[str]:
         steered = (
             share(sum(attempt.steered for attempt in tried), len(tried)) if method == "steered" else None
         )
-        told = ", ".join(f"{stop} {count:,}" for stop, count in stops.most_common())
-        rows.append([METHODS[method], told, steered])
+        reasons = ", ".join(f"{stop} {count:,}" for stop, count in stops.most_common())
+        rows.append([METHODS[method], reasons, steered])
     return table(["method", "decoding ended by", "steering took part"], rows)

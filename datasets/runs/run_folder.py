@@ -1,7 +1,7 @@
 """The output folder of a run: `run.json`, `results.jsonl`, `excluded.jsonl`.
 
-Results are appended as they come, so that the run can be killed at any time and goes on when it is started
-again with the same configuration. `run.json` holds that configuration.
+Results are appended as they come, so that a run can be killed at any time and be continued with the same
+configuration, which `run.json` holds.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class RunFolder:
             before = self.plan
             changed = [name for name in {**before, **plan} if before.get(name) != plan.get(name)]
             if changed:
-                told = ", ".join(f"{name}: {before.get(name)}, now {plan.get(name)}" for name in changed)
+                changes = ", ".join(f"{name}: {before.get(name)}, now {plan.get(name)}" for name in changed)
                 raise RunFolderError(
-                    f"{self.path} holds a run with another configuration ({told}); choose another --out."
+                    f"{self.path} holds a run with another configuration ({changes}); choose another --out."
                 )
         self._write("run.json", {"plan": plan, "about": about})
         self._drop_torn_line()
