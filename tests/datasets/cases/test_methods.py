@@ -3,15 +3,19 @@
 import ast
 
 import pytest
-from fimlsp.datasets.runs.bench import Bench, BenchSettings
-from fimlsp.datasets.runs.methods import decode, parsing_places, scored_places, whole
-from fimlsp.datasets.runs.shared_steps import SharedSteps
+from fimlsp.datasets.cases.bench import Bench, BenchSettings
+from fimlsp.datasets.cases.case import Case
+from fimlsp.datasets.cases.methods import decode, end_points, valid_end_points, whole_text
+from fimlsp.datasets.cases.shared_steps import SharedSteps
+from fimlsp.datasets.languages.known import PYTHON
 from fimlsp.models.prompts.prompt import Prompt
+from fimlsp.quotient.engine import Engine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .holes import END, Writer, bundled, parse_hole, straight, written_by
+from ..holes import END, Writer, parse_hole, straight, written_by
 
+ENGINE = Engine(PYTHON.grammar)
 PIECES = [b"a", b" ", b"(", b")", b"\n", b"1", b":", "é".encode()[:1], b"'"]
 
 
@@ -88,6 +92,11 @@ def test_half_characters_are_answers_that_do_not_parse():
     assert result.attempts["longest"].exact
 
 
+def test_an_answer_is_kept_byte_by_byte_whatever_the_encoding_of_file_names(monkeypatch):
+    monkeypatch.setattr("os.fsdecode", lambda data: data.decode("latin-1"))
+    assert run("'<|é|>'\n", straight("é".encode())).attempts["steered"].exact
+
+
 def test_what_it_took_is_counted():
     result = run("f(<|a|>)\n", {b"": [b"]", b"}", b"a"], b"a": [b"]", END]})
     constrained = result.attempts["constrained"]
@@ -106,25 +115,24 @@ def test_likeness_is_measured_on_every_answer():
 
 
 def test_what_does_not_connect_is_asked_of_cpython():
-    file, record = parse_hole("f(<|a|>)\n")
     middle = decode(Writer(straight(b"a", b"))")), Prompt((1,), 100), None, tokens=9)
-    places = parsing_places(whole(middle), scored_places(middle), None, "f(", ")\n")
-    assert [place.length for place in places] == [0, 1]
-    assert record.cut.left(file.text) == "f("
+    case = Case(PYTHON, "f(", "a", ")\n", None)
+    ends = valid_end_points(case, whole_text(middle), end_points(middle))
+    assert [end.length for end in ends] == [0, 1]
 
 
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(PIECES), max_size=8))
-def test_places_that_parse_are_those_that_cpython_accepts(pieces):
+def test_valid_end_points_are_those_that_cpython_accepts(pieces):
     left, right = "x = (", ")\ny\n"
     table = straight(*pieces)
     middle = decode(Writer(table), Prompt((1,), 100), None, tokens=9)
-    places = scored_places(middle)
+    ends, text = end_points(middle), whole_text(middle)
     file, record = parse_hole(f"{left}<|0|>{right}")
-    bench = Bench(BenchSettings(), bundled())
-    case, _first, _ms = bench._connect(file, record)
-    found = parsing_places(whole(middle), places, case.start, left, right + "\n")
-    assert found == [place for place in places if accepted(left, whole(middle)[: place.length], right)]
+    case = Case.at(record.cut, file.text, ENGINE.document(file.text.encode()), PYTHON)
+    assert case.start is not None
+    found = valid_end_points(case, text, ends)
+    assert found == [end for end in ends if accepted(left, text[: end.length], right)]
 
 
 def accepted(left, middle, right):
@@ -168,7 +176,8 @@ def test_an_error_in_a_case_is_its_result(monkeypatch):
     def fail(*_arguments, **_more):
         raise RuntimeError("broken\nindeed")
 
-    monkeypatch.setattr("fimlsp.datasets.runs.bench.decode", fail)
+    monkeypatch.setattr("fimlsp.datasets.cases.methods.decode", fail)
     result = run("f(<|a|>)\n", {})
     assert result.crash.startswith("RuntimeError: broken (test_methods.py:")
     assert result.attempts == {}
+    assert "in fail" in result.traceback

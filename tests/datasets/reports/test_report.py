@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 import pytest
+from fimlsp.datasets.cases.result import METHODS, Attempt, Result
 from fimlsp.datasets.reports import tables
 from fimlsp.datasets.reports.pages import fenced, number, share, table
 from fimlsp.datasets.reports.report import write_report
-from fimlsp.datasets.runs.attempt import METHODS, Attempt, Result
 from fimlsp.datasets.runs.run_folder import RunFolder
 from fimlsp.datasets.sources.source_file import Excluded
 
@@ -85,13 +85,14 @@ def test_results_come_back_as_they_were(run):
 
 
 def test_success_stands_beside_the_paper():
-    lines = tables.success(tables.of_kind(RESULTS, "boundary"), "boundary")
+    lines = tables.success(tables.of_kind(RESULTS, "boundary"), "boundary", "python")
     ours = row(lines, "this run")
     assert ours[1:] == ["2", "4", "1 = 25.00 %", "2 = 50.00 %", "2 = 50.00 %", "2 = 50.00 %", "3 = 75.00 %"]
     assert row(lines, "the paper, Table I, STACK-BOUNDARY")[1:5] == [
         "9,539", "95,390", "65,353 = 68.51 %", "90,280 = 94.64 %",
     ]  # fmt: skip
-    assert len(tables.success(RESULTS, "user")) == len(lines) - 1
+    assert len(tables.success(RESULTS, "user", "python")) == len(lines) - 1
+    assert len(tables.success(RESULTS, "boundary", "json")) == len(lines) - 1
 
 
 def test_what_parses_and_does_not_compile_is_counted():
@@ -210,6 +211,6 @@ def test_pieces_of_markdown():
     assert table(["a", "b"], [[1, None], ["x|y", "z\n"]]) == [
         "| a | b |", "|---|---|", "| 1 | – |", "| x\\|y | z  |", "",
     ]  # fmt: skip
-    assert fenced("a ```` b")[0] == "`````python"
+    assert fenced("a ```` b", "python")[0] == "`````python"
     assert share(1, 0) is None
     assert json.dumps(share(1, 3)) == '"1 = 33.33 %"'

@@ -10,7 +10,7 @@ from fimlsp.datasets.cuts.selection import Selection, Task
 from fimlsp.datasets.runs import local_pool
 from fimlsp.datasets.runs.local_pool import PoolError
 from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
-from fimlsp.datasets.runs.runner import Crew, run
+from fimlsp.datasets.runs.runner import Workers, run
 
 PLAN = {"seed": 0, "cuts": ["line"], "files": "0:"}
 ABOUT = {"command": "fimlsp replay"}
@@ -19,7 +19,7 @@ ABOUT = {"command": "fimlsp replay"}
 @pytest.fixture(autouse=True)
 def _importable(monkeypatch):
     """Worker processes find the scripted bench by the search path of this one."""
-    monkeypatch.syspath_prepend(Path(__file__).parent)
+    monkeypatch.syspath_prepend(Path(__file__).parents[1])
 
 
 def make(name="ScriptedBench"):
@@ -36,11 +36,11 @@ def sources(tmp_path):
     return folder
 
 
-def start(sources, out, crew=None, limit=None, maker="ScriptedBench", report=lambda _: None):
+def start(sources, out, workers=None, limit=None, maker="ScriptedBench", report=lambda _: None):
     folder = RunFolder(out)
     folder.claim(PLAN, ABOUT)
     selection = Selection((str(sources),), kinds=("line",), per_file=3)
-    run(selection, make(maker), crew or Crew(1, seconds_max=60), folder, limit, report)
+    run(selection, make(maker), workers or Workers(1, seconds_max=60), folder, limit, report)
     return folder
 
 
@@ -61,7 +61,7 @@ def test_a_dying_worker_costs_one_case(sources, tmp_path):
 def test_a_hanging_case_is_given_up(tmp_path):
     (tmp_path / "sources").mkdir()
     (tmp_path / "sources" / "hangs.py").write_text("x = 1\n")
-    folder = start(tmp_path / "sources", tmp_path / "out", Crew(1, seconds_max=1))
+    folder = start(tmp_path / "sources", tmp_path / "out", Workers(1, seconds_max=1))
     assert [crash for crash in outcomes(folder).values() if crash] == ["took longer than 1 seconds"]
     assert len(outcomes(folder)) == 3
 
@@ -94,7 +94,7 @@ def test_a_limit_can_be_raised(sources, tmp_path):
 
 def test_two_workers_do_what_one_does(sources, tmp_path):
     one = start(sources, tmp_path / "one")
-    two = start(sources, tmp_path / "two", Crew(2, seconds_max=60))
+    two = start(sources, tmp_path / "two", Workers(2, seconds_max=60))
     assert outcomes(one) == outcomes(two)
 
 

@@ -1,10 +1,10 @@
 """What replay must reach on real files, with a model that knows something and with one that knows nothing."""
 
 import pytest
+from fimlsp.datasets.cases.bench import Bench, BenchSettings
 from fimlsp.datasets.cuts.selection import Selection, Task, limited
-from fimlsp.datasets.runs.bench import Bench, BenchSettings
 
-from ..models.checkpoints import FIMLSP, byte_tokenizer, llama, write_checkpoint
+from ...models.tiny_checkpoints import FIMLSP, byte_tokenizer, llama, write_checkpoint
 
 CASES = 120
 TOKENS = 60

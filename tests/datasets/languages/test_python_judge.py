@@ -1,7 +1,8 @@
 """What the parser and the compiler say, in the words that are counted."""
 
 import pytest
-from fimlsp.datasets.sources.cpython import compile_error, parses, syntax_error
+from fimlsp.datasets.languages.known import PYTHON
+from fimlsp.datasets.languages.python_judge import compile_error, syntax_error
 
 FAULTS = {
     # what the parser says, what the compiler says
@@ -35,4 +36,4 @@ def test_faults(text):
     ("middle", "ok"), [(b"a", True), ("é".encode(), True), (b"\xc3", False), (b")", False)]
 )
 def test_holes(middle, ok):
-    assert parses("f(", middle, ")\n") is ok
+    assert PYTHON.accepts("f(", middle, ")\n") is ok

@@ -1,4 +1,4 @@
-"""A network that several decodings of one prompt share: what was once predicted is not computed again."""
+"""A network shared by several decodings of one prompt, which computes every prediction only once."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from fimlsp.models.protocols import Candidates, NextToken
 
 
 @dataclass(slots=True)
-class _Place:
-    """What may follow some tokens of the middle, and the places behind each of them."""
+class _Prediction:
+    """The candidates after some tokens, and the predictions after each of those that were chosen."""
 
     candidates: Candidates
-    after: dict[int, _Place] = field(default_factory=dict)
+    after: dict[int, _Prediction] = field(default_factory=dict)
 
 
 class SharedSteps:
-    """`NextToken` over *network* that remembers its predictions for one prompt.
+    """A `NextToken` that remembers what *network* predicted for one prompt.
 
-    Greedy decodings under different constraints agree up to the first token that one of them rejects; the
-    network computes that stretch once, and reads it again only where a decoding leaves it.
+    Greedy decodings under different constraints agree up to the first token that one of them rejects. The
+    network computes that part once, and reads it again only when a decoding departs from the one before.
     """
 
     def __init__(self, network: NextToken) -> None:
@@ -28,16 +28,16 @@ class SharedSteps:
         self.stops = network.stops
         self._network = network
         self._prompt: tuple[int, ...] = ()
-        self._root: _Place | None = None
-        self._at: _Place | None = None
+        self._root: _Prediction | None = None
+        self._at: _Prediction | None = None
         self._written = list[int]()
         self._read = list[int]()
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
-        """Read a prompt, or go back to the end of the same one; then what was *written* behind it."""
+        """Read a prompt, or return to the end of the same one; then read what was *written* after it."""
         if self._root is None or self._prompt != tuple(tokens):
             self._prompt, self._read = tuple(tokens), []
-            self._root = _Place(self._network.begin(tokens))
+            self._root = _Prediction(self._network.begin(tokens))
         self._at, self._written = self._root, []
         for token in written:
             self.advance(token)
@@ -49,7 +49,7 @@ class SharedSteps:
             raise RuntimeError("advance comes after begin")
         self._written.append(token)
         if token not in self._at.after:
-            self._at.after[token] = _Place(self._predict(token))
+            self._at.after[token] = _Prediction(self._predict(token))
         self._at = self._at.after[token]
         return self._at.candidates
 

@@ -1,8 +1,8 @@
 """How an answer is printed: its verdict, and the text in its place."""
 
 import pytest
-from fimlsp.datasets.reports.show import print_attempt
-from fimlsp.datasets.runs.attempt import Attempt
+from fimlsp.datasets.cases.result import Attempt
+from fimlsp.datasets.command_line.show_command import CasePrinter
 from rich.console import Console
 
 ANSWERS = [
@@ -21,6 +21,6 @@ ANSWERS = [
 def test_answers(attempt, verdict, shown):
     console = Console(width=100)
     with console.capture() as printed:
-        print_attempt(console, "x = 1\nf(", ")\n", "steered", attempt)
+        CasePrinter("x = 1\nf(", ")\n", "python", console).print_attempt("steered", attempt)
     assert verdict in printed.get()
     assert shown in printed.get()

@@ -6,9 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from fimlsp.datasets.sources.filters import Filters, check_parses
-from fimlsp.datasets.sources.source_file import Excluded, Found, SourceFile
-from fimlsp.datasets.sources.sources import SourceError, check_source, n_files, read_source
+from fimlsp.datasets.languages.known import JSON, PYTHON
+from fimlsp.datasets.sources.filters import Filters
+from fimlsp.datasets.sources.source import Source, SourceError
+from fimlsp.datasets.sources.source_file import Excluded, FoundFile, SourceFile
 
 TEXTS = ["a = 1\n", "b = 'é'\r\n", ""]
 ROWS = [{"content": text, "lang": "Python", "size": n} for n, text in enumerate(TEXTS)]
@@ -27,11 +28,13 @@ def zstd(data):
 
 
 def contents(source):
-    return [found.content for found in read_source(str(source))]
+    return [found.content for found in Source(str(source), PYTHON).files()]
 
 
 def problems(source):
-    return [(found.name, found.problem) for found in read_source(str(source)) if found.content is None]
+    return [
+        (found.name, found.problem) for found in Source(str(source), PYTHON).files() if found.content is None
+    ]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +48,7 @@ def problems(source):
 )
 def test_a_shard_is_read_row_by_row(tmp_path, name, write):
     write(tmp_path / name)
-    found = list(read_source(str(tmp_path / name)))
+    found = list(Source(str(tmp_path / name), PYTHON).files())
     assert [each.content for each in found] == TEXTS
     assert [each.name for each in found] == [f"{name}#{n}" for n in range(3)]
     assert {each.language for each in found} == {"Python"}
@@ -63,22 +66,33 @@ def test_a_folder_has_its_python_files_and_shards_by_name(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_text(f"# {name}\n")
     write_parquet(tmp_path / "b" / "shard.parquet")
-    names = [found.name for found in read_source(str(tmp_path))]
+    names = [found.name for found in Source(str(tmp_path), PYTHON).files()]
     base = tmp_path.name
     assert names == [f"{base}/a.py", f"{base}/b/c.py", *(f"{base}/b/shard.parquet#{n}" for n in range(3))]
-    assert n_files(str(tmp_path)) == 5
+    assert Source(str(tmp_path), PYTHON).n_files() == 5
     write_lines(tmp_path / "more.jsonl")
-    assert n_files(str(tmp_path)) is None
+    assert Source(str(tmp_path), PYTHON).n_files() is None
+
+
+def test_a_folder_has_the_files_of_the_language_that_is_asked_for(tmp_path):
+    for name in ["a.json", "b.ipynb", "c.py", "package.json.bak"]:
+        (tmp_path / name).write_text("[1]")
+    names = [found.name for found in Source(str(tmp_path), JSON).files()]
+    assert names == [f"{tmp_path.name}/a.json", f"{tmp_path.name}/b.ipynb"]
+    with pytest.raises(SourceError, match=r"neither a file \*\.json or \*\.ipynb nor"):
+        Source(str(tmp_path / "c.py"), JSON).check()
 
 
 def test_the_interpreter_is_a_source():
-    names = [found.name for found in read_source("stdlib/json")]
+    names = [found.name for found in Source("stdlib/json", PYTHON).files()]
     assert "stdlib/json/decoder.py" in names
     assert not any("test" in name for name in names)
     assert contents("stdlib/json/__init__.py") == [
         Path(sysconfig.get_path("stdlib"), "json/__init__.py").read_text(encoding="utf-8")
     ]
-    assert any(found.name == "site-packages/click/core.py" for found in read_source("site-packages/click"))
+    assert any(
+        found.name == "site-packages/click/core.py" for found in Source("site-packages/click", PYTHON).files()
+    )
 
 
 @pytest.mark.parametrize("source", ["nowhere", "stdlib/nothing_of_that_name", "notes.txt", "table.csv.gz"])
@@ -87,7 +101,7 @@ def test_what_is_no_source_is_refused(tmp_path, monkeypatch, source):
     (tmp_path / "notes.txt").write_text("a")
     (tmp_path / "table.csv.gz").write_text("a")
     with pytest.raises(SourceError, match=r"\.$"):
-        check_source(source)
+        Source(source, PYTHON).check()
 
 
 BAD_LINES = {
@@ -159,31 +173,47 @@ def test_a_bad_file_is_told_and_the_rest_is_read(tmp_path, make, reason):
     (tmp_path / "z.py").write_text("z\n")
     assert {problem for _, problem in problems(tmp_path)} == {reason}
     assert contents(tmp_path)[-1] == "z\n"
-    assert n_files(str(tmp_path)) in (None, 2, 3)
+    assert Source(str(tmp_path), PYTHON).n_files() in (None, 2, 3)
 
 
 FOUND = {
-    "another language": (Found("a", "a", language="Java"), "another language"),
-    "too large": (Found("a", "é" * 51), "larger than 100 bytes"),
-    "lone surrogate": (Found("a", "a = '\ud800'"), "not UTF-8"),
-    "Python 2": (Found("a", "print 1", language="Python"), "does not parse"),
-    "null": (Found("a", "a\0"), "does not parse"),
-    "deep": (Found("a", "-" * 99 + "("), "does not parse"),
+    "another language": (FoundFile("a", "a", language="Java"), "another language"),
+    "too large": (FoundFile("a", "é" * 51), "larger than 100 bytes"),
+    "lone surrogate": (FoundFile("a", "a = '\ud800'"), "not UTF-8"),
+    "Python 2": (FoundFile("a", "print 1", language="Python"), "does not parse"),
+    "null": (FoundFile("a", "a\0"), "does not parse"),
+    "deep": (FoundFile("a", "-" * 99 + "("), "does not parse"),
 }
 
 
 @pytest.mark.parametrize(("found", "reason"), FOUND.values(), ids=FOUND)
 def test_what_is_left_out_has_a_reason(found, reason):
     file = Filters(bytes_max=100).identify(found)
-    excluded = check_parses(file) if isinstance(file, SourceFile) else file
+    excluded = Filters().check_valid(file) if isinstance(file, SourceFile) else file
     assert isinstance(excluded, Excluded)
     assert excluded.reason == reason
     assert excluded.detail
 
 
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (FoundFile("a", "[1,]"), "does not parse"),
+        (FoundFile("a", "NaN", language="JSON"), "does not parse"),
+        (FoundFile("a", "1", language="Python"), "another language"),
+        (FoundFile("a", "[1]", language="JSON"), None),
+    ],
+)
+def test_files_of_json_have_a_judge_of_their_own(found, reason):
+    filters = Filters(JSON)
+    file = filters.identify(found)
+    checked = filters.check_valid(file) if isinstance(file, SourceFile) else file
+    assert getattr(checked, "reason", None) == reason
+
+
 @pytest.mark.parametrize("content", ["a", "", "'\\d'", "a = 1\r\nb", "def f(: pass" * 0 + "match = 1"])
 def test_what_parses_is_taken(content):
-    file = Filters().identify(Found("a", content, language="PYTHON"))
-    assert check_parses(file) is file
+    file = Filters().identify(FoundFile("a", content, language="PYTHON"))
+    assert Filters().check_valid(file) is file
     assert file.text == content.replace("\r\n", "\n") + "\n"
     assert file.content == file.text[:-1]

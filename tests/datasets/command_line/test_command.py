@@ -5,7 +5,9 @@ import re
 
 import pytest
 from click.testing import CliRunner
-from fimlsp.datasets.command_line.command import replay
+from fimlsp.datasets.command_line.command import KINDS, LANGUAGES, replay
+from fimlsp.datasets.cuts.strategies import STRATEGIES
+from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
 
 SOURCE = {
     "good.py": 'def area(width, height):\n    """Box."""\n    return width * height\n\n\nprint(area(2, 3))\n',
@@ -94,6 +96,7 @@ def check_saved(folder, rows):
         (["report", "src", "--out", "out"], "holds no run"),
         (["src", "--out", "src/good.py"], "is a file"),
         (["cut", "src", "--out", "none/cases.jsonl"], "No such file"),
+        (["src", "--out", "out", "--language", "ada"], "'ada' is not one of 'python', 'json'"),
         (["src"], "Missing option '--out'"),
     ],
     ids=lambda part: " ".join(part)[:40] if isinstance(part, list) else "",
@@ -104,6 +107,36 @@ def test_what_cannot_be_done_is_said_in_a_sentence(arguments, told):
     assert done.exit_code in (1, 2)
     assert told in re.sub(r"\s+", " ", done.output)
     assert "Traceback" not in done.output
+
+
+def test_files_of_another_language_are_cut(folder):
+    (folder / "src" / "a.json").write_text('{"a": [1, 2]}')
+    (folder / "src" / "b.json").write_text("[NaN]")
+    cuts = "boundary,randspan,line,block,user"
+    saved = call("cut", "src", "--language", "json", "--cuts", cuts, "--per-file", 2, "--out", "cases.jsonl")
+    assert saved.output == "10 cases in cases.jsonl; left out: 1 files\n"
+
+
+def test_a_run_in_another_language(folder):
+    (folder / "src" / "a.json").write_text('{"name": [1, 2, {"b": "text"}], "c": null}')
+    cuts = "boundary,line,block,user"
+    done = call("src", "--language", "json", "--cuts", cuts, "--per-file", 2, "--tokens", 8, "--out", "out")
+    assert done.exit_code == 0, done.output
+    rows = results(folder / "out")
+    assert [row["crash"] for row in rows] == [None] * 8
+    assert all(row["attempts"]["steered"]["ok"] for row in rows)
+    report = (folder / "out" / "report.md").read_text()
+    assert "| language | json |" in report
+    assert "if Python's json module" in report
+    assert "compiler" not in report
+    shown = call("show", rows[0]["record"]["case"], "--out", "out")
+    assert shown.exit_code == 0, shown.output
+    assert "what was cut out" in shown.output
+
+
+def test_the_options_name_what_there_is():
+    assert tuple(STRATEGIES) == KINDS
+    assert tuple(KNOWN) == LANGUAGES
 
 
 @pytest.mark.usefixtures("folder")
