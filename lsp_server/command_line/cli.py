@@ -87,8 +87,8 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
         click.echo(context.get_help())
         return
     from fimlsp.lsp_server.protocol.serving import serve_stdio, serve_tcp
-    from fimlsp.lsp_server.worker.worker_pool import WorkerPool
-    from fimlsp.lsp_server.worker.worker_process import WORKER_COMMAND
+    from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+    from fimlsp.lsp_server.worker_client.worker_process import WORKER_COMMAND
 
     pool = WorkerPool(WORKER_COMMAND)
     if tcp is None:
@@ -160,7 +160,7 @@ def complete(
 ) -> None:
     """Complete FILE at a place and show the completion there."""
     from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, complete_file
-    from fimlsp.lsp_server.worker.messages import Limits
+    from fimlsp.lsp_server.messages import Limits
 
     complete_file(file, at, load_of(Settings(**model)), Limits(max_tokens, DEADLINE_MS), python, as_json)
 

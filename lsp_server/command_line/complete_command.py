@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 from fimlsp.languages.python.versions import PythonVersion
+from fimlsp.lsp_server.documents.text_positions import Text, encode
 from fimlsp.lsp_server.errors import summary
-from fimlsp.lsp_server.protocol.text_positions import Text, encode
+from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load
 from fimlsp.lsp_server.session.status import describe_relaxed
 from fimlsp.lsp_server.worker.backend import Backend
-from fimlsp.lsp_server.worker.messages import Complete, Completion, DocumentId, Limits, Load
 
 DEADLINE_MS = 60_000
 

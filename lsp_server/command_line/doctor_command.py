@@ -11,10 +11,10 @@ from importlib import metadata
 import click
 from fimlsp.languages.python.versions import DEFAULT_VERSION
 from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, make
+from fimlsp.lsp_server.documents.text_positions import Text
 from fimlsp.lsp_server.errors import NoSuggestion, summary
-from fimlsp.lsp_server.protocol.text_positions import Text
+from fimlsp.lsp_server.messages import DocumentId, Limits, Load
 from fimlsp.lsp_server.worker.backend import Backend
-from fimlsp.lsp_server.worker.messages import DocumentId, Limits, Load
 
 from fimlsp import __version__
 

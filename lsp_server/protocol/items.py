@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from fimlsp.lsp_server.documents.text_positions import units
 from fimlsp.lsp_server.protocol.commands import ACCEPT
-from fimlsp.lsp_server.protocol.text_positions import units
 from fimlsp.lsp_server.session.completer import Asked, Offer
 from lsprotocol import types
 

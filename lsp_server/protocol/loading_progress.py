@@ -6,7 +6,7 @@ import asyncio
 import logging
 import uuid
 
-from fimlsp.lsp_server.worker.messages import Loading, NotReady, Ready
+from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.progress import Progress

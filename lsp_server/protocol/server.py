@@ -7,17 +7,17 @@ import logging
 from collections.abc import Callable
 from dataclasses import asdict
 
+from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 from fimlsp.lsp_server.protocol.client_log import ClientLog
 from fimlsp.lsp_server.protocol.commands import COMMANDS
+from fimlsp.lsp_server.protocol.configuration import Configuration
 from fimlsp.lsp_server.protocol.items import to_completion_list, to_inline_list
 from fimlsp.lsp_server.protocol.loading_progress import LoadingProgress
-from fimlsp.lsp_server.protocol.messages import InlineCompletionProtocol, converter_factory
+from fimlsp.lsp_server.protocol.lsp_methods import InlineCompletionProtocol, converter_factory
 from fimlsp.lsp_server.session.completer import Asked
 from fimlsp.lsp_server.session.session import Session
 from fimlsp.lsp_server.session.status import STATUS, Status
-from fimlsp.lsp_server.settings.configuration import Configuration
-from fimlsp.lsp_server.worker.messages import Loading, NotReady, Ready
-from fimlsp.lsp_server.worker.worker_pool import WorkerPool
+from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, PyglsError
 from pygls.lsp.server import LanguageServer

@@ -13,7 +13,7 @@ from threading import Event, Thread
 
 from fimlsp.lsp_server.protocol.plain_log import PlainHandler
 from fimlsp.lsp_server.protocol.server import FimServer, create_server
-from fimlsp.lsp_server.worker.worker_pool import WorkerPool
+from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
 from pygls.io_ import StdoutWriter, run_async
 
 log = logging.getLogger(__name__)

@@ -14,16 +14,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from fimlsp.lsp_server.documents.open_documents import Document, Documents, Replaced
 from fimlsp.lsp_server.errors import NoSuggestion
+from fimlsp.lsp_server.messages import Complete, Completion, Limits
 from fimlsp.lsp_server.session.completion_cache import CompletionCache, Key, answers, key_of
-from fimlsp.lsp_server.session.documents import Document, Documents, Replaced
 from fimlsp.lsp_server.session.requests import CANCELLED, Pending, Requests
 from fimlsp.lsp_server.session.statistics import Statistics
 from fimlsp.lsp_server.session.status import StatusBoard
 from fimlsp.lsp_server.session.suggestions import Suggestion, Suggestions
 from fimlsp.lsp_server.settings.options import Settings
-from fimlsp.lsp_server.worker.messages import Complete, Completion, Limits
-from fimlsp.lsp_server.worker.worker_pool import Seat
+from fimlsp.lsp_server.worker_client.worker_pool import Seat
 
 Trigger = Literal["automatic", "by hand", "menu"]
 """Who asks: the typing, the user, or the menu of completions, which does not tell the two apart."""

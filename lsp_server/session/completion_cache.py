@@ -10,8 +10,8 @@ from collections import OrderedDict
 from dataclasses import replace
 
 from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.lsp_server.protocol.text_positions import Text
-from fimlsp.lsp_server.worker.messages import Completion, Limits
+from fimlsp.lsp_server.documents.text_positions import Text
+from fimlsp.lsp_server.messages import Completion, Limits
 
 Key = tuple[int, int, PythonVersion, Limits]
 

@@ -12,9 +12,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from fimlsp.lsp_server.messages import Cancel, Complete, Completion, DocumentId
 from fimlsp.lsp_server.session.completion_cache import Key
-from fimlsp.lsp_server.worker.messages import Cancel, Complete, Completion, DocumentId
-from fimlsp.lsp_server.worker.worker_pool import Seat
+from fimlsp.lsp_server.worker_client.worker_pool import Seat
 
 Pending = asyncio.Future[Completion]
 

@@ -9,14 +9,14 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
+from fimlsp.lsp_server.documents.open_documents import Change, Documents, Rules
+from fimlsp.lsp_server.messages import Answer, Loading, NotReady, Ready, Report, Request, Workspace
+from fimlsp.lsp_server.python.environments import version_of
 from fimlsp.lsp_server.session.completer import Completer
-from fimlsp.lsp_server.session.documents import Change, Documents, Rules
-from fimlsp.lsp_server.session.python_version import version_of
 from fimlsp.lsp_server.session.status import Status, StatusBoard
 from fimlsp.lsp_server.session.workspace_folders import WorkspaceFolders
 from fimlsp.lsp_server.settings.options import AUTO, Settings, load_of
-from fimlsp.lsp_server.worker.messages import Answer, Loading, NotReady, Ready, Report, Request, Workspace
-from fimlsp.lsp_server.worker.worker_pool import Seat, WorkerPool
+from fimlsp.lsp_server.worker_client.worker_pool import Seat, WorkerPool
 
 
 class Session:

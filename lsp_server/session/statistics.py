@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fimlsp.lsp_server.worker.messages import Completion
+from fimlsp.lsp_server.messages import Completion
 
 MOST_LATENCIES = 1000
 MOST_REASONS = 100

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fimlsp.lsp_server.worker.messages import Loading, NotReady, Ready
+from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 
 STATUS = "fimlsp/status"
 

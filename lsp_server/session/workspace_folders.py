@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.lsp_server.protocol.uris import path_of
-from fimlsp.lsp_server.session.python_version import version_of_workspace
+from fimlsp.lsp_server.documents.uris import path_of
+from fimlsp.lsp_server.python.environments import version_of_workspace
 
 
 class WorkspaceFolders:

@@ -12,8 +12,8 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
+from fimlsp.lsp_server.messages import Load
 from fimlsp.lsp_server.settings.option_values import Names, Pattern, Switch, Text, Values, Whole, one_of
-from fimlsp.lsp_server.worker.messages import Load
 
 SECTION = "fimlsp"
 AUTO = "auto"

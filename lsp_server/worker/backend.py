@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
-from fimlsp.lsp_server.context.neighbourhood import OpenFile, neighbours_of, shown_path
-from fimlsp.lsp_server.context.workspace_files import WorkspaceFiles, workspace_files
+from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.errors import summary
-from fimlsp.lsp_server.protocol.uris import path_of
+from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
+from fimlsp.lsp_server.python.extent import is_one_line
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
-from fimlsp.lsp_server.worker.extent import is_one_line
-from fimlsp.lsp_server.worker.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
+from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
 from fimlsp.lsp_server.worker.repetition import Connects, without_repetition
+from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
 from fimlsp.quotient.engine import Engine, python_language
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.lsp_server.worker.messages import DocumentId
+from fimlsp.lsp_server.messages import DocumentId
 from fimlsp.quotient.engine import EditedDocument, Engine
 
 MOST_BYTES = 2_000_000

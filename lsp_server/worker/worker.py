@@ -23,7 +23,7 @@ from threading import Thread
 from typing import BinaryIO, Protocol
 
 from fimlsp.lsp_server.errors import is_for_users, summary
-from fimlsp.lsp_server.worker.messages import (
+from fimlsp.lsp_server.messages import (
     Answer,
     Cancel,
     Close,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from fimlsp.lsp_server.session.documents import Change, Span
-from fimlsp.lsp_server.session.session import Session
-from fimlsp.lsp_server.settings.options import resolve
-from fimlsp.lsp_server.worker.messages import (
+from fimlsp.lsp_server.documents.open_documents import Change, Span
+from fimlsp.lsp_server.messages import (
     Answer,
     Cancel,
     Close,
@@ -21,7 +19,9 @@ from fimlsp.lsp_server.worker.messages import (
     Ready,
     Workspace,
 )
-from fimlsp.lsp_server.worker.worker_pool import WorkerPool
+from fimlsp.lsp_server.session.session import Session
+from fimlsp.lsp_server.settings.options import resolve
+from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
 
 from .scripted_worker import ScriptedBackend
 

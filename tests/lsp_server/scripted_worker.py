@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 
-from fimlsp.lsp_server.worker.messages import Complete, Completion
+from fimlsp.lsp_server.messages import Complete, Completion
 from fimlsp.lsp_server.worker.worker import serve
 
 

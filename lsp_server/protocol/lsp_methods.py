@@ -1,0 +1,155 @@
+"""The language server protocol as this server speaks it, where it differs from what pygls does.
+
+Texts are kept by the session, as bytes, so pygls' own copies are not made. A message that cannot be
+understood gets an error as its answer, if it asked for one, and never a window in the user's way. And a
+request for a completion is turned into a question about the text of this very moment before any other
+message is read: pygls begins a coroutine only afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Protocol
+
+from cattrs import Converter
+from fimlsp.lsp_server.documents.open_documents import Change, Span
+from fimlsp.lsp_server.session.completer import Asked, Trigger
+from fimlsp.lsp_server.session.session import Session
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
+
+
+class HasSession(Protocol):
+    """The server that the protocol works for."""
+
+    session: Session
+    leave: Callable[[bool], None]
+
+
+class InlineCompletionProtocol(LanguageServerProtocol):
+    """See the module."""
+
+    _server: Any
+    _goodbye: str | int = ""
+
+    @property
+    def _ours(self) -> HasSession:
+        ours: HasSession = self._server
+        return ours
+
+    @property
+    def session(self) -> Session:
+        """The server's session."""
+        return self._ours.session
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *_: object) -> Generator[Any, Any, None]:
+        """The client is done with this server; over TCP, others may not be.
+
+        Some say so right behind `shutdown`, which is answered first.
+        """
+        goodbye = self._request_futures.get(self._goodbye)
+        if goodbye is None:
+            self._ours.leave(self._shutdown)
+        else:
+            goodbye.add_done_callback(lambda _: self._ours.leave(True))
+        yield from ()
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        """The client shows a document."""
+        document = params.text_document
+        self.session.open(document.uri, document.language_id, document.version, document.text)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """The client changed a document."""
+        document = params.text_document
+        self.session.change(document.uri, document.version, to_changes(params.content_changes))
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        """The client has closed a document."""
+        self.session.close_document(params.text_document.uri)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def lsp_notebook_document__did_open(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        """The client shows a notebook."""
+        self._open_cells(params.cell_text_documents)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def lsp_notebook_document__did_change(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        """The client changed cells of a notebook, or their order, which does not matter here."""
+        cells = params.change.cells
+        if cells is None:
+            return
+        if cells.structure is not None:
+            self._close_cells(cells.structure.did_close or [])
+            self._open_cells(cells.structure.did_open or [])
+        for content in cells.text_content or []:
+            document = content.document
+            self.session.change(document.uri, document.version, to_changes(content.changes))
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
+        """The client has closed a notebook."""
+        self._close_cells(params.cell_text_documents)
+
+    def _open_cells(self, cells: Sequence[types.TextDocumentItem]) -> None:
+        for cell in cells:
+            self.session.open(cell.uri, cell.language_id, cell.version, cell.text, cell=True)
+
+    def _close_cells(self, cells: Sequence[types.TextDocumentIdentifier]) -> None:
+        for cell in cells:
+            self.session.close_document(cell.uri)
+
+    def _handle_request(self, msg_id: str | int, method_name: str, params: object) -> None:
+        if isinstance(params, types.InlineCompletionParams):
+            automatic = params.context.trigger_kind == types.InlineCompletionTriggerKind.Automatic
+            params = self._ask(params, "automatic" if automatic else "by hand")
+        elif isinstance(params, types.CompletionParams) and method_name in self.fm.features:
+            params = self._ask(params, "menu")
+        elif method_name == types.SHUTDOWN:
+            self._goodbye = msg_id
+        super()._handle_request(msg_id, method_name, params)
+
+    def _ask(self, params: types.InlineCompletionParams | types.CompletionParams, trigger: Trigger) -> Asked:
+        at = params.position
+        return self.session.completer.ask(params.text_document.uri, at.line, at.character, trigger)
+
+    def structure_message(self, data: dict[str, Any]) -> object:
+        """As in pygls, but a request that makes no sense is answered."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], error=error.to_response_error())
+            raise
+
+
+def to_changes(changes: Sequence[types.TextDocumentContentChangeEvent]) -> list[Change]:
+    """The content changes of a notification; a change without a range is the whole text."""
+    return [
+        Change(_to_span(change.range), change.text)
+        if isinstance(change, types.TextDocumentContentChangePartial)
+        else Change(None, change.text)
+        for change in changes
+    ]
+
+
+def _to_span(span: types.Range) -> Span:
+    return Span((span.start.line, span.start.character), (span.end.line, span.end.character))
+
+
+def converter_factory() -> Converter:
+    """Pygls' converter, taught that old clients send 0 for a trigger kind asked for by hand."""
+    make: Callable[[], Converter] = default_converter
+    converter = make()
+    converter.register_structure_hook(
+        types.InlineCompletionTriggerKind,
+        lambda value, _: types.InlineCompletionTriggerKind(
+            value or types.InlineCompletionTriggerKind.Invoked
+        ),
+    )
+    return converter
