@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fimlsp.errors import UserError
 
-class ModelError(Exception):
+
+class ModelError(UserError):
     """A model cannot be used; the message is one sentence with the remedy."""
 
 

@@ -16,8 +16,10 @@ from typing import Any
 from fimlsp.datasets.runs.attempt import Result
 from fimlsp.datasets.sources.source_file import Excluded
 
+from fimlsp.errors import UserError
 
-class RunFolderError(Exception):
+
+class RunFolderError(UserError):
     """The folder cannot take this run; the message is one sentence for the user."""
 
 

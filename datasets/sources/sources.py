@@ -20,13 +20,15 @@ from pathlib import Path
 from fimlsp.datasets.sources.shards import is_shard, n_rows, read_shard
 from fimlsp.datasets.sources.source_file import Found
 
+from fimlsp.errors import UserError
+
 PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 SKIPPED_FOLDERS = frozenset(
     ["site-packages", "test", "tests", "idle_test", "__pycache__", "node_modules", ".git", ".venv", "venv"]
 )
 
 
-class SourceError(Exception):
+class SourceError(UserError):
     """A source that does not exist; the message is one sentence for the user."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import time
 import tokenize
 from dataclasses import dataclass
@@ -12,10 +13,13 @@ from pathlib import Path
 import click
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lsp_server.documents.text_positions import Text, encode
-from fimlsp.lsp_server.errors import summary
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load
 from fimlsp.lsp_server.session.status import describe_relaxed
 from fimlsp.lsp_server.worker.backend import Backend
+
+from fimlsp.errors import explain
+
+log = logging.getLogger(__name__)
 
 DEADLINE_MS = 60_000
 
@@ -44,7 +48,7 @@ def complete_file(
     try:
         backend.load(model, lambda _, __: None)
     except Exception as error:
-        raise click.ClickException(summary(error)) from error
+        raise click.ClickException(explain(error, "loading the model", log)) from error
     shown = make(backend, text, offset, limits, python)
     if as_json:
         click.echo(to_json(shown))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import logging
 import platform
 import time
 from collections.abc import Callable
@@ -12,11 +13,14 @@ import click
 from fimlsp.languages.python.versions import DEFAULT_VERSION
 from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, make
 from fimlsp.lsp_server.documents.text_positions import Text
-from fimlsp.lsp_server.errors import NoSuggestion, summary
+from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import DocumentId, Limits, Load
 from fimlsp.lsp_server.worker.backend import Backend
 
 from fimlsp import __version__
+from fimlsp.errors import explain
+
+log = logging.getLogger(__name__)
 
 PACKAGES = ("pygls", "lsprotocol", "tokenizers", "transformers", "torch")
 
@@ -46,7 +50,7 @@ def passes(name: str, check: Callable[[], str]) -> bool:
     try:
         found, mark = check(), click.style("ok    ", fg="green")
     except Exception as error:
-        found, mark = summary(error), click.style("failed", fg="red")
+        found, mark = explain(error, f"the check of the {name}", log), click.style("failed", fg="red")
     click.echo(f"{mark} {name}: {found} ({1000 * (time.perf_counter() - begun):.0f} ms)")
     return "ok" in mark
 

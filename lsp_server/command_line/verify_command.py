@@ -14,12 +14,16 @@ JSON string cannot begin in the middle of one.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
-from fimlsp.lsp_server.errors import summary
 from fimlsp.quotient.engine import Engine, python_language
 from fimlsp.quotient.verification import verify_case
+
+from fimlsp.errors import explain
+
+log = logging.getLogger(__name__)
 
 
 def answer_lines(lines: Iterable[bytes], python: PythonVersion = DEFAULT_VERSION) -> Iterator[str]:
@@ -42,4 +46,4 @@ def answer(engine: Engine, line: bytes) -> dict[str, object]:
     except ValueError as error:
         return {"id": case_id, "error": str(error)}
     except Exception as error:  # a fault of the engine must not end the run of those who look for it
-        return {"id": case_id, "error": summary(error)}
+        return {"id": case_id, "error": explain(error, "judging the case", log)}

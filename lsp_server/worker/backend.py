@@ -5,20 +5,23 @@ Used by the worker process and by the command line. What is slow to import or to
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lsp_server.documents.uris import path_of
-from fimlsp.lsp_server.errors import summary
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
 from fimlsp.lsp_server.python.extent import is_one_line
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
 from fimlsp.lsp_server.worker.repetition import Connects, without_repetition
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
+from fimlsp.models.errors import ModelError
 from fimlsp.quotient.engine import Engine, python_language
+
+from fimlsp.errors import explain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from fimlsp.models.decoding.middle import DecodeSettings, Middle
     from fimlsp.models.loading import FimModel
     from fimlsp.models.prompts.neighbours import Neighbour
+
+log = logging.getLogger(__name__)
 
 PRECISIONS: Mapping[str | None, Mapping[str, int]] = {None: {}, "int8": {"bits": 8}, "int4": {"bits": 4}}
 """What the option of that name is called where models are loaded; all others are types of numbers."""
@@ -81,8 +86,9 @@ class Backend:
             telling = distinct_percents(lambda percent: report(step, percent))
             self._model = loaded(load, telling)
         except Exception as error:
-            self._why_no_model = f"no model is loaded: {summary(error)}"
-            raise
+            problem = explain(error, "loading the model", log)
+            self._why_no_model = f"no model is loaded: {problem}"
+            raise ModelError(problem) from error
         return self._model.name
 
     def enter(self, workspace: Workspace) -> None:

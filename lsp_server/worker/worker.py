@@ -22,7 +22,6 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import BinaryIO, Protocol
 
-from fimlsp.lsp_server.errors import is_for_users, summary
 from fimlsp.lsp_server.messages import (
     Answer,
     Cancel,
@@ -44,6 +43,8 @@ from fimlsp.lsp_server.messages import (
     read_request,
 )
 from fimlsp.models.errors import OutOfMemoryError
+
+from fimlsp.errors import explain
 
 log = logging.getLogger(__name__)
 
@@ -174,8 +175,7 @@ class Worker:
         try:
             name = self._backend.load(load, self._tell)
         except Exception as error:
-            log_unexpected("loading failed", error)
-            self._load_bundled(summary(error))
+            self._load_bundled(explain(error, "loading the model", log))
         else:
             self._send(Ready(name))
 
@@ -187,7 +187,7 @@ class Worker:
             try:
                 name = self._backend.load(bundled, self._tell)
             except Exception as error:
-                log_unexpected("loading the bundled model failed", error)
+                explain(error, "loading the bundled model", log)
         if name is None:
             self._send(NotReady(problem))
         else:
@@ -202,7 +202,7 @@ class Worker:
         try:
             completion = self._completion(request)
         except OutOfMemoryError as error:
-            problem = summary(error)
+            problem = explain(error, "completing", log)
             completion = Completion(reason=problem)
         self._inbox.finish(request.id)
         self._send(Answer(request.id, completion, 1000 * (time.perf_counter() - began)))
@@ -217,8 +217,7 @@ class Worker:
         except OutOfMemoryError:
             raise
         except Exception as error:
-            log_unexpected("completing failed", error)
-            return Completion(reason=summary(error))
+            return Completion(reason=explain(error, "completing", log))
 
     def _send(self, report: Report) -> None:
         self._sink.write(pack(report))
@@ -229,12 +228,6 @@ def collect_garbage() -> None:
     """Free what is new and unused; what stays is set aside, so that this costs nothing the next time."""
     gc.collect()
     gc.freeze()
-
-
-def log_unexpected(what: str, error: Exception) -> None:
-    """The traceback of a fault, for standard error; what is written for users is told by the server."""
-    if not is_for_users(error):
-        log.error("%s: %s", what, error, exc_info=error)
 
 
 def serve(backend: Backend) -> None:

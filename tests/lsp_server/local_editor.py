@@ -22,6 +22,7 @@ from fimlsp.lsp_server.messages import (
 from fimlsp.lsp_server.session.session import Session
 from fimlsp.lsp_server.settings.options import resolve
 from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+from fimlsp.models.errors import ModelError
 
 from .scripted_worker import ScriptedBackend
 
@@ -56,7 +57,7 @@ class LocalWorker:
             case Load():
                 try:
                     self.on_report(Ready(backend.load(message, lambda *_: None)))
-                except OSError as error:
+                except ModelError as error:
                     self.on_report(NotReady(str(error)))
             case Workspace():
                 backend.enter(message)

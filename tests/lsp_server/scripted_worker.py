@@ -16,6 +16,7 @@ import time
 
 from fimlsp.lsp_server.messages import Complete, Completion
 from fimlsp.lsp_server.worker.worker import serve
+from fimlsp.models.errors import ModelError
 
 
 class ScriptedBackend:
@@ -30,7 +31,7 @@ class ScriptedBackend:
         print("a library that prints does not break the protocol")
         report("reading", 0)
         if model == "missing":
-            raise OSError("there is no model missing")
+            raise ModelError("there is no model missing")
         if model == "endless":
             time.sleep(3600)
         self.model = model or "scripted"

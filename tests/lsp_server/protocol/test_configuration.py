@@ -48,7 +48,7 @@ async def test_a_client_without_configuration(start_editor):
 async def test_a_model_that_cannot_be_loaded(start_editor):
     editor = await start_editor()
     await editor.initialize({"model": "missing"})
-    told = "OSError: there is no model missing. Until then the bundled model is used."
+    told = "there is no model missing. Until then the bundled model is used."
     await editor.until_status("idle", told)
     await editor.until_logged("there is no model missing")
     assert [message.message for message in editor.client.messages] == [told]

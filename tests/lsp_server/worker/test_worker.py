@@ -18,7 +18,8 @@ from fimlsp.lsp_server.messages import (
 )
 from fimlsp.lsp_server.worker import worker
 from fimlsp.lsp_server.worker.worker import PAUSE_S, SILENCE_S, Inbox, Worker
-from fimlsp.models.errors import OutOfMemoryError
+from fimlsp.models.errors import ModelError, OutOfMemoryError
+from fimlsp.quotient.completion.shortest import NoCompletionError
 
 MESSAGE = Close(DocumentId(1, "a"))
 WAIT, LOOK, LISTEN, SLEEP = (f"wait {seconds}" for seconds in (PAUSE_S, 0, SILENCE_S, None))
@@ -81,7 +82,7 @@ class Models:
 
     def load(self, load, _):
         if load.model in self.unusable:
-            raise OSError(f"no {load.model}.")
+            raise ModelError(f"no {load.model}.")
         self.loaded.append(load)
         return load.model or "bundled"
 
@@ -103,10 +104,10 @@ INSTEAD = "Until then the bundled model is used."
 LOADS = [
     ((), Load(), [Ready("bundled")]),
     ((), LARGE, [Ready("large")]),
-    (("large",), LARGE, [Ready("bundled", f"OSError: no large. {INSTEAD}")]),
-    (("large", None), LARGE, [NotReady("OSError: no large.")]),
-    ((None,), Load(), [NotReady("OSError: no None.")]),
-    ((None,), Load(threads=3), [NotReady("OSError: no None.")]),
+    (("large",), LARGE, [Ready("bundled", f"no large. {INSTEAD}")]),
+    (("large", None), LARGE, [NotReady("no large.")]),
+    ((None,), Load(), [NotReady("no None.")]),
+    ((None,), Load(threads=3), [NotReady("no None.")]),
 ]
 
 
@@ -127,3 +128,36 @@ def test_the_bundled_model_without_memory_is_told():
     (_, answer, last), _ = reports((), Load(), COMPLETE)
     assert isinstance(answer, Answer)
     assert last == NotReady("no memory; free some.")
+
+
+class Faulty:
+    """A backend in which a *fault* happens wherever it works."""
+
+    def __init__(self, fault):
+        self.fault = fault
+
+    def load(self, *_):
+        raise self.fault
+
+    def complete(self, *_):
+        raise self.fault
+
+
+FAULTS = [
+    NoCompletionError("no completion of LexerState(state=3, stack=(1, 2))"),  # in a module of fimlsp
+    KeyError("secret"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+def test_a_fault_is_logged_whole_and_told_in_a_sentence(fault, caplog):
+    sink = io.BytesIO()
+    for message in (COMPLETE, Load()):
+        Worker(Faulty(fault), Inbox(), sink)._handle(message)
+    sink.seek(0)
+    answer, last = read_report(sink), read_report(sink)
+    sentence = f"failed unexpectedly ({type(fault).__name__}); the log has the details"
+    assert answer.completion.reason == f"completing {sentence}"
+    assert last == NotReady(f"loading the model {sentence}")
+    assert len(caplog.records) == 2
+    assert all(record.exc_info[1] is fault and str(fault) in record.message for record in caplog.records)
