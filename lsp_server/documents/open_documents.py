@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lsp_server.documents.text_positions import Text, encode
 from fimlsp.lsp_server.documents.uris import is_cell, path_of
 from fimlsp.lsp_server.errors import NoSuggestion
-from fimlsp.lsp_server.messages import Close, DocumentId, Edit, Open, Request
+from fimlsp.lsp_server.messages import Close, DocumentId, Edit, Open, Replacement, Request
 from fimlsp.lsp_server.python.notebook_cells import Cell, read_cell
-from fimlsp.lsp_server.workspace.exclusions import is_excluded
+from fimlsp.lsp_server.workspace.exclusions import NOTHING, Exclusions
 
 LARGEST_DOCUMENT = 8_000_000
 """Bytes, about 200,000 lines; the contexts of such a file take 20 seconds and half a gigabyte."""
@@ -20,29 +20,45 @@ LARGEST_DOCUMENT = 8_000_000
 LONGEST_LINE = 50_000
 """Bytes; each keystroke reads the cursor's line again, 0.02 ms per 1,000 bytes of code."""
 
+Position = tuple[int, int]
+"""A line and a character in it, as the editor counts them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Which documents are completed, and as which Python; None: that of their workspace."""
+    """Which documents are completed, and as which Python; None: as that of their workspace."""
 
     languages: tuple[str, ...] = ("python",)
-    exclude: tuple[str, ...] = ()
+    excluded: Exclusions = NOTHING
     python: PythonVersion | None = None
+
+    def refusal(self, uri: str, language: str) -> str | None:
+        """Why a document gets no completions, whatever its text."""
+        if language not in self.languages:
+            known = ", ".join(map(language_name, self.languages)) or "nothing"
+            return f"only {known} is completed, and this document is {language}"
+        path = path_of(uri)
+        if path is not None and self.excluded.has(path):
+            return "completions are switched off for this file (option exclude)"
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """One open document in its newest version, written for *python*.
 
-    *cell* is how a cell of a notebook is read.
+    *cell* tells how a cell of a notebook is read. *refusal* says why there are no completions, in which case
+    the worker does not know the document; *refusal_by_rules* is the part of it that edits cannot change.
     """
 
-    uri: str
+    id: DocumentId
     language: str
     version: int
     text: Text
     python: PythonVersion
-    cell: Cell | None = None
+    cell: Cell | None
+    refusal_by_rules: str | None
+    refusal: str | None
 
     @property
     def read(self) -> Text:
@@ -57,39 +73,25 @@ class Document:
     def with_text(self, version: int, text: Text) -> Document:
         """The next version."""
         cell = None if self.cell is None else read_cell(text.data)
-        return replace(self, version=version, text=text, cell=cell)
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A range as the editor tells it: (line, character) of its start and its end."""
-
-    start: tuple[int, int]
-    end: tuple[int, int]
+        refusal = self.refusal_by_rules or refusal_of_text(text, cell)
+        return Document(
+            self.id, self.language, version, text, self.python, cell, self.refusal_by_rules, refusal
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One edit: *text* takes the place of *span*, or of the whole document when that is None."""
+    """One edit as the editor tells it: *text* takes the place of *span*, or of the whole document if None."""
 
-    span: Span | None
+    span: tuple[Position, Position] | None
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Replaced:
-    """One edit in bytes: what was put in the place of the bytes from *start* to *end*."""
-
-    start: int
-    end: int
-    replacement: bytes = field(repr=False)
 
 
 class Documents:
     """The open documents of one client.
 
-    *send* passes a message to the worker, which gets edits in bytes; *python_of* tells the Python of a
-    document's workspace.
+    *send* passes a message to the worker, which gets edits in bytes; *python_of* gives the Python of the
+    workspace that a document is in.
     """
 
     def __init__(
@@ -102,62 +104,61 @@ class Documents:
         self._send = send
         self._open: dict[str, Document] = {}
 
-    def __contains__(self, uri: str) -> bool:
-        return uri in self._open
+    def get(self, uri: str) -> Document | None:
+        """The document, if it is open."""
+        return self._open.get(uri)
 
-    def __getitem__(self, uri: str) -> Document:
+    def find_open(self, uri: str) -> Document:
+        """The document. KeyError if it is not open."""
         return self._open[uri]
 
     def is_current(self, document: Document) -> bool:
         """Whether the document is open and was not changed since."""
-        current = self._open.get(document.uri)
+        current = self._open.get(document.id.uri)
         return current is not None and current.text is document.text
 
-    def id(self, uri: str) -> DocumentId:
-        """How the worker knows the document."""
-        return DocumentId(self._client, uri)
-
     def follow(self, rules: Rules) -> None:
-        """Use other *rules* from now on, and find out again what the workspaces are written for."""
-        refused = {uri for uri, document in self._open.items() if self._refusal(document) is not None}
+        """Use other *rules* from now on, and look up again what the workspaces are written for."""
         self._rules = rules
-        for uri, document in self._open.items():
-            self._open[uri] = followed = replace(document, python=self._python(uri))
-            if followed != document or (uri in refused) != (self._refusal(document) is not None):
-                self._send_whole(followed)
+        for uri, old in self._open.items():
+            self._open[uri] = new = self._document(old.id, old.language, old.version, old.text, old.cell)
+            if new.python != old.python or (new.refusal is None) != (old.refusal is None):
+                self._send_whole(new)
 
     def open(self, uri: str, language: str, version: int, text: str, *, cell: bool = False) -> None:
         """The editor shows a document, *cell*: of a notebook."""
         data = encode(text)
         read = read_cell(data) if cell or is_cell(uri) else None
-        self._open[uri] = Document(uri, language, version, Text(data), self._python(uri), read)
-        self._send_whole(self._open[uri])
+        document = self._document(DocumentId(self._client, uri), language, version, Text(data), read)
+        self._open[uri] = document
+        self._send_whole(document)
 
-    def change(self, uri: str, version: int, changes: Sequence[Change]) -> Iterator[tuple[int, Replaced]]:
+    def change(self, uri: str, version: int, changes: Sequence[Change]) -> Iterator[tuple[int, Replacement]]:
         """The editor changed an open document; each change applies to the outcome of the one before.
 
-        Each is made when the iterator comes to it, and told with the size of the document before.
+        Each change is made when the iterator comes to it, which gives it together with the document's size
+        before.
         """
         for change in changes:
             old = self._open[uri]
-            start, end = self._bytes_of(old.text, change.span)
-            made = Replaced(start, end, encode(change.text))
-            new = old.with_text(version, old.text.replaced(start, end, made.replacement))
-            self._open[uri] = new
-            if self._refusal(old) is None and self._refusal(new) is None:
-                told = made if new.cell is None else difference(old.data, new.data)
-                self._send(Edit(self.id(uri), version, told.start, told.end, told.replacement))
-            else:
+            replacement = self._in_bytes(old.text, change)
+            new = self._open[uri] = old.with_text(version, old.text.replaced(replacement))
+            if old.refusal is not None or new.refusal is not None:
                 self._send_whole(new)
-            yield len(old.text.data), made
+            elif new.cell is None:
+                self._send(Edit(new.id, version, replacement))
+            else:
+                self._send(Edit(new.id, version, difference(old.data, new.data)))
+            yield len(old.text.data), replacement
 
     def close(self, uri: str) -> None:
         """The editor has closed a document; unknown ones are ignored."""
-        if self._open.pop(uri, None) is not None:
-            self._send(Close(self.id(uri)))
+        document = self._open.pop(uri, None)
+        if document is not None:
+            self._send(Close(document.id))
 
     def send_all(self) -> None:
-        """Tell a worker that knows nothing yet."""
+        """Send everything to a worker that knows nothing yet."""
         for document in self._open.values():
             self._send_whole(document)
 
@@ -170,16 +171,15 @@ class Documents:
         document = self._open.get(uri)
         if document is None:
             raise NoSuggestion("the document was not opened in this server")
-        refusal = self._refusal(document)
-        if refusal is not None:
-            raise NoSuggestion(refusal)
+        if document.refusal is not None:
+            raise NoSuggestion(document.refusal)
         return document
 
     def offset(self, document: Document, line: int, character: int) -> int:
         """Byte offset of a position.
 
         Raises:
-            NoSuggestion: The document has no such line, or there is no Python at this place of it.
+            NoSuggestion: The document has no such line, or there is no Python at this position.
         """
         if not document.text.has_line(line):
             raise NoSuggestion(f"the document has no line {line + 1}")
@@ -188,49 +188,50 @@ class Documents:
             raise NoSuggestion("the cursor is in a command of IPython")
         return offset
 
-    def _python(self, uri: str) -> PythonVersion:
-        return self._rules.python or self._python_of(uri)
+    def _document(
+        self, name: DocumentId, language: str, version: int, text: Text, cell: Cell | None
+    ) -> Document:
+        by_rules = self._rules.refusal(name.uri, language)
+        python = self._rules.python or self._python_of(name.uri)
+        refusal = by_rules or refusal_of_text(text, cell)
+        return Document(name, language, version, text, python, cell, by_rules, refusal)
 
-    def _refusal(self, document: Document) -> str | None:
-        """Why the document gets no completions, and the worker does not know it."""
-        rules, text = self._rules, document.text
-        if document.language not in rules.languages:
-            known = ", ".join(map(language_name, rules.languages)) or "nothing"
-            return f"only {known} is completed, and this document is {document.language}"
-        path = path_of(document.uri) if rules.exclude else None
-        if path is not None and is_excluded(path, rules.exclude):
-            return "completions are switched off for this file (option exclude)"
-        if document.cell is not None and document.cell.language is not None:
-            return f"this cell is not Python ({document.cell.language})"
-        if len(text.data) > LARGEST_DOCUMENT:
-            return f"the file is larger than {LARGEST_DOCUMENT:,} bytes"
-        if len(text.data) > LONGEST_LINE:
-            line, length = text.longest_line()
-            if length > LONGEST_LINE:
-                return f"line {line + 1} of the file is longer than {LONGEST_LINE:,} bytes"
-        return None
-
-    def _bytes_of(self, text: Text, span: Span | None) -> tuple[int, int]:
-        if span is None:
-            return 0, len(text.data)
-        start, end = (text.offset(*position, self.encoding) for position in (span.start, span.end))
-        return start, max(start, end)
+    def _in_bytes(self, text: Text, change: Change) -> Replacement:
+        if change.span is None:
+            return Replacement(0, len(text.data), encode(change.text))
+        first, last = change.span
+        start = text.offset(*first, self.encoding)
+        end = start if first == last else max(start, text.offset(*last, self.encoding))
+        return Replacement(start, end, encode(change.text))
 
     def _send_whole(self, document: Document) -> None:
-        name = self.id(document.uri)
-        if self._refusal(document) is None:
-            self._send(Open(name, document.version, document.data, document.python))
+        if document.refusal is None:
+            self._send(Open(document.id, document.version, document.data, document.python))
         else:
-            self._send(Close(name))
+            self._send(Close(document.id))
 
 
-def difference(old: bytes, new: bytes) -> Replaced:
+def refusal_of_text(text: Text, cell: Cell | None) -> str | None:
+    """Why a document with this text gets no completions."""
+    if cell is not None and cell.language is not None:
+        return f"this cell is not Python ({cell.language})"
+    size = len(text.data)
+    if size > LARGEST_DOCUMENT:
+        return f"the file is larger than {LARGEST_DOCUMENT:,} bytes"
+    if size > LONGEST_LINE:
+        line, length = text.longest_line()
+        if length > LONGEST_LINE:
+            return f"line {line + 1} of the file is longer than {LONGEST_LINE:,} bytes"
+    return None
+
+
+def difference(old: bytes, new: bytes) -> Replacement:
     """The smallest edit that makes *new* of *old*. O(len)."""
     start = n_equal(old, new)
     same = n_equal(
         old[: start - 1 : -1] if start else old[::-1], new[: start - 1 : -1] if start else new[::-1]
     )
-    return Replaced(start, len(old) - same, new[start : len(new) - same])
+    return Replacement(start, len(old) - same, new[start : len(new) - same])
 
 
 def n_equal(one: bytes, other: bytes) -> int:

@@ -1,9 +1,8 @@
-r"""Texts as UTF-8 bytes, and the way from an editor's positions to byte offsets.
+r"""Texts as UTF-8 bytes, and the byte offsets of an editor's positions in them.
 
-The editor counts lines from 0 and, inside a line, code units of the encoding agreed upon at
-`initialize`; everything below this room counts bytes. This module is the only place where the two
-meet. Lines end at `\n`, `\r\n` or `\r` and nowhere else (LSP 3.18, "Text Documents"): a form feed or
-U+2028 does not end one, unlike in `str.splitlines`.
+The editor counts lines from 0 and, inside a line, code units of the encoding agreed upon at `initialize`;
+everything below the session counts bytes. Only this module converts. Lines end at `\n`, `\r\n` or `\r` and
+nowhere else (LSP 3.18, "Text Documents"): a form feed or U+2028 does not end one, unlike in `str.splitlines`.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from fimlsp.lsp_server.messages import Replacement
 from numpy.typing import NDArray
 
 _LINE_END = re.compile(rb"\n|\r(?!\n)")
@@ -52,17 +52,19 @@ class Text:
         lines = self._lines
         return int(lines.starts[number]) + (len(self.data) - lines.size if number > lines.edited else 0)
 
-    def line_end(self, number: int) -> int:
-        """Byte offset of the end of the 0-based line *number*, before its line end."""
-        start = self.line_start(number)
-        if number + 1 == self.n_lines:
-            return len(self.data)
-        end = self.line_start(number + 1)
-        return end - 2 if self.data[max(start, end - 2) : end] == b"\r\n" else end - 1
+    def line_span(self, number: int) -> tuple[int, int]:
+        """Byte offsets at which the 0-based line *number* begins and ends, without its line end."""
+        lines, moved = self._lines, len(self.data) - self._lines.size
+        start = int(lines.starts[number]) + (moved if number > lines.edited else 0)
+        if number + 1 == len(lines.starts):
+            return start, len(self.data)
+        end = int(lines.starts[number + 1]) + (moved if number >= lines.edited else 0)
+        return start, end - 2 if self.data[max(start, end - 2) : end] == b"\r\n" else end - 1
 
     def line(self, number: int) -> bytes:
         """The 0-based line *number* without its line end."""
-        return self.data[self.line_start(number) : self.line_end(number)]
+        start, end = self.line_span(number)
+        return self.data[start:end]
 
     def line_at(self, offset: int) -> int:
         """The 0-based number of the line that holds the byte *offset*."""
@@ -80,9 +82,9 @@ class Text:
         return max(lines.longest_other, (lines.edited, own), key=lambda line: (line[1], -line[0]))
 
     def hashes(self, offset: int) -> tuple[int, int]:
-        """Of all text before the byte *offset* and of all behind it. O(bytes) once for a line."""
+        """The hashes of all text before the byte *offset* and of all after it. O(bytes) once for a line."""
         number = self.line_at(offset)
-        start, end = self.line_start(number), self.line_end(number)
+        start, end = self.line_span(number)
         above, below = self._with(number).hashes_around(self.data, start, end)
         return hash((above, self.data[start:offset])), hash((self.data[offset:end], below))
 
@@ -92,19 +94,20 @@ class Text:
         As LSP wants it: a character beyond the line's end means the line's end, a line beyond the last
         means the end of the text. A position inside a character means that character's start.
         """
-        if not self.has_line(line):
+        if line >= len(self._lines.starts):
             return len(self.data)
-        return self.line_start(line) + _bytes_before(self.line(line), character, encoding)
+        start, end = self.line_span(line)
+        return start + _bytes_before(self.data[start:end], character, encoding)
 
-    def replaced(self, start: int, end: int, replacement: bytes) -> Text:
-        """The text with the bytes from *start* to *end* replaced; copies, but reads no line again."""
-        kept = memoryview(self.data)  # one copy instead of four, each of which costs 1 ms for 4 MB
-        new = Text(b"".join((kept[:start], replacement, kept[end:])))
+    def replaced(self, replacement: Replacement) -> Text:
+        """The text after an edit; O(bytes) for one copy, but no line is read again."""
+        start, end = replacement.start, replacement.end
+        new = Text(replacement.applied_to(self.data))
         number = self.line_at(start)
-        if self._is_within(number, start, end) and _LINE_END.search(replacement) is None:
+        if self._is_within(number, start, end) and _LINE_END.search(replacement.text) is None:
             new.__dict__["_lines"] = self._with(number)  # of which nothing has changed
         else:
-            starts = self._starts_replaced(start, end, new.data, start + len(replacement))
+            starts = self._starts_replaced(start, end, new.data, start + len(replacement.text))
             new.__dict__["_lines"] = Lines(
                 starts, int(np.searchsorted(starts, start, "right")) - 1, len(new.data)
             )
@@ -121,7 +124,7 @@ class Text:
 
         At the beginning of a line behind `\r` they cannot: `\r\n` would be one line end.
         """
-        return end <= self.line_end(number) and self.data[max(0, start - 1) : start] != b"\r"
+        return end <= self.line_span(number)[1] and self.data[max(0, start - 1) : start] != b"\r"
 
     @property
     def _starts(self) -> NDArray[np.int64]:

@@ -1,9 +1,9 @@
-"""The language server protocol as this server speaks it, where it differs from what pygls does.
+"""Receives the messages of an editor, where this server differs from what pygls does with them.
 
-Texts are kept by the session, as bytes, so pygls' own copies are not made. A message that cannot be
-understood gets an error as its answer, if it asked for one, and never a window in the user's way. And a
-request for a completion is turned into a question about the text of this very moment before any other
-message is read: pygls begins a coroutine only afterwards.
+Texts are kept by the session, as bytes, so pygls' own copies are not made. A request that cannot be
+understood is answered by an error, and never by a window in the user's way. And a request for a completion
+becomes a question about the text of this very moment before any other message is read: pygls begins a
+coroutine only afterwards.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
 from cattrs import Converter
-from fimlsp.lsp_server.documents.open_documents import Change, Span
-from fimlsp.lsp_server.session.completer import Asked, Trigger
+from fimlsp.lsp_server.documents.open_documents import Change, Position
+from fimlsp.lsp_server.session.completer import Ticket, Trigger
 from fimlsp.lsp_server.session.session import Session
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -21,27 +21,22 @@ from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 
 class HasSession(Protocol):
-    """The server that the protocol works for."""
+    """The server that the protocol works for, as far as it matters here."""
 
     session: Session
     leave: Callable[[bool], None]
 
 
 class InlineCompletionProtocol(LanguageServerProtocol):
-    """See the module."""
+    """Pygls' protocol, which passes documents and questions on to the session."""
 
-    _server: Any
     _goodbye: str | int = ""
 
-    @property
-    def _ours(self) -> HasSession:
-        ours: HasSession = self._server
-        return ours
-
-    @property
-    def session(self) -> Session:
-        """The server's session."""
-        return self._ours.session
+    def __init__(self, server: Any, converter: Converter) -> None:  # noqa: ANN401 - HasSession, and pygls' own
+        super().__init__(server, converter)
+        ours: HasSession = server
+        self.session = ours.session
+        self._leave = ours.leave
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: object) -> Generator[Any, Any, None]:
@@ -51,9 +46,9 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         """
         goodbye = self._request_futures.get(self._goodbye)
         if goodbye is None:
-            self._ours.leave(self._shutdown)
+            self._leave(self._shutdown)
         else:
-            goodbye.add_done_callback(lambda _: self._ours.leave(True))
+            goodbye.add_done_callback(lambda _: self._leave(True))
         yield from ()
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
@@ -114,7 +109,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             self._goodbye = msg_id
         super()._handle_request(msg_id, method_name, params)
 
-    def _ask(self, params: types.InlineCompletionParams | types.CompletionParams, trigger: Trigger) -> Asked:
+    def _ask(self, params: types.InlineCompletionParams | types.CompletionParams, trigger: Trigger) -> Ticket:
         at = params.position
         return self.session.completer.ask(params.text_document.uri, at.line, at.character, trigger)
 
@@ -138,8 +133,8 @@ def to_changes(changes: Sequence[types.TextDocumentContentChangeEvent]) -> list[
     ]
 
 
-def _to_span(span: types.Range) -> Span:
-    return Span((span.start.line, span.start.character), (span.end.line, span.end.character))
+def _to_span(span: types.Range) -> tuple[Position, Position]:
+    return (span.start.line, span.start.character), (span.end.line, span.end.character)
 
 
 def converter_factory() -> Converter:

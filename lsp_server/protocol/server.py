@@ -14,7 +14,7 @@ from fimlsp.lsp_server.protocol.configuration import Configuration
 from fimlsp.lsp_server.protocol.items import to_completion_list, to_inline_list
 from fimlsp.lsp_server.protocol.loading_progress import LoadingProgress
 from fimlsp.lsp_server.protocol.lsp_methods import InlineCompletionProtocol, converter_factory
-from fimlsp.lsp_server.session.completer import Asked
+from fimlsp.lsp_server.session.completer import Ticket
 from fimlsp.lsp_server.session.session import Session
 from fimlsp.lsp_server.session.status import STATUS, Status
 from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
@@ -140,16 +140,16 @@ async def shutdown(ls: FimServer, _: None) -> None:
     await ls.end()
 
 
-async def inline_completion(ls: FimServer, asked: Asked) -> types.InlineCompletionList:
+async def inline_completion(ls: FimServer, ticket: Ticket) -> types.InlineCompletionList:
     """`textDocument/inlineCompletion`: what to insert at the cursor as it is, best first.
 
-    *asked* was made by the protocol when the request arrived. An empty list has its reason in the log
+    *ticket* was made by the protocol when the request arrived. An empty list has its reason in the log
     and in the status. Cancelling the request cancels the pending answer and with it the decoding.
     """
-    return to_inline_list(asked, await ls.session.completer.answer(asked))
+    return to_inline_list(ticket, await ls.session.completer.answer(ticket))
 
 
-async def completion(ls: FimServer, asked: Asked) -> types.CompletionList:
+async def completion(ls: FimServer, ticket: Ticket) -> types.CompletionList:
     """`textDocument/completion`: the same as one item of the menu, if the settings say so."""
-    offer = await ls.session.completer.answer(asked)
-    return to_completion_list(asked, offer, ls.session.documents.encoding)
+    offer = await ls.session.completer.answer(ticket)
+    return to_completion_list(ticket, offer, ls.session.documents.encoding)

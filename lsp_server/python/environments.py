@@ -1,4 +1,4 @@
-"""Which Python a file is written for: that of the environment its workspace uses."""
+"""Which Python a workspace is written for: that of the environment it uses."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
+from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
 
 ENVIRONMENTS = (".venv", "venv")
 
-_VERSION = re.compile(r"(?:c?python-?)?(\d+)\.(\d+)", re.IGNORECASE)
+_VERSION = re.compile(r"(?:c?python-?)?(\d{1,9})\.(\d{1,9})", re.IGNORECASE)
 _CONFIGURED = re.compile(r"^version(?:_info)?\s*=\s*(.*)$", re.MULTILINE | re.IGNORECASE)
 _LARGEST = 100_000
 
@@ -26,33 +27,36 @@ def version_of(text: str) -> PythonVersion | None:
 
 
 def version_of_workspace(folder: Path | None, environment: Mapping[str, str] = os.environ) -> PythonVersion:
-    """The version that the files in *folder* are for, or those outside of any. Reads up to four files."""
-    for text in _told(folder, environment):
+    """The version that the files in *folder* are for, or those outside of any folder.
+
+    Reads up to four files, so it is not for the event loop: a file system may take its time.
+    """
+    for text in _statements(folder, environment):
         version = version_of(text)
         if version is not None:
             return version
     return DEFAULT_VERSION
 
 
-def _told(folder: Path | None, environment: Mapping[str, str]) -> Iterator[str]:
-    """What is said of the version, the most telling first."""
+def _statements(folder: Path | None, environment: Mapping[str, str]) -> Iterator[str]:
+    """What the files say of the version, the most reliable first."""
     if folder is not None:
         for name in ENVIRONMENTS:
-            yield _of_environment(folder / name)
+            yield _configured(folder / name)
     if environment.get("VIRTUAL_ENV"):
-        yield _of_environment(Path(environment["VIRTUAL_ENV"]))
+        yield _configured(Path(environment["VIRTUAL_ENV"]))
     if folder is not None:
-        yield _beginning(folder / ".python-version")
+        yield _content(folder / ".python-version")
 
 
-def _of_environment(folder: Path) -> str:
-    found = _CONFIGURED.search(_beginning(folder / "pyvenv.cfg"))
+def _configured(environment: Path) -> str:
+    found = _CONFIGURED.search(_content(environment / "pyvenv.cfg"))
     return found[1] if found else ""
 
 
-def _beginning(file: Path) -> str:
+def _content(file: Path) -> str:
     try:
-        with file.open(encoding="utf-8", errors="replace") as opened:
-            return opened.read(_LARGEST)
-    except OSError:
+        data = read_regular_file(file, _LARGEST)
+    except (OSError, ValueError):
         return ""
+    return (data or b"").decode(errors="replace")

@@ -1,12 +1,13 @@
-"""What a buffer imports, and where that is in the workspace."""
+"""Finds what a Python file imports, and where that is in the workspace."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+
+from fimlsp.lsp_server.python.remembered import remembered
 
 MOST_BYTES = 200_000
 """How much of a buffer is searched for imports."""
@@ -27,11 +28,18 @@ class Import:
     names: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=64)
 def imports_of(source: bytes) -> tuple[Import, ...]:
-    """The imports of *source*, the last one first, as the nearest to the cursor are often the newest."""
+    """The imports in the first `MOST_BYTES` of *source*, the last one first.
+
+    Those nearest to the cursor are often the newest.
+    """
+    return _imports(source[:MOST_BYTES])
+
+
+@remembered(64)
+def _imports(source: bytes) -> tuple[Import, ...]:
     found = []
-    for statement in _STATEMENT.finditer(source[:MOST_BYTES]):
+    for statement in _STATEMENT.finditer(source):
         if statement["modules"] is not None:
             found += [Import(name) for name in _names(statement["modules"])]
         else:

@@ -1,14 +1,17 @@
-"""What a file defines, in short: headers of functions and classes, and the first line of their docstrings.
+"""Sums up what a Python file defines: headers of functions and classes, first lines of their docstrings.
 
-A scan of lines, not a parser: the file may be one that is being written.
+This scans lines instead of parsing, as the file may be one that is being written.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import pairwise
+
+from fimlsp.lsp_server.python.remembered import remembered
+
+LONGEST_OUTLINE = 16_000
 
 LONGEST_HEADER = 20
 """Lines; what is longer is cut."""
@@ -19,19 +22,27 @@ _DOCSTRING = re.compile(rb"\s*[rR]?(?:\"\"\"|''')[ \t]*(\S[^\n]*)?")
 _STRING_OR_COMMENT = re.compile(rb"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\#.*")
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def outline(source: bytes, names: frozenset[str] | None = None) -> bytes:
-    """The definitions of *names* at the top level of *source*, or of all names but private ones."""
+    """The definitions of *names* at the top level of *source*, or of all names but private ones.
+
+    At most `LONGEST_OUTLINE` bytes, in whole definitions. O(len(source)).
+    """
     lines = source.replace(b"\r\n", b"\n").split(b"\n")
-    parts = []
+    parts, size = [], 0
     for start, end, name in _top_level(lines):
         if name in names if names is not None else not name.startswith("_"):
-            parts.append(b"\n".join(_shortened(lines[start:end])))
-    return b"\n".join(parts) + b"\n" if parts else b""
+            part = b"\n".join(_shortened(lines[start:end])) + b"\n"
+            size += len(part)
+            if size > LONGEST_OUTLINE:
+                break
+            parts.append(part)
+    return b"".join(parts)
 
 
+@remembered(64)
 def defined_names(source: bytes) -> frozenset[str]:
-    """The names that `outline` finds in *source*."""
+    """The names that `outline` finds in *source*. O(len(source))."""
     lines = source.replace(b"\r\n", b"\n").split(b"\n")
     return frozenset(name for _, _, name in _top_level(lines))
 

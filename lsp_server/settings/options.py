@@ -12,7 +12,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
-from fimlsp.lsp_server.messages import Load
+from fimlsp.lsp_server.messages import Limits, Load
 from fimlsp.lsp_server.settings.option_values import Names, Pattern, Switch, Text, Values, Whole, one_of
 
 SECTION = "fimlsp"
@@ -163,6 +163,14 @@ def load_of(settings: Settings) -> Load:
     """The model that *settings* name."""
     chosen = (getattr(settings, name) for name in MODEL_FIELDS)
     return Load(*(None if value in ("", AUTO, 0) else value for value in chosen))
+
+
+_LIMITS = tuple(of.name for of in fields(Limits))
+
+
+def limits_of(settings: Settings, candidates: int) -> Limits:
+    """What *settings* say of one completion, for so many *candidates*."""
+    return replace(Limits(*(getattr(settings, name) for name in _LIMITS)), candidates=candidates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lsp_server.documents.uris import path_of
-from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
+from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
 from fimlsp.lsp_server.python.extent import is_one_line
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
@@ -99,9 +99,9 @@ class Backend:
         """Take a document in."""
         self.documents.open(document, version, data, python)
 
-    def edit(self, document: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
-        """Replace the bytes from *start* to *end*."""
-        self.documents.edit(document, version, start, end, replacement)
+    def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
+        """Edit a document, which makes *version* of it."""
+        self.documents.edit(document, version, replacement)
 
     def close(self, document: DocumentId) -> None:
         """Forget a document."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.lsp_server.messages import DocumentId
+from fimlsp.lsp_server.messages import DocumentId, Replacement
 from fimlsp.quotient.engine import EditedDocument, Engine
 
 MOST_BYTES = 2_000_000
@@ -57,25 +57,20 @@ class EngineDocuments:
         self._entries[name] = Entry(version, data, python)
         self._entries.move_to_end(name)
 
-    def edit(self, name: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
-        """Replace the bytes from *start* to *end*. O(len(data)) for one copy; KeyError if it is not open."""
+    def edit(self, name: DocumentId, version: int, replacement: Replacement) -> None:
+        """Edit a document. O(len(data)) for one copy; KeyError if it is not open."""
         entry = self._entries[name]
         document, steps = entry.document, entry.steps
         entry.document = entry.steps = None
         entry.version = version
-        entry.edited_at = start
+        entry.edited_at = replacement.start
         self._entries.move_to_end(name)
         try:
             if document is not None:
-                document.edit(start, end, replacement)
+                document.edit(replacement.start, replacement.end, replacement.text)
                 entry.document, entry.steps = document, steps
         finally:
-            kept = memoryview(entry.data)
-            entry.data = (
-                b"".join((kept[:start], replacement, kept[end:]))
-                if entry.document is None
-                else entry.document.data
-            )
+            entry.data = replacement.applied_to(entry.data) if entry.document is None else entry.document.data
 
     def close(self, name: DocumentId) -> None:
         """Forget a text."""

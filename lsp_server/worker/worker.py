@@ -36,6 +36,7 @@ from fimlsp.lsp_server.messages import (
     NotReady,
     Open,
     Ready,
+    Replacement,
     Report,
     Request,
     Workspace,
@@ -73,8 +74,8 @@ class Backend(Protocol):
     def open(self, document: DocumentId, version: int, data: bytes, python: tuple[int, int]) -> None:
         """Take a document in."""
 
-    def edit(self, document: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
-        """Replace the bytes from *start* to *end*."""
+    def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
+        """Edit a document, which makes *version* of it."""
 
     def close(self, document: DocumentId) -> None:
         """Forget a document."""
@@ -155,8 +156,8 @@ class Worker:
                 self._attempt(lambda: backend.enter(message))
             case Open(document, version, data, python):
                 self._attempt(lambda: backend.open(document, version, data, python))
-            case Edit(document, version, start, end, replacement):
-                self._attempt(lambda: backend.edit(document, version, start, end, replacement))
+            case Edit(document, version, replacement):
+                self._attempt(lambda: backend.edit(document, version, replacement))
             case Close(document):
                 self._attempt(lambda: backend.close(document))
             case Leave(client):

@@ -17,7 +17,7 @@ from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess
 
 
 class Client(Protocol):
-    """Who uses a worker; each is called on the event loop and must not block."""
+    """What uses a worker; its methods are called on the event loop and must not block."""
 
     def worker_started(self) -> None:
         """A process has begun that knows nothing of the client yet."""
@@ -30,7 +30,7 @@ class Client(Protocol):
 
 
 class WorkerPool:
-    """Finds the worker for a model. *command* starts a worker process; *make* is for tests without any."""
+    """Finds the worker for a model. *command* starts a worker process; tests *make* workers without one."""
 
     def __init__(self, command: Sequence[str], make: type[WorkerProcess] = WorkerProcess) -> None:
         self._command = command
@@ -56,7 +56,7 @@ class WorkerPool:
 
     def change_model(self, worker: _SharedWorker, load: Load) -> bool:
         """Let *worker* load another model; not if others use it, or there is a worker with that already."""
-        if len(worker.seats) != 1 or load in self._workers:
+        if len(worker.handles) != 1 or load in self._workers:
             return False
         del self._workers[worker.load]
         self._workers[load] = worker
@@ -64,14 +64,14 @@ class WorkerPool:
         return True
 
     async def end_unused(self, worker: _SharedWorker) -> None:
-        """End *worker* if nobody has a place at it."""
-        if not worker.seats and self._workers.get(worker.load) is worker:
+        """End *worker* if nobody uses it."""
+        if not worker.handles and self._workers.get(worker.load) is worker:
             del self._workers[worker.load]
             await worker.process.close()
 
 
-class Seat:
-    """The place of *client*, which has this *number*, at the worker with the model *load*."""
+class WorkerHandle:
+    """A client's handle on the shared worker that serves its model *load*; *number* is the client's."""
 
     def __init__(self, pool: WorkerPool, load: Load, number: int, client: Client) -> None:
         self.client = client
@@ -80,8 +80,8 @@ class Seat:
         self._worker = pool.worker(load)
         self._leaving: set[asyncio.Task[None]] = set()
 
-    def take(self) -> None:
-        """Sit down: from now on the client is told of the worker."""
+    def join(self) -> None:
+        """Begin to use the worker: from now on the client is told about it."""
         self._worker.admit(self)
 
     def use(self, load: Load) -> None:
@@ -91,7 +91,7 @@ class Seat:
             return
         before.dismiss(self)
         self._worker = self._pool.worker(load)
-        self.take()
+        self.join()
         leaving = asyncio.get_running_loop().create_task(self._pool.end_unused(before))
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
@@ -124,36 +124,36 @@ class Seat:
         self._worker.process.kill()
 
     async def leave(self) -> None:
-        """Give the place up."""
+        """Stop using the worker."""
         self._worker.dismiss(self)
         await asyncio.gather(self._pool.end_unused(self._worker), *self._leaving)
 
 
 class _SharedWorker:
-    """A worker process with the model *load*, and who uses it. `state` is what it said of loading last."""
+    """A worker process with the model *load*, and its clients. `state` is its last report on loading."""
 
     def __init__(self, command: Sequence[str], load: Load, make: type[WorkerProcess]) -> None:
         self.load = load
-        self.seats: list[Seat] = []
-        self.asked: dict[int, Seat] = {}
+        self.handles: list[WorkerHandle] = []
+        self.asked: dict[int, WorkerHandle] = {}
         self.state: Loading | Ready | NotReady = Loading("starting", 0)
         self._is_running = False
         self.process = make(command, self._on_start, self._on_report, self._on_end)
         self.process.start()
 
-    def admit(self, seat: Seat) -> None:
-        """A client comes."""
-        self.seats.append(seat)
+    def admit(self, handle: WorkerHandle) -> None:
+        """A client begins to use the worker."""
+        self.handles.append(handle)
         if self._is_running:
-            seat.client.worker_started()
-            seat.client.worker_reported(self.state)
+            handle.client.worker_started()
+            handle.client.worker_reported(self.state)
 
-    def dismiss(self, seat: Seat) -> None:
-        """A client goes."""
-        if seat in self.seats:
-            self.seats.remove(seat)
-            self.asked = {id: other for id, other in self.asked.items() if other is not seat}
-            self.process.send(Leave(seat.number))
+    def dismiss(self, handle: WorkerHandle) -> None:
+        """A client stops using the worker."""
+        if handle in self.handles:
+            self.handles.remove(handle)
+            self.asked = {id: other for id, other in self.asked.items() if other is not handle}
+            self.process.send(Leave(handle.number))
 
     def change_model(self, load: Load) -> None:
         """Load another model, before anything else that is sent from now on."""
@@ -164,22 +164,22 @@ class _SharedWorker:
     def _on_start(self) -> None:
         self._is_running = True
         self.process.send(self.load)
-        for seat in [*self.seats]:
-            seat.client.worker_started()
+        for handle in [*self.handles]:
+            handle.client.worker_started()
 
     def _on_report(self, report: Report) -> None:
         if isinstance(report, Answer):
-            seat = self.asked.pop(report.id, None)
-            if seat is not None:
-                seat.client.worker_reported(report)
+            handle = self.asked.pop(report.id, None)
+            if handle is not None:
+                handle.client.worker_reported(report)
             return
         self.state = report
-        for seat in [*self.seats]:
-            seat.client.worker_reported(report)
+        for handle in [*self.handles]:
+            handle.client.worker_reported(report)
 
     def _on_end(self, reason: str) -> None:
         self._is_running = False
         self.state = Loading("starting again", 0)
         self.asked.clear()
-        for seat in [*self.seats]:
-            seat.client.worker_ended(reason)
+        for handle in [*self.handles]:
+            handle.client.worker_ended(reason)

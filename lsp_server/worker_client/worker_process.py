@@ -1,11 +1,11 @@
-"""The server's end of the worker: start it, talk to it, start it again when it dies.
+"""Starts a worker process, talks to it, and starts it again when it dies.
 
 The worker is a plain child process with pipes, not a fork, so that it inherits neither the editor's
 pipes nor an event loop. It is started with a search path that leaves out the working directory: an editor
 starts servers in the user's workspace, where a `queue.py` may lie.
 
 One thread keeps the process alive and reads from it, another writes to it, so that nothing here ever
-makes the event loop wait; what they have to tell is told on the event loop. (asyncio's own subprocesses
+makes the event loop wait; their callbacks run on the event loop. (asyncio's own subprocesses
 are not used: in CPython 3.11 one that is cancelled while it starts keeps the loop from ever closing.)
 """
 
@@ -55,7 +55,7 @@ class WorkerProcess:
         self._on_start = on_start
         self._on_report = on_report
         self._on_end = on_end
-        self._life: Life | None = None
+        self._run: WorkerRun | None = None
         self._is_pausing = False
         self._closing = Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -73,13 +73,13 @@ class WorkerProcess:
 
     def send(self, message: Request) -> None:
         """Pass *message* on without waiting; it is lost when no process is running."""
-        if self._life is not None:
-            self._life.outbox.put(pack(message))
+        if self._run is not None:
+            self._run.outbox.put(pack(message))
 
     def kill(self) -> None:
         """End a process that does not answer; a new one is started."""
-        if self._life is not None:
-            self._life.process.kill()
+        if self._run is not None:
+            self._run.process.kill()
 
     async def close(self) -> None:
         """End the process for good."""
@@ -89,33 +89,33 @@ class WorkerProcess:
             await asyncio.to_thread(self._keeper.join)
 
     def _keep_alive(self) -> None:
-        short_lives = 0
+        short_runs = 0
         while not self._closing.is_set():
-            begun = time.monotonic()
-            reason = self._live_once()
-            short_lives = 0 if time.monotonic() - begun > _HEALTHY_S else short_lives + 1
-            pause = pause_after(short_lives)
+            started = time.monotonic()
+            reason = self._run_once()
+            short_runs = 0 if time.monotonic() - started > _HEALTHY_S else short_runs + 1
+            pause = pause_after(short_runs)
             self._tell(self._end, reason, pause)
             self._closing.wait(pause)
 
-    def _live_once(self) -> str:
+    def _run_once(self) -> str:
         """Start a process and serve it until it ends; why it ended."""
         try:
-            life = Life(self._command)
+            run = WorkerRun(self._command)
         except OSError as error:
             return f"the worker process could not be started ({error})"
-        self._tell(self._begin, life)
-        while not self._closing.is_set() and (report := life.read()) is not None:
+        self._tell(self._begin, run)
+        while not self._closing.is_set() and (report := run.read()) is not None:
             self._tell(self._on_report, report)
-        return describe_end(life.end())
+        return describe_end(run.end())
 
-    def _begin(self, life: Life) -> None:
-        self._life = life
+    def _begin(self, run: WorkerRun) -> None:
+        self._run = run
         self._is_pausing = False
         self._on_start()
 
     def _end(self, reason: str, pause: float) -> None:
-        self._life = None
+        self._run = None
         self._is_pausing = pause > 0
         if not self._closing.is_set():
             self._on_end(f"{reason}; it is started again" + (f" in {pause:g} s" if pause else ""))
@@ -129,7 +129,7 @@ class WorkerProcess:
             self._closing.set()
 
 
-class Life:
+class WorkerRun:
     """One process, from its start to its end.
 
     Raises:
@@ -166,9 +166,9 @@ def _write_all(outbox: SimpleQueue[bytes | None], sink: IO[bytes]) -> None:
             sink.flush()
 
 
-def pause_after(short_lives: int) -> float:
-    """Seconds to wait before the next start after so many short lives in a row: 0, then 1, 2, 4 and so on."""
-    return min(2.0 ** (short_lives - 2), _LONGEST_PAUSE_S) if short_lives > 1 else 0.0
+def pause_after(short_runs: int) -> float:
+    """Seconds to wait before the next start after so many short runs in a row: 0, then 1, 2, 4 and so on."""
+    return min(2.0 ** (short_runs - 2), _LONGEST_PAUSE_S) if short_runs > 1 else 0.0
 
 
 def describe_end(code: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from fimlsp.lsp_server.documents.open_documents import Change, Span
+from fimlsp.lsp_server.documents.open_documents import Change
 from fimlsp.lsp_server.messages import (
     Answer,
     Cancel,
@@ -63,8 +63,8 @@ class LocalWorker:
                 backend.enter(message)
             case Open(document, version, data, python):
                 backend.open(document, version, data, python)
-            case Edit(document, version, start, end, replacement):
-                backend.edit(document, version, start, end, replacement)
+            case Edit(document, version, replacement):
+                backend.edit(document, version, replacement)
             case Close(document):
                 backend.close(document)
             case Leave(client):
@@ -109,7 +109,7 @@ class LocalEditor:
 
     def edit(self, start, end, text, uri=URI):
         self.version += 1
-        self.session.change(uri, self.version, [Change(Span(start, end), text)])
+        self.session.change(uri, self.version, [Change((start, end), text)])
 
     def type(self, text):
         here = (self.line, self.character)
@@ -141,3 +141,12 @@ class LocalPool(WorkerPool):
 
     def __init__(self):
         super().__init__([], LocalWorker)
+
+
+async def until(condition):
+    """Wait for *condition*."""
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("not reached")

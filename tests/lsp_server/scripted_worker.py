@@ -47,9 +47,9 @@ class ScriptedBackend:
         self.texts[uri] = (version, data)
         self.pythons[uri] = python
 
-    def edit(self, uri, version, start, end, replacement):
+    def edit(self, uri, version, replacement):
         data = self.texts[uri][1]
-        self.texts[uri] = (version, data[:start] + replacement + data[end:])
+        self.texts[uri] = (version, data[: replacement.start] + replacement.text + data[replacement.end :])
 
     def close(self, uri):
         self.texts.pop(uri, None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fimlsp.lsp_server.documents.open_documents import Replaced, difference
+from fimlsp.lsp_server.documents.open_documents import difference
+from fimlsp.lsp_server.messages import Replacement
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,6 @@ from hypothesis import strategies as st
 def test_the_difference_of_two_texts(before, old, new, behind):
     one, other = before + old + behind, before + new + behind
     edit = difference(one, other)
-    assert one[: edit.start] + edit.replacement + one[edit.end :] == other
-    assert len(edit.replacement) <= len(new)
-    assert difference(one, one) == Replaced(len(one), len(one), b"")
+    assert one[: edit.start] + edit.text + one[edit.end :] == other
+    assert len(edit.text) <= len(new)
+    assert difference(one, one) == Replacement(len(one), len(one), b"")

@@ -8,11 +8,9 @@ from fimlsp.lsp_server.documents.open_documents import (
     LONGEST_LINE,
     Change,
     Documents,
-    Replaced,
-    Span,
 )
 from fimlsp.lsp_server.errors import NoSuggestion
-from fimlsp.lsp_server.messages import Close, Edit, Open
+from fimlsp.lsp_server.messages import Close, Edit, Open, Replacement
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,9 +29,9 @@ class Replica:
         match message:
             case Open((_, uri), version, data):
                 self.texts[uri] = version, data
-            case Edit((_, uri), version, start, end, replacement):
+            case Edit((_, uri), version, edit):
                 data = self.texts[uri][1]
-                self.texts[uri] = version, data[:start] + replacement + data[end:]
+                self.texts[uri] = version, data[: edit.start] + edit.text + data[edit.end :]
             case Close((_, uri)):
                 self.texts.pop(uri, None)
 
@@ -65,7 +63,7 @@ def test_the_worker_knows_what_the_editor_shows(encoding, text, edits):
     for version, (one, other, new) in enumerate(edits, 1):
         places = boundaries(text)
         start, end = sorted((places[one % len(places)], places[other % len(places)]))
-        span = Span(position(text, start, encoding), position(text, end, encoding))
+        span = position(text, start, encoding), position(text, end, encoding)
         list(documents.change("a", version, [Change(span, new)]))
         text = text[:start] + new + text[end:]
         assert replica.texts["a"] == (version, text.encode())
@@ -94,7 +92,7 @@ def test_a_span_whose_end_precedes_its_start_is_an_insertion():
     replica = Replica()
     documents = documents_of(replica.take)
     documents.open("a", "python", 1, "abc")
-    assert list(documents.change("a", 2, [Change(Span((0, 2), (0, 1)), "-")])) == [(3, Replaced(2, 2, b"-"))]
+    assert list(documents.change("a", 2, [Change(((0, 2), (0, 1)), "-")])) == [(3, Replacement(2, 2, b"-"))]
     assert replica.texts["a"] == (2, b"ab-c")
 
 

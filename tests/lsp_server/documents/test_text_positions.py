@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fimlsp.lsp_server.documents.text_positions import Text, encode
+from fimlsp.lsp_server.messages import Replacement
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,7 +76,7 @@ def test_an_empty_text_has_one_line():
 def told(text, line_number):
     """All that is asked of a text."""
     starts = [text.line_start(number) for number in range(text.n_lines)]
-    lines = [(text.line(number), text.line_end(number)) for number in range(text.n_lines)]
+    lines = [(text.line(number), text.line_span(number)[1]) for number in range(text.n_lines)]
     found = [text.line_at(offset) for offset in range(len(text.data) + 1)]
     text.hashes(starts[line_number % text.n_lines])
     return starts, lines, found, text.longest_line(), [text.hashes(at) for at in range(len(text.data) + 1)]
@@ -89,7 +90,7 @@ def test_after_edits_all_is_as_in_a_new_text(source, changes):
     text = Text(source.encode())
     for (start, removed, inserted), line_number in changes:
         start = min(start, len(text.data))
-        text = text.replaced(start, min(start + removed, len(text.data)), inserted.encode())
+        text = text.replaced(Replacement(start, min(start + removed, len(text.data)), inserted.encode()))
         assert told(text, line_number) == told(Text(text.data), 0)
 
 
@@ -99,10 +100,10 @@ def test_hashes_tell_where_the_cursor_is():
 
 
 def test_typing_in_a_line_looks_at_no_other():
-    text = Text(b"a\n" * 9).replaced(4, 4, b"x")
+    text = Text(b"a\n" * 9).replaced(Replacement(4, 4, b"x"))
     known = text._lines
     for start, end, typed in ((5, 5, b"y"), (4, 6, b""), (4, 4, "é".encode())):
-        text = text.replaced(start, end, typed)
+        text = text.replaced(Replacement(start, end, typed))
         text.hashes(start)
         assert text._lines is known
-    assert text.replaced(4, 4, b"\n")._lines is not known
+    assert text.replaced(Replacement(4, 4, b"\n"))._lines is not known

@@ -75,12 +75,12 @@ class Writer:
         self.asked.append(f"{self.uri} {next(self.ids)}")
         return self.asked[-1]
 
-    def place(self):
+    def cursor(self):
         line = self.rng.randrange(len(self.lines))
         return line, self.rng.randint(0, len(self.lines[line]))
 
     def edit(self):
-        start = end = self.place()
+        start = end = self.cursor()
         if self.rng.random() < 0.4:
             end = start[0], min(len(self.lines[start[0]]), start[1] + self.rng.randint(1, 9))
         text = self.rng.choice(TYPED)
@@ -91,7 +91,7 @@ class Writer:
 
     def ask(self):
         request = self.new_id()
-        self.wire.send(inline(request, self.uri, *self.place(), kind=self.rng.choice([0, 1, 2])))
+        self.wire.send(inline(request, self.uri, *self.cursor(), kind=self.rng.choice([0, 1, 2])))
         return request
 
     def cancel(self):

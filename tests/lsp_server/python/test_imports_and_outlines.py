@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from fimlsp.lsp_server.python.imports import Import, imports_of
-from fimlsp.lsp_server.python.outline import outline
+from fimlsp.lsp_server.python.outline import LONGEST_OUTLINE, defined_names, outline
 
 IMPORTS = [
     ("import a.b as c, d", [Import("d"), Import("a.b")]),
@@ -73,3 +75,22 @@ def test_outlines(names, lines):
     assert all(line in told for line in lines)
     assert not any(word in told for word in ("return", "More.", "inner", "import os"))
     assert bool(told) is bool(lines)
+
+
+@pytest.mark.parametrize("find", [imports_of, outline, defined_names], ids=lambda find: find.__name__)
+def test_no_old_version_of_a_text_is_kept(find):
+    line = b"import os\ndef f(x):\n    return x\n"
+    find(line)
+    tracemalloc.start()
+    try:
+        for version in range(20):
+            find(b"x = %d\n" % version + line + b"#" * 500_000)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 300_000
+
+
+def test_an_outline_is_bounded():
+    assert 0 < len(outline(b"def function(argument): pass\n" * 10_000)) <= LONGEST_OUTLINE
+    assert outline(b"def f(" + b"a" * 100_000 + b"): pass\n") == b""

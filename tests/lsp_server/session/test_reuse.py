@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from fimlsp.lsp_server.messages import Complete, Limits
+from fimlsp.lsp_server.session.completion_cache import Key
 from fimlsp.lsp_server.session.suggestions import Suggestion
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,15 +77,15 @@ async def test_what_is_typed_through_needs_no_model(editor, edits, cursor, rest)
 @given(st.text("ab\n", max_size=5), st.text("abé", max_size=6), st.text("ab\n", max_size=5), st.data())
 def test_what_was_typed_and_the_rest_are_the_whole_suggestion(left, text, right, data):
     suggestion = Suggestion(
-        "1", URI, len(left.encode()), len(right.encode()), (text.encode(),), (0, 0, (3, 11), Limits())
+        "1", URI, len(left.encode()), len(right.encode()), (text.encode(),), Key(0, 0, (3, 11), Limits())
     )
     before, behind = data.draw(st.text("abé", max_size=3)), data.draw(st.text("abé", max_size=3))
     there = f"{left}{before}{behind}{right}".encode()
-    rests = suggestion.rests(there, len((left + before).encode()))
-    for rest in rests:
+    remainders = suggestion.remainders(there, len((left + before).encode()))
+    for rest in remainders:
         assert before + rest.decode() + behind == text
         assert rest
-    assert bool(rests) is (
+    assert bool(remainders) is (
         len(before + behind) < len(text)
         and text == before + text[len(before) : len(text) - len(behind)] + behind
     )

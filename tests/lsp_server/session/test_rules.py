@@ -5,13 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Workspace
+from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Replacement, Workspace
 from fimlsp.lsp_server.settings.options import resolve
 from fimlsp.lsp_server.worker.backend import Backend
 from fimlsp.models import completion
 from fimlsp.models.decoding.middle import Middle
 
-from ..local_editor import URI, LocalEditor, LocalPool
+from ..local_editor import URI, LocalEditor, LocalPool, until
 
 
 @pytest.fixture
@@ -60,6 +60,7 @@ async def test_the_worker_is_told_of_versions_folders_and_limits(editor, tmp_pat
     editor.open("# told<|>", uri=uri)
     assert (await editor.suggestion(uri=uri)).startswith("((3, 11), (), (), Limits(max_tokens=64")
     editor.session.change_folders([tmp_path.as_uri()])
+    await until(lambda: editor.session.documents.find(uri).python == (3, 12))
     assert (await editor.suggestion(uri=uri)).startswith(f"((3, 12), ({str(tmp_path)!r},), ()")
     configure(editor, pythonVersion="3.8", maxTokens=7, contextEscape=True, exclude=["b.py"])
     told = await editor.suggestion(uri=uri)
@@ -67,6 +68,7 @@ async def test_the_worker_is_told_of_versions_folders_and_limits(editor, tmp_pat
     assert "context_escape=True" in told
     editor.session.change_folders([], [tmp_path.as_uri()])
     configure(editor, pythonVersion="auto")
+    await until(lambda: editor.session.documents.find(uri).python == (3, 11))
     assert (await editor.suggestion(uri=uri)).startswith("((3, 11), ()")
 
 
@@ -127,7 +129,7 @@ def test_the_model_reads_other_files_if_it_can(tmp_path, asked, reads_files, tok
     (tmp_path / "lib.py").write_text("def tool(a):\n    return a\n")
     backend = backend_of(tmp_path, reads_files, exclude)
     backend.open(DocumentId(1, (tmp_path / "other.py").as_uri()), 1, b"x = 1\n", (3, 11))
-    backend.edit(DocumentId(1, (tmp_path / "other.py").as_uri()), 2, 0, 5, b"y = 2")
+    backend.edit(DocumentId(1, (tmp_path / "other.py").as_uri()), 2, Replacement(0, 5, b"y = 2"))
     backend.open(DocumentId(2, "file:///of/another/client.py"), 1, b"secret = 1\n", (3, 11))
     ask(backend, tmp_path, neighbour_tokens=tokens)
     assert asked == [told]

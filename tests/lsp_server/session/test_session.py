@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from operator import attrgetter
 
 import pytest
+from fimlsp.lsp_server.documents.open_documents import Change
 from fimlsp.lsp_server.session import requests
 from fimlsp.lsp_server.session.session import Session
 from fimlsp.lsp_server.settings.options import Settings
 from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+
+from ..local_editor import until
 
 URI = "file:///a.py"
 
@@ -25,14 +30,6 @@ async def session(scripted_worker, monkeypatch):
     await until(lambda: any(status.state == "idle" for status in statuses))
     yield session
     await session.close()
-
-
-async def until(condition):
-    for _ in range(1000):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("not reached")
 
 
 async def ask(session, character=0):
@@ -77,3 +74,44 @@ async def test_nothing_is_kept_of_requests_that_are_over(session):
     session.completer.ask(URI, 0, 6, "automatic").pending.cancel()
     assert (await ask(session)).text
     await until(lambda: not session.completer.requests)
+
+
+def timers():
+    """What the event loop is to call later."""
+    return [timer for timer in asyncio.get_running_loop()._scheduled if not timer.cancelled()]
+
+
+@pytest.mark.parametrize("end", ["answered", "edited", "cancelled", "closed"])
+async def test_no_timer_outlives_its_request(session, monkeypatch, end):
+    monkeypatch.setattr(requests, "PATIENCE_S", 1000.0)
+    monkeypatch.setattr(requests, "STUCK_S", 1000.0)
+    before = len(timers())
+    session.open(URI, "python", 1, "# slow\n")
+    ticket = session.completer.ask(URI, 1 if end == "answered" else 0, 6, "automatic")
+    assert len(timers()) == before + 1
+    if end == "edited":
+        session.change(URI, 2, [Change(None, "x")])
+    elif end == "cancelled":
+        ticket.pending.cancel()
+    elif end == "closed":
+        await session.close()
+    await until(lambda: not session.completer.requests)
+    assert len(timers()) == before
+
+
+@pytest.mark.parametrize("step", ["documents.offset", "completer._chosen", "completer.suggestions.show"])
+async def test_whatever_goes_wrong_in_a_request_answers_it(session, monkeypatch, caplog, step):
+    def fail(*_):
+        raise RecursionError("too deep")
+
+    session.open(URI, "python", 1, "x")
+    owner, name = attrgetter(step.rpartition(".")[0])(session), step.rpartition(".")[2]
+    monkeypatch.setattr(owner, name, fail)
+    session.log.parent = logging.getLogger("fimlsp")
+    ticket = session.completer.ask(URI, 0, 0, "automatic")
+    assert not (await session.completer.answer(ticket)).texts
+    assert (
+        session.status.now.reason
+        == "completing failed unexpectedly (RecursionError); the log has the details"
+    )
+    assert any(record.exc_info for record in caplog.records)

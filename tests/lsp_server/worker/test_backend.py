@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fimlsp.lsp_server.messages import DocumentId, Limits, Load
+from fimlsp.lsp_server.messages import DocumentId, Limits, Load, Replacement
 from fimlsp.lsp_server.worker import engine_documents
 from fimlsp.lsp_server.worker.backend import decode_settings, loaded, to_completion
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
@@ -135,7 +135,7 @@ def named(uri):
 def test_a_document_is_made_once_and_edited_in_place(documents):
     documents.open(named("a"), 1, b"x = 1", PYTHON)
     first = documents.document(named("a"))
-    documents.edit(named("a"), 2, 4, 5, b"22")
+    documents.edit(named("a"), 2, Replacement(4, 5, b"22"))
     assert documents.document(named("a")) is first
     assert (first.data, documents.version(named("a"))) == (b"x = 22", 2)
     documents.open(named("a"), 3, b"new", PYTHON)
@@ -147,7 +147,7 @@ def test_idle_time_prepares_the_document_touched_last(documents):
     assert not documents.prepare_newest()
     documents.open(named("a"), 1, b"a", PYTHON)
     documents.open(named("b"), 1, b"b", PYTHON)
-    documents.edit(named("a"), 2, 0, 1, b"aa")
+    documents.edit(named("a"), 2, Replacement(0, 1, b"aa"))
     while documents.prepare_newest():
         pass
     assert documents.document(named("a")).prepared
@@ -164,7 +164,7 @@ def test_a_large_document_is_prepared_in_steps_while_it_is_edited(documents, mon
     while documents.prepare_newest():
         steps += 1
         if steps % 3 == 0:
-            documents.edit(named("a"), steps, 0, 7, b"")
+            documents.edit(named("a"), steps, Replacement(0, 7, b""))
     assert steps > 10
     assert documents.document(named("a")).prepared
 
@@ -187,5 +187,5 @@ def test_an_edit_that_fails_makes_the_document_anew(documents):
     documents.open(named("a"), 1, b"x", PYTHON)
     documents.document(named("a"))
     with pytest.raises(AssertionError):
-        documents.edit(named("a"), 2, 1, 1, b"!")
+        documents.edit(named("a"), 2, Replacement(1, 1, b"!"))
     assert (documents.document(named("a")).data, documents.version(named("a"))) == (b"x!", 2)

@@ -31,7 +31,7 @@ async def start():
 
 def workers(start):
     """The workers by model, each with the number of its clients."""
-    return {load.model: len(worker.seats) for load, worker in start.pool._workers.items()}
+    return {load.model: len(worker.handles) for load, worker in start.pool._workers.items()}
 
 
 def use(editor, **changes):

@@ -6,7 +6,17 @@ import asyncio
 import sys
 
 import pytest
-from fimlsp.lsp_server.messages import Answer, Cancel, Close, Complete, DocumentId, Edit, Limits, Open
+from fimlsp.lsp_server.messages import (
+    Answer,
+    Cancel,
+    Close,
+    Complete,
+    DocumentId,
+    Edit,
+    Limits,
+    Open,
+    Replacement,
+)
 from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess, describe_end, pause_after
 
 A, B = DocumentId(1, "a"), DocumentId(1, "b")
@@ -44,7 +54,7 @@ async def test_messages_for_documents_it_does_not_know_do_not_end_a_worker(scrip
 
     def begin():
         for message in [
-            Edit(A, 1, 0, 0, b"x"),
+            Edit(A, 1, Replacement(0, 0, b"x")),
             Close(A),
             Cancel(7),
             Open(B, 1, b"", (3, 11)),
