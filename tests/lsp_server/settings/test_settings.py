@@ -23,15 +23,20 @@ RESOLVED = [
     ({"device": "gpu", "pythonVersion": "3.7", "logLevel": 3}, Settings(), 3),
     ({"threads": 3, "precision": "int8"}, Settings(threads=3, precision="int8"), 0),
     ({"threads": -1, "precision": "int2", "family": 3, "order": "mps"}, Settings(), 4),
+    ({"maxTokens": 5.0, "threads": 2.5}, Settings(max_tokens=5), 1),
+    ({"maxTokens": float("nan"), "deadlineMs": float("inf"), "minLength": 10**400}, Settings(), 3),
+    ({"exclude": ["a"] * 1001}, Settings(), 1),
+    ({"model": ["x" * 100_000], "device": {}}, Settings(), 2),
     (["maxTokens"], Settings(), 1),
     (3, Settings(), 1),
 ]
 
 
-@pytest.mark.parametrize(("raw", "settings", "problems"), RESOLVED, ids=str)
+@pytest.mark.parametrize(("raw", "settings", "problems"), RESOLVED, ids=lambda value: str(value)[:60])
 def test_resolve(raw, settings, problems):
     resolved, sentences = resolve(raw, Settings())
     assert (resolved, len(sentences)) == (settings, problems)
+    assert all(len(sentence) < 400 for sentence in sentences)
 
 
 def test_configuration_wins_over_initial_options():
