@@ -17,6 +17,7 @@ from fimlsp.datasets.runs.methods import Stop, decode, parsing_places, scored_pl
 from fimlsp.datasets.runs.shared_steps import SharedSteps
 from fimlsp.datasets.sources.cpython import compile_error, parses
 from fimlsp.datasets.sources.source_file import SourceFile
+from fimlsp.languages.python import python
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.errors import ModelError
@@ -80,7 +81,7 @@ class Bench:
         self._settings = settings
         self._model = model = model or load(settings)
         build_prompt(model.vocabulary, model.fim, model.context, b"", b"", settings.tokens)
-        self._engine = Engine()
+        self._engine = Engine(python())
         self._file: tuple[str, EditedDocument] | None = None
 
     @classmethod

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
@@ -19,7 +20,7 @@ from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, show
 from fimlsp.lsp_server.worker.repetition import Connects, without_repetition
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
 from fimlsp.models.errors import ModelError
-from fimlsp.quotient.engine import Engine, python_language
+from fimlsp.quotient.engine import Engine
 
 from fimlsp.errors import explain
 
@@ -61,7 +62,7 @@ class Backend:
     """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.worker.Backend`."""
 
     def __init__(self) -> None:
-        self.documents = EngineDocuments(lambda python: Engine(python_language(python)))
+        self.documents = EngineDocuments(lambda python: Engine(Python(python)))
         self._files: dict[int, WorkspaceFiles] = {}
         self._model: FimModel | None = None
         self._why_no_model = "no model is loaded yet"

@@ -213,7 +213,7 @@ class ClosedBlocks:
         every = self.tables.bodies
         start = self.tables.backward.start(every)
         places = [(level.same, ending.rest)]
-        if ending.goes_on in (GroupContinuation.END, GroupContinuation.SUITE_END):
+        if self.tables.suites and ending.goes_on in (GroupContinuation.END, GroupContinuation.SUITE_END):
             places.append((level.between, every))
         group_end = GroupEnd(group, line_end.marker, (), BLOCK if indented else NOTHING)
         for block, rest in places:
@@ -245,6 +245,8 @@ class ClosedBlocks:
     def _add_suites(self, level: _Level, inner: tuple[ClosedBlock, ...], inside: Inside) -> None:
         """Add that the last group of a block ends with one of the *inner* blocks."""
         every = self.tables.bodies
+        if not self.tables.suites:
+            return
         group_end = GroupEnd(self.tables.backward.start(every), None, inner, inside)
         self._block_ends[level.between].append(BlockEnd(every, group_end))
         same = self._block_ends[level.same]

@@ -121,7 +121,8 @@ class _Pairs:
         """The middles in a block of groups of kind *body* that is the one at *depth*, and *closed*."""
         for block_end in self.right.closed_blocks.block_ends_in(closed, self.blocks[depth].frame.column):
             if block_end.may_end(body, self.tables):
-                yield from self._between_groups(depth, block_end, body)
+                if body in self.tables.lists:
+                    yield from self._between_groups(depth, block_end, body)
                 if block_end.group_end is not None:
                     yield from self._in_group(depth, block_end.group_end, body)
 
@@ -172,4 +173,4 @@ class _Pairs:
             closed -= BLOCK
         insides = tables.backward.insides(self.right.open_rules(group_end))
         opened = of_child(right, insides) - BLOCK | group_end.inside
-        return tables.brackets.escapes(closed, between, opened)
+        return tables.enclosures.escapes(closed, between, opened)

@@ -31,8 +31,8 @@ def shortest_completion(state: GrammarState) -> bytes:
 
     O(open rules). Raises NoCompletionError if none is found, which would be a fault of the engine.
     """
-    if state.lexer.name or state.lexer.name_must_follow:
-        return _with_name(state)
+    if state.lexer.word or state.lexer.word_must_follow:
+        return _with_word(state)
     found = _completion(state, _COST_OF_SKIPPING)
     if found is None:
         found = _completion(state, 0)
@@ -45,15 +45,18 @@ def shortest_completion(state: GrammarState) -> bytes:
     return found
 
 
-def _with_name(state: GrammarState) -> bytes:
-    """The completion of a state in which the name of a character, or its brace, is missing."""
+def _with_word(state: GrammarState) -> bytes:
+    """The completion of a state in which a word that is checked, or its delimiter, is missing."""
     direct = _straddling(state)
     if direct is not None:
         return direct
     lexer = state.lexer
-    rest = b"{" if not lexer.name else (lexer.lexical.names.between(lexer.name[1:], b"") or b"") + b"}"
-    named = state.feed(rest)
-    return rest if named is None else rest + shortest_completion(named)
+    part = lexer.lexical.word_part
+    rest = bytes((part.opening,))
+    if lexer.word:
+        rest = (part.words.between(lexer.word[1:], b"") or b"") + bytes((part.closing,))
+    closed = state.feed(rest)
+    return rest if closed is None else rest + shortest_completion(closed)
 
 
 def _completion(state: GrammarState, skipping: int) -> bytes | None:
@@ -224,11 +227,11 @@ def _after_lexemes(state: GrammarState, live: int) -> Iterator[Source]:
         )
         suffix = min((s for s in suffixes if s is not None), key=len)
         if state.lexer.too_long and not suffix:
-            suffix = b"."
+            suffix = state.lexer.lexical.counted_part.way_out
         chart = state.connection.grammar.earley.scan(state.chart, (terminal,))
         if chart is not None:
             yield Source(chart, len(suffix), suffix)
-            if state.lexer.quote_run[1]:  # the quote that ends the string could be one too many in a row
+            if state.lexer.equal_run[1]:  # the delimiter could be one too many in a row
                 yield Source(chart, 1 + len(suffix), b" " + suffix)
 
 

@@ -59,7 +59,7 @@ def _lefts(document: Document, start: int, found: Left | None) -> Iterator[tuple
     if found is not None:
         yield found, not found[0].broken
     line_start, context = document.left_at(start)
-    fresh = context.passing_over(document.tables.lexical.known)
+    fresh = context.passing_over()
     base = context if context.modes.depth else fresh
     step = context.lexer().feed(document.data[line_start:start])
     if step is not None:
@@ -77,7 +77,7 @@ def _later_beginnings(base: LeftContext, line: Sequence[Symbol]) -> Iterator[Lef
     kinds = [symbol for symbol in line if isinstance(symbol, int)]
     symbols = [terminal for terminal in tables.terminals(kinds) if terminal >= 0]
     for skipped in range(len(symbols) + 1):  # what is being read is none of them yet
-        if any(tables.brackets.unmatched(symbols[:skipped])):
+        if any(tables.enclosures.unmatched(symbols[:skipped])):
             return  # the brackets of the reading would not be those of the context
         left = base.after_symbols(tuple(symbols[skipped:]))
         if left is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fimlsp.languages.python import python
 from fimlsp.lsp_server.worker.repetition import without_repetition
 from fimlsp.quotient.engine import Engine
 
@@ -28,5 +29,5 @@ REPEATED = [
 def test_what_follows_anyway_is_not_suggested(marked, kept):
     left, rest = marked.encode().split(b"<|")
     text, right = rest.split(b"|>")
-    start = Engine().document(left + right).middle(len(left), len(left)).start
+    start = Engine(python()).document(left + right).middle(len(left), len(left)).start
     assert without_repetition(left, text, right, start).decode() == kept
