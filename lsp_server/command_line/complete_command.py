@@ -1,4 +1,4 @@
-"""`fimlsp complete`: one completion in a file, shown in its place or as JSON."""
+"""`fimlsp complete`: makes one completion in a file and shows it there or as JSON."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ def complete_file(
     """Print the completion of *file*, in the grammar of *python*, at (line, column), both from 1.
 
     Raises:
-        click.ClickException: The file cannot be read, the place is not in it, or the model cannot be loaded.
+        click.ClickException: The file cannot be read, it has no such line or column, or the model cannot be
+        loaded.
     """
     text = Text(read_source(file))
-    offset = find_place(text, *at)
+    offset = find_offset(text, *at)
     backend = Backend()
     try:
         backend.load(model, lambda _, __: None)
@@ -58,12 +59,12 @@ def complete_file(
 
 def make(backend: Backend, text: Text, offset: int, limits: Limits, python: PythonVersion) -> Shown:
     """Ask *backend* for a completion."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     document = DocumentId(0, "")
     backend.open(document, 0, text.data, python)
     request = Complete(0, document, 0, offset, limits, time.monotonic())
     completion = backend.complete(request, lambda: False)
-    return Shown(text, offset, completion, 1000 * (time.perf_counter() - begun))
+    return Shown(text, offset, completion, 1000 * (time.perf_counter() - started))
 
 
 def read_source(file: Path) -> bytes:
@@ -76,7 +77,7 @@ def read_source(file: Path) -> bytes:
         raise click.ClickException(f"{file} cannot be decoded ({error}); save it as UTF-8.") from error
 
 
-def find_place(text: Text, line: int, column: int) -> int:
+def find_offset(text: Text, line: int, column: int) -> int:
     """Byte offset of (line, column), both from 1; one past the last character is the line's end."""
     if not text.has_line(line - 1):
         raise click.ClickException(f"There is no line {line}; the file has {text.n_lines}.")
@@ -103,7 +104,7 @@ def to_json(shown: Shown) -> str:
 
 
 def show(shown: Shown) -> None:
-    """Print the lines around the cursor with the completion in its place, in colour on a terminal."""
+    """Print the lines around the cursor with the completion among them, in colour on a terminal."""
     from fimlsp.lsp_server.command_line.rendering import print_in_place
 
     data = shown.text.data

@@ -1,4 +1,4 @@
-"""`fimlsp doctor`: whether everything a completion needs is there, and how long it takes here."""
+"""`fimlsp doctor`: checks everything that a completion needs, and how long each step takes here."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def run_checks(model: Load) -> bool:
 
 def passes(name: str, check: Callable[[], str]) -> bool:
     """Run *check* and print what it found, or why it failed, and how long it took."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     try:
         found, mark = check(), click.style("ok    ", fg="green")
     except Exception as error:
         found, mark = explain(error, f"the check of the {name}", log), click.style("failed", fg="red")
-    click.echo(f"{mark} {name}: {found} ({1000 * (time.perf_counter() - begun):.0f} ms)")
+    click.echo(f"{mark} {name}: {found} ({1000 * (time.perf_counter() - started):.0f} ms)")
     return "ok" in mark
 
 

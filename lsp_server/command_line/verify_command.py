@@ -1,4 +1,4 @@
-"""`fimlsp verify`: the engine's verdicts as JSON lines, so that others can hold it against their oracles.
+"""`fimlsp verify`: the engine's verdicts as JSON lines, so that others can compare it with their oracles.
 
 For each line `{"id", "left", "middle", "right"}` one line comes back, in the same order. Fields:
 `connectable`: some middle makes `left + middle + right` valid; `complete`: this one does; `viable_bytes`: how

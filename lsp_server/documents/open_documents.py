@@ -1,4 +1,4 @@
-"""The texts of the open documents, kept in step with the editor's and passed on to the worker."""
+"""Keeps the open documents in step with the editor's, and passes every change on to the worker."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One edit as the editor tells it: *text* takes the place of *span*, or of the whole document if None."""
+    """One edit as the editor tells it: *text* replaces *span*, or the whole document if that is None."""
 
     span: tuple[Position, Position] | None
     text: str

@@ -1,4 +1,4 @@
-"""The file behind an editor's name for a document."""
+"""Turns an editor's name for a document into the path of its file."""
 
 from __future__ import annotations
 

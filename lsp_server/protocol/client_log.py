@@ -1,4 +1,4 @@
-"""A client's log records, as `window/logMessage`: nowhere else, as editors show standard error as well."""
+"""Sends a client's log records to it as `window/logMessage`, as editors show standard error, too."""
 
 from __future__ import annotations
 

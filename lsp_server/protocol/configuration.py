@@ -1,4 +1,4 @@
-"""Where settings come from: `initializationOptions`, then section `fimlsp` of the client's configuration."""
+"""Takes the settings of a client: `initializationOptions`, then section `fimlsp` of its configuration."""
 
 from __future__ import annotations
 

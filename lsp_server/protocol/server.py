@@ -1,4 +1,4 @@
-"""The language server of one client: what it registers, and how answers become those of the protocol."""
+"""The language server of one client: the features that it registers, and the handler of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Over what the server talks: standard input and output with one client, or TCP with any number."""
+"""Serves one client over standard input and output, or any number of clients over TCP."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ LONGEST_HEADER = 1 << 26
 
 
 def prepare_process() -> None:
-    """What is not for a client goes to standard error; pygls tells of much that is not wrong.
+    """Set up logging and garbage collection.
 
-    What is imported stays, so it is set aside: a collection that walks through it takes 30 ms.
+    Records that are not for a client go to standard error; of pygls, only errors. What is imported stays, so
+    it is hidden from the garbage collector, which would take 30 ms to walk through it.
     """
     logging.basicConfig(handlers=[PlainHandler()], level=logging.WARNING)
     logging.getLogger("fimlsp").setLevel(logging.INFO)

@@ -55,16 +55,16 @@ def _names(listed: bytes) -> tuple[str, ...]:
 
 
 def module_files(module: str, importer: Path, folders: Sequence[Path]) -> Iterator[Path]:
-    """Where *module* may be, as *importer* sees it, the best place first. Nothing is read here."""
+    """Where *module* may be, as *importer* sees it, the most likely first. Nothing is read here."""
     level = len(module) - len(module.lstrip("."))
     parts = [part for part in module[level:].split(".") if part]
     for root in _roots(level, importer, folders):
-        place = root.joinpath(*parts)
+        module_path = root.joinpath(*parts)
         if parts:
-            yield place.with_name(place.name + ".py")
-            yield place.with_name(place.name + ".pyi")
-        yield place / "__init__.py"
-        yield place / "__init__.pyi"
+            yield module_path.with_name(module_path.name + ".py")
+            yield module_path.with_name(module_path.name + ".pyi")
+        yield module_path / "__init__.py"
+        yield module_path / "__init__.pyi"
 
 
 def _roots(level: int, importer: Path, folders: Sequence[Path]) -> Iterator[Path]:
@@ -73,7 +73,7 @@ def _roots(level: int, importer: Path, folders: Sequence[Path]) -> Iterator[Path
         return
     around = [folder for folder in folders if importer.is_relative_to(folder)]
     for folder in around:
-        yield from (place for place in importer.parents if place.is_relative_to(folder))
+        yield from (module_path for module_path in importer.parents if module_path.is_relative_to(folder))
     for folder in folders:
         yield folder / "src"
         yield folder

@@ -1,4 +1,4 @@
-"""Cells of notebooks: Python, but for the commands of IPython among it.
+"""Reads cells of notebooks as Python: commands of IPython become expressions of the same length.
 
 The engine reads Python only, so each command becomes an expression of the same length: `%matplotlib inline`
 becomes `0#atplotlib inline`, and `np.sum?` becomes `np.sum#`. Offsets stay as they are. A cell whose first
@@ -57,17 +57,17 @@ def read_cell(data: bytes) -> Cell:
 def _commands(data: bytes) -> Iterator[tuple[int, int, bool]]:
     """Start and end of each command, and whether it is a question mark behind an expression."""
     within = _Within()
-    place = 0
-    while place < len(data):
-        line = _LINE.match(data, place)
+    offset = 0
+    while offset < len(data):
+        line = _LINE.match(data, offset)
         assert line is not None
         text = line[0].rstrip(b"\r\n")
         found = _command_in(text) if within.is_statement else None
         if found is None:
             within.read(text)
         else:
-            yield place + found[0], place + len(text.rstrip()), found[1]
-        place = line.end()
+            yield offset + found[0], offset + len(text.rstrip()), found[1]
+        offset = line.end()
 
 
 def _command_in(line: bytes) -> tuple[int, bool] | None:
@@ -93,20 +93,20 @@ class _Within:
 
     def read(self, line: bytes) -> None:
         """Go over one line."""
-        place = self._end_of_string(line, 0) if self._quotes else 0
-        while (found := _LEXEME.search(line, place)) is not None:
-            place = found.end()
+        offset = self._end_of_string(line, 0) if self._quotes else 0
+        while (found := _LEXEME.search(line, offset)) is not None:
+            offset = found.end()
             if found["open"]:
                 self._depth += 1
             elif found["close"]:
                 self._depth = max(0, self._depth - 1)
             elif found["opened"]:
                 self._quotes = found["opened"]
-                place = self._end_of_string(line, place)
+                offset = self._end_of_string(line, offset)
         self._continued = not self._quotes and line.endswith(b"\\")
 
-    def _end_of_string(self, line: bytes, place: int) -> int:
-        end = line.find(self._quotes, place)
+    def _end_of_string(self, line: bytes, offset: int) -> int:
+        end = line.find(self._quotes, offset)
         if end < 0:
             return len(line)
         end += len(self._quotes)

@@ -1,4 +1,4 @@
-"""Completions made before, for when the same text comes again: after an undo, a backspace, a walk around.
+"""Remembers completions for when the same text comes again: after an undo, a backspace, a detour.
 
 The key is a hash of all text on each side, together with the settings that matter, so what is found is right
 as long as the model is the same.

@@ -1,4 +1,4 @@
-"""The requests to the worker that are under way: one per document, and each answered exactly once.
+"""Keeps the requests to the worker that are under way: one per document, each answered exactly once.
 
 A request is a future, fulfilled by whatever comes first: the worker's answer, the worker's death, a newer
 request for the document, an edit of it, the time limit; or cancelled by the client. In each case but the

@@ -140,7 +140,7 @@ class Session:
             self._worker.send(message)
 
     def worker_started(self) -> None:
-        """A process has begun that knows nothing yet; a request may have come while it was started."""
+        """A process was started that knows nothing yet; a request may have come meanwhile."""
         self._send(self._workspace())
         self.documents.send_all()
         self.completer.requests.send_all()

@@ -1,4 +1,4 @@
-"""What became of the requests and suggestions of a client. Kept in memory, told to nobody but the client."""
+"""Counts what became of the requests and suggestions of a client; kept in memory, for that client only."""
 
 from __future__ import annotations
 

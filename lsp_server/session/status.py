@@ -1,4 +1,4 @@
-"""What the server is doing right now, for an editor's status bar: the notification `fimlsp/status`."""
+"""The state of the server for an editor's status bar: the notification `fimlsp/status`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The folders that the editor has open, and which Python each of them is for.
 
-What the folders' files say is found out by a thread, as no file of a workspace is opened on the event loop.
+A thread reads the files that tell the Python: no file of a workspace is opened on the event loop.
 """
 
 from __future__ import annotations

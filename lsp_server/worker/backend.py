@@ -1,6 +1,6 @@
-"""The work itself: the engine's constraint at the cursor, and the model that writes within it.
+"""Makes completions: the engine's constraint at the cursor, and the model that writes within it.
 
-Used by the worker process and by the command line. What is slow to import or to make waits until `load`.
+The worker process and the command line use it. What is slow to import or to make waits until `load`.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PRECISIONS: Mapping[str | None, Mapping[str, int]] = {None: {}, "int8": {"bits": 8}, "int4": {"bits": 4}}
-"""What the option of that name is called where models are loaded; all others are types of numbers."""
+"""The option `precision` as arguments of `load_model`; all other values are types of numbers."""
 
 GRAMMAR_PERCENT = 40
-"""How far loading is when the model's turn comes."""
+"""How much of loading is done when the grammar is there and the model comes next."""
 
 DEADLINE_SHARE_KEPT = 0.25
-"""Of its time limit, what a request has for decoding in any case, however long it had to wait."""
+"""The share of its time limit that a request keeps for decoding, however long it had to wait."""
 
 
 def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:
-    """What *report*s how far loading is, given which share of the weights is there, once each per cent."""
+    """A function of the share of the weights that is loaded; it gives *report* each new per cent once."""
     last = GRAMMAR_PERCENT
 
     def tell(share: float) -> None:
@@ -214,15 +214,15 @@ def decode_settings(limits: Limits, left: bytes, right: bytes, waited: float) ->
 def to_completion(
     written: Sequence[Middle], relaxed: str | None, left: bytes, right: bytes, start: Connects
 ) -> Completion:
-    """What the editor is told of the middles *written*, which *start* constrained; at least one."""
+    """What the editor is told about the middles *written* under the constraint *start*; at least one."""
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
-    said = [middle.text for middle in whole if middle.text.strip()]
-    texts = [without_repetition(left, text, right, start) for text in said]
+    nonblank = [middle.text for middle in whole if middle.text.strip()]
+    texts = [without_repetition(left, text, right, start) for text in nonblank]
     kept = tuple(dict.fromkeys(text.decode() for text in texts if text))
     reason = None
     if not whole:
         reason = f"nothing that connects was found ({written[0].stop_reason})"
-    elif not said:
+    elif not nonblank:
         reason = "the model has nothing to add here"
     elif not kept:
         reason = "the suggestion would repeat what follows"

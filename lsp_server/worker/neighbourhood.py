@@ -1,4 +1,4 @@
-"""What of other files helps to complete a buffer: the definitions it imports, then the work of last."""
+"""Chooses what the model reads of other files: definitions that the buffer imports, then recent work."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OpenFile:
 def neighbours_of(
     path: Path | None, source: bytes, others: Iterable[OpenFile], files: WorkspaceFiles, tokens: int
 ) -> list[Neighbour]:
-    """What to read beside *source* at *path*, the most important first, in about so many *tokens*.
+    """What to read beside *source* at *path*, the most important first, about *tokens* tokens in all.
 
     *others* are the open documents, the one touched last first. Open documents count as they are in the
     editor, all else as it is on disk.
@@ -50,16 +50,16 @@ def neighbours_of(
         return opened[at] if at in opened else files.read(at)
 
     imported = _imported(path, source, read, files) if path is not None else iter(())
-    for place, text in [*imported, *_worked_on(path, others)]:
+    for file, text in [*imported, *_worked_on(path, others)]:
         text = beginning_of(text, min(room, MOST_OF_ONE))
         if text:
-            chosen.append(Neighbour(shown_path(place, files), text))
+            chosen.append(Neighbour(shown_path(file, files), text))
             room -= len(text)
     return chosen
 
 
 def shown_path(path: Path | None, files: WorkspaceFiles) -> str:
-    """*path* as a project has it: from the folder on."""
+    """*path* relative to its workspace folder, if it has one."""
     for folder in files.folders:
         if path is not None and path.is_relative_to(folder):
             return path.relative_to(folder).as_posix()
@@ -71,14 +71,14 @@ def beginning_of(text: bytes, size: int) -> bytes:
     return text if len(text) <= size else text[: text.rfind(b"\n", 0, max(0, size)) + 1]
 
 
-def lines_around(text: bytes, place: int, size: int) -> bytes:
-    """Whole lines around *place*, at most *size* bytes."""
-    start = text.find(b"\n", max(0, place - size // 2)) + 1 if place > size // 2 else 0
+def lines_around(text: bytes, offset: int, size: int) -> bytes:
+    """Whole lines around *offset*, at most *size* bytes."""
+    start = text.find(b"\n", max(0, offset - size // 2)) + 1 if offset > size // 2 else 0
     return beginning_of(text[start:], size)
 
 
 def _worked_on(path: Path | None, others: Iterable[OpenFile]) -> Iterator[tuple[Path | None, bytes]]:
-    """Other cells of the same notebook, what stands around the last edit of others, what the rest define."""
+    """Other cells of the notebook, then the text around the last edits, then outlines of unedited files."""
     ordered = sorted(others, key=lambda other: (other.path != path or path is None, other.edited_at is None))
     for other in ordered:
         if other.path == path and path is not None:
@@ -95,26 +95,26 @@ def _imported(
     """The definitions of what *source* imports, file by file."""
     seen = set[tuple[Path, frozenset[str] | None]]()
     for each in imports_of(source):
-        for place, names in _definitions(each, path, read, files, MOST_HOPS):
-            found = read(place)
-            text = outline(found, names) if found and (place, names) not in seen else b""
-            seen.add((place, names))
+        for file, names in _definitions(each, path, read, files, MOST_HOPS):
+            found = read(file)
+            text = outline(found, names) if found and (file, names) not in seen else b""
+            seen.add((file, names))
             if text:
-                yield place, text
+                yield file, text
 
 
 def _definitions(
     wanted: Import, importer: Path, read: Callable[[Path], bytes | None], files: WorkspaceFiles, hops: int
 ) -> Iterator[tuple[Path, frozenset[str] | None]]:
     """The files that define *wanted*, each with the names in question; None: all that it has."""
-    place, text = _first(module_files(wanted.module, importer, files.folders), read)
+    file, text = _first(module_files(wanted.module, importer, files.folders), read)
     if not wanted.names or wanted.names == ("*",):
-        if place is not None:
-            yield place, None
+        if file is not None:
+            yield file, None
         return
     here = frozenset(wanted.names) & defined_names(text)
-    if place is not None and here:
-        yield place, here
+    if file is not None and here:
+        yield file, here
     for name in wanted.names:
         if name in here:
             continue
@@ -122,15 +122,15 @@ def _definitions(
         submodule, _ = _first(module_files(f"{wanted.module}{dot}{name}", importer, files.folders), read)
         if submodule is not None:
             yield submodule, None
-        elif place is not None and hops:
+        elif file is not None and hops:
             for other in imports_of(text):
                 if name in other.names:
-                    yield from _definitions(Import(other.module, (name,)), place, read, files, hops - 1)
+                    yield from _definitions(Import(other.module, (name,)), file, read, files, hops - 1)
 
 
-def _first(places: Iterable[Path], read: Callable[[Path], bytes | None]) -> tuple[Path | None, bytes]:
-    for place in places:
-        text = read(place)
+def _first(files_to_try: Iterable[Path], read: Callable[[Path], bytes | None]) -> tuple[Path | None, bytes]:
+    for file in files_to_try:
+        text = read(file)
         if text is not None:
-            return place, text
+            return file, text
     return None, b""

@@ -1,12 +1,12 @@
-"""The worker process: engine, model and decoding, away from the editor's side.
+"""The main loop of the worker process: takes messages, works on them in order, and uses idle time.
 
-One thread only reads: what arrives is queued, and a `Cancel` is noted at once, so that a running
-completion sees it before its next model step. Everything else happens on the main thread, in the order
-it was sent. Whatever goes wrong with one request is logged and answered; when the server closes the
-pipe (or is gone), the process ends.
+One thread only reads: it queues what arrives and notes a `Cancel` at once, so that a running completion sees
+it before its next model step. Everything else happens on the main thread, in the order in which it was sent.
+Whatever goes wrong with one request is logged and answered. When the server closes the pipe or is gone, the
+process ends.
 
-Standard input and output carry the messages, so both are taken away from everything else first: a
-library that prints would otherwise break the stream.
+Standard input and output carry the messages, so they are first taken away from everything else: a library
+that prints would break the stream.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ from fimlsp.errors import explain
 log = logging.getLogger(__name__)
 
 COLLECTION_THRESHOLDS = (20_000, 1_000, 1_000)
-"""Only what is new is ever collected while somebody may wait, 1 ms; all else in silence. Python's own (700,
-10, 10) would go through the engine's many small values several times per keystroke."""
+"""While somebody may wait, only new objects are collected, in 1 ms; others when it is quiet.
+Python's own (700, 10, 10) would walk through the engine's many small values several times per keystroke."""
 
 PAUSE_S = 0.02
-"""So long nothing has to come before idle work begins: who types fast does not wait for a piece of it."""
+"""Idle work begins when no message has come for this long, so that fast typing never waits for it."""
 
 SILENCE_S = 2.0
-"""So long nothing has to come before garbage is collected, which no message can interrupt."""
+"""Garbage is collected when no message has come for this long, as no message can interrupt that."""
 
 ShouldStop = Callable[[], bool]
 
 
 class Backend(Protocol):
-    """What does the work: `fimlsp.lsp_server.worker.backend.Backend`, or a scripted one."""
+    """The part that does the work: `fimlsp.lsp_server.worker.backend.Backend`, or a script in tests."""
 
     def load(self, load: Load, report: Callable[[str, int], None]) -> str:
         """Load a model, telling *report* each step in a few words and how far it is in per cent; its name."""
@@ -164,7 +164,7 @@ class Worker:
                 self._attempt(lambda: backend.leave(client))
 
     def _attempt(self, work: Callable[[], bool | None]) -> bool:
-        """Do *work* on a document; a failure is logged, and its next completion will meet it again."""
+        """Do *work* on a document; a failure is logged, and the next completion there will report it."""
         try:
             return work() or False
         except Exception:

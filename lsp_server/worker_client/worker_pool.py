@@ -20,7 +20,7 @@ class Client(Protocol):
     """What uses a worker; its methods are called on the event loop and must not block."""
 
     def worker_started(self) -> None:
-        """A process has begun that knows nothing of the client yet."""
+        """A process was started that knows nothing of the client yet."""
 
     def worker_reported(self, report: Report) -> None:
         """The worker says something: about loading to all, an answer to who asked."""

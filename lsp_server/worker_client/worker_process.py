@@ -40,7 +40,7 @@ _LONGEST_PAUSE_S = 60.0
 class WorkerProcess:
     """Keeps one worker alive and passes messages both ways.
 
-    *on_start* is called when a process has begun and must be told everything it needs to know; *on_report*
+    *on_start* is called when a process was started and must be sent everything it needs to know; *on_report*
     for each of its messages; *on_end* when it died, with the reason. All on the event loop; none may block.
     """
 

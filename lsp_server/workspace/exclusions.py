@@ -1,4 +1,4 @@
-"""Files that the user does not want completed or read, by globs as editors and `.gitignore` have them.
+"""Matches the globs of the option `exclude`, which are like those of editors and `.gitignore`.
 
 `*` and `?` stop at a slash, `**` stands for any number of folders, `{a,b}` is either, `[a-z]` a character. A
 glob without a slash is for the file's name alone, one that begins with a slash or a drive for the whole path,
