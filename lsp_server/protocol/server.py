@@ -13,7 +13,7 @@ from fimlsp.lsp_server.protocol.commands import COMMANDS
 from fimlsp.lsp_server.protocol.configuration import Configuration
 from fimlsp.lsp_server.protocol.items import to_completion_list, to_inline_list
 from fimlsp.lsp_server.protocol.loading_progress import LoadingProgress
-from fimlsp.lsp_server.protocol.lsp_methods import InlineCompletionProtocol, converter_factory
+from fimlsp.lsp_server.protocol.receiving import InlineCompletionProtocol, converter_factory
 from fimlsp.lsp_server.session.completer import Ticket
 from fimlsp.lsp_server.session.session import Session
 from fimlsp.lsp_server.session.status import STATUS, Status
@@ -36,6 +36,8 @@ class FimServer(LanguageServer):
 
     *leave* is called when the client asks the server to exit, with whether it said goodbye before.
     """
+
+    protocol: InlineCompletionProtocol
 
     def __init__(self, pool: WorkerPool, leave: Callable[[bool], None]) -> None:
         self.session = Session(pool, self._show_status, self._show_loading)

@@ -8,13 +8,12 @@ import gc
 import logging
 import os
 import sys
-from dataclasses import dataclass
-from threading import Event, Thread
+from threading import Thread
 
 from fimlsp.lsp_server.protocol.plain_log import PlainHandler
 from fimlsp.lsp_server.protocol.server import FimServer, create_server
 from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
-from pygls.io_ import StdoutWriter, run_async
+from pygls.io_ import StdoutWriter
 
 log = logging.getLogger(__name__)
 
@@ -96,25 +95,6 @@ async def _listen(pool: WorkerPool, host: str, port: int) -> None:
         await listening.serve_forever()
 
 
-@dataclass(frozen=True, slots=True)
-class InTurn:
-    """A reader of messages, each of which comes after what the one before has begun.
-
-    Else a request that is cancelled at once would never begin, and nobody would hear of it.
-    """
-
-    reader: asyncio.StreamReader
-
-    async def readline(self) -> bytes:
-        """A line of a header."""
-        return await self.reader.readline()
-
-    async def readexactly(self, size: int) -> bytes:
-        """A message."""
-        await asyncio.sleep(0)
-        return await self.reader.readexactly(size)
-
-
 async def _serve_client(
     pool: WorkerPool, reader: asyncio.StreamReader, writer: Writer, log_to: logging.Logger | None = None
 ) -> bool:
@@ -126,9 +106,7 @@ async def _serve_client(
     server: FimServer = create_server(pool, left.set_result)
     server.log.parent = log_to
     server.protocol.set_writer(writer)
-    reading = asyncio.ensure_future(
-        run_async(Event(), InTurn(reader), server.protocol, error_handler=server.report_server_error)
-    )
+    reading = asyncio.ensure_future(server.protocol.receive_all(reader))
     try:
         await asyncio.wait((reading, left), return_when=asyncio.FIRST_COMPLETED)
     finally:

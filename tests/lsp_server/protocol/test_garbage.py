@@ -97,6 +97,69 @@ async def test_requests_that_make_no_sense_are_refused(wire):
         assert "items" in (await wire.answer(f"after {count}"))["result"]
 
 
+def unusual_frame(head, id):
+    body = inline(id).partition(b"\r\n\r\n")[2]
+    return head % len(body) + body
+
+
+HEADERS = [
+    b"content-length: %d\r\n\r\n",
+    b"CONTENT-LENGTH:%d\r\n\r\n",
+    b"Content-Length: %d\n\n",
+    b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: %d\r\n\r\n",
+    b"\r\nContent-Length:   %d  \r\nContent-Length: 3\r\n\r\n",
+]
+
+
+async def test_headers_in_any_spelling_are_understood(wire):
+    for id, head in enumerate(HEADERS):
+        wire.send(unusual_frame(head, id))
+        assert "items" in (await wire.answer(id))["result"]
+
+
+async def test_a_message_within_a_message_is_only_text(wire):
+    inner = {"jsonrpc": "2.0", "id": "inner", "method": "shutdown"}
+    wire.send(message("no/such/notification", {"a": [inner]}), inline(1))
+    assert "items" in (await wire.answer(1))["result"]
+    assert "inner" not in wire.answers
+
+
+async def test_requests_at_the_wrong_time_get_the_specified_errors():
+    process = await asyncio.create_subprocess_exec(
+        *SCRIPTED, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    wire = Wire(process.stdout, process.stdin)
+    wire.send(inline("early"))
+    assert (await wire.answer("early"))["error"]["code"] == -32002
+    await wire.initialize()
+    wire.send(message("shutdown", None, "shutdown"), inline("late"))
+    assert (await wire.answer("late"))["error"]["code"] == -32600
+    wire.send(message("exit", None))
+    assert await asyncio.wait_for(process.wait(), 20) == 0
+    assert set(wire.counts.values()) == {1}
+
+
+HTTP = b"POST / HTTP/1.1\r\nHost: 127.0.0.1:8765\r\nContent-Length: %d\r\n\r\n"
+
+
+@pytest.mark.parametrize("head", [HTTP, b"Content-Length: 999999999999\r\n\r\n"], ids=["HTTP", "too large"])
+async def test_who_speaks_something_else_is_left(head):
+    process = await asyncio.create_subprocess_exec(
+        *SCRIPTED, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    body = message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1)
+    body = body.partition(b"\r\n\r\n")[2]
+    process.stdin.write((head % len(body) if b"%d" in head else head) + body)
+    told, _ = await asyncio.wait_for(process.communicate(), 20)
+    assert b'"id":1' not in told.replace(b" ", b"")
+
+
+async def test_an_error_has_no_traceback(wire):
+    for id, garbage in enumerate(REFUSED):
+        wire.send(garbage)
+        assert not (await wire.answer(f"x{id}"))["error"].get("data")
+
+
 async def test_the_log_tells_what_is_wrong_with_a_message(wire, log):
     wire.send(message(INLINE, {"textDocument": {}}, 1), inline(2))
     await wire.answer(2)

@@ -8,6 +8,10 @@ coroutine only afterwards.
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
+import re
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
@@ -16,8 +20,16 @@ from fimlsp.lsp_server.documents.open_documents import Change, Position
 from fimlsp.lsp_server.session.completer import Ticket, Trigger
 from fimlsp.lsp_server.session.session import Session
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest, JsonRpcServerNotInitialized
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
+
+log = logging.getLogger(__name__)
+
+LARGEST_MESSAGE = 1 << 28
+"""Bytes."""
+
+_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,12})[ \t]*\r?\n", re.IGNORECASE)
+_HTTP = re.compile(rb"[A-Z]+ \S+ HTTP/\d")
 
 
 class HasSession(Protocol):
@@ -30,7 +42,8 @@ class HasSession(Protocol):
 class InlineCompletionProtocol(LanguageServerProtocol):
     """Pygls' protocol, which passes documents and questions on to the session."""
 
-    _goodbye: str | int = ""
+    _goodbye: str | int | None = None
+    _is_initialized = False
 
     def __init__(self, server: Any, converter: Converter) -> None:  # noqa: ANN401 - HasSession, and pygls' own
         super().__init__(server, converter)
@@ -44,7 +57,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
 
         Some say so right behind `shutdown`, which is answered first.
         """
-        goodbye = self._request_futures.get(self._goodbye)
+        goodbye = self._request_futures.get(self._goodbye) if self._goodbye is not None else None
         if goodbye is None:
             self._leave(self._shutdown)
         else:
@@ -99,6 +112,55 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         for cell in cells:
             self.session.close_document(cell.uri)
 
+    async def receive_all(self, reader: asyncio.StreamReader) -> None:
+        """Handle the messages of the client until it is gone.
+
+        Each comes after what the one before has started: else a request that is cancelled at once would never
+        be worked on, and nobody would hear of it.
+
+        Raises:
+            ConnectionError, asyncio.IncompleteReadError: As `read_body`.
+        """
+        while (body := await read_body(reader)) is not None:
+            self._receive(body)
+            await asyncio.sleep(0)
+
+    def _receive(self, body: bytes) -> None:
+        """Handle a message; one that is none is logged, and answered if it asked for an answer."""
+        try:
+            data = json.loads(body)
+            if not isinstance(data, dict) or "jsonrpc" not in data:
+                raise ValueError("it is no object of JSON-RPC")
+        except (ValueError, RecursionError) as error:
+            log.error("a message cannot be read: %s", error)
+            return
+        refusal = self._refusal(data)
+        if refusal is not None:
+            self._send_response(data["id"], error=refusal.to_response_error())
+            return
+        try:
+            self.handle_message(self.structure_message(data))
+        except JsonRpcException as error:
+            log.exception("a message makes no sense")
+            self._server.report_server_error(error, JsonRpcException)
+
+    def _refusal(self, data: dict[str, Any]) -> JsonRpcException | None:
+        """Why a message is no request for now, if it is a request (LSP 3.18, "Initialize" and "Shutdown")."""
+        if "id" not in data or "method" not in data:
+            return None
+        if self._goodbye is not None:
+            return JsonRpcInvalidRequest("the server was shut down")
+        if data["method"] == types.INITIALIZE:
+            self._is_initialized = True
+        return None if self._is_initialized else JsonRpcServerNotInitialized("initialize comes first")
+
+    def _send_response(
+        self, msg_id: str | int, result: object = None, error: types.ResponseError | None = None
+    ) -> None:
+        if error is not None:
+            error.data = None  # where pygls puts a traceback, which is for the log alone
+        super()._send_response(msg_id, result, error)
+
     def _handle_request(self, msg_id: str | int, method_name: str, params: object) -> None:
         if isinstance(params, types.InlineCompletionParams):
             automatic = params.context.trigger_kind == types.InlineCompletionTriggerKind.Automatic
@@ -113,7 +175,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         at = params.position
         return self.session.completer.ask(params.text_document.uri, at.line, at.character, trigger)
 
-    def structure_message(self, data: dict[str, Any]) -> object:
+    def structure_message(self, data: dict[str, Any]) -> Any:  # noqa: ANN401 - as in pygls
         """As in pygls, but a request that makes no sense is answered."""
         try:
             return super().structure_message(data)
@@ -121,6 +183,28 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             if "id" in data and "method" in data:
                 self._send_response(data["id"], error=error.to_response_error())
             raise
+
+
+async def read_body(reader: asyncio.StreamReader) -> bytes | None:
+    """The body of the next message; None when the client is gone. Lines that are no header are skipped.
+
+    Raises:
+        ConnectionError: The client speaks HTTP, as a web page that found the port would; or the message is
+            too large.
+        asyncio.IncompleteReadError: The client went away within a message.
+    """
+    length = 0
+    while line := await reader.readline():
+        found = _LENGTH.fullmatch(line)
+        if found is not None:
+            length = length or int(found[1])
+        elif length and not line.strip():
+            if length > LARGEST_MESSAGE:
+                raise ConnectionError(f"a message of {length:,} bytes is too large")
+            return await reader.readexactly(length)
+        elif _HTTP.match(line) is not None:
+            raise ConnectionError("it speaks HTTP")
+    return None
 
 
 def to_changes(changes: Sequence[types.TextDocumentContentChangeEvent]) -> list[Change]:
