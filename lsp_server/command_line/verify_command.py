@@ -39,12 +39,25 @@ def answer(engine: Engine, line: bytes) -> dict[str, object]:
     """The verdict on one JSON line, or `{"id", "error"}`; the id is null when none can be read."""
     case_id = None
     try:
-        case = json.loads(line)
-        if not isinstance(case, Mapping):
-            raise ValueError("the line is not a JSON object")
+        case = read_case(line)
         case_id = case.get("id")
         return {"id": case_id, **verify_case(engine, case)}
     except ValueError as error:
         return {"id": case_id, "error": str(error)}
     except Exception as error:  # a fault of the engine must not end the run of those who look for it
         return {"id": case_id, "error": explain(error, "judging the case", log)}
+
+
+def read_case(line: bytes) -> Mapping[str, object]:
+    """The JSON object on a line.
+
+    Raises:
+        ValueError: There is none; the message says why.
+    """
+    try:
+        case = json.loads(line)
+    except RecursionError:
+        raise ValueError("the line is nested too deeply") from None
+    if not isinstance(case, Mapping):
+        raise ValueError("the line is not a JSON object")
+    return case

@@ -98,3 +98,13 @@ def test_doctor(monkeypatch, model, code, said):
     assert result.exit_code == code, result.output
     for words in said:
         assert words in result.stdout
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"]
+)
+def test_only_regular_files_are_completed(tmp_path, make):
+    make(tmp_path / "a.py")
+    result = run("complete", tmp_path / "a.py", "--at", "1:1")
+    assert result.exit_code == 1
+    assert "is not a regular file of at most 8,000,000 bytes" in " ".join(result.output.split())

@@ -77,6 +77,7 @@ def test_viable_bytes_may_end_inside_a_character(engine):
 MALFORMED = [
     (b"{", None, "Expecting"),
     (b"[]", None, "not a JSON object"),
+    (b"[" * 100_000, None, "nested too deeply"),
     (b"\xff", None, "decode"),
     (b'{"id": 7}', 7, "left must be a string"),
     (b'{"id": "x", "left": "", "middle": 3, "right": ""}', "x", "middle must be a string"),

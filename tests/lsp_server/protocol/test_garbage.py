@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import pytest
 
-from ..wire import INLINE, SCRIPTED, Wire, did_open, frame, message
+from ..wire import INLINE, SCRIPTED, Wire, did_open, frame, message, tcp_server
+from ..wire import inline as inline_at
 
 URI = "file:///a.py"
 
@@ -214,3 +216,35 @@ async def test_the_end_in_one_breath(last_words, status):
     assert await asyncio.wait_for(process.wait(), 20) == status
     await asyncio.wait_for(wire.listener, 20)
     assert ("goodbye" in wire.answers) is (last_words[0] is GOODBYE)
+
+
+HOSTILE_GLOBS = [
+    ["*" * 40 + "b"],
+    ["*a" * 18 + "b"],
+    ["{" * 1500],
+    ["{a,b}" * 40],
+    ["**/a/" * 9 + "b"],
+    ["a*b*c"] * 100_000,
+]
+
+
+async def test_a_hostile_workspace_keeps_nobody_waiting(tmp_path):
+    os.mkfifo(tmp_path / ".python-version")
+    for name, target in ((".venv", "/dev/stdin"), ("venv", "/proc/self/fd/0")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pyvenv.cfg").symlink_to(target)
+    async with tcp_server(*SCRIPTED) as server:
+        wire, other = await server.connect(), await server.connect()
+        await other.initialize()
+        folders = [{"uri": tmp_path.as_uri(), "name": "hostile"}]
+        await wire.initialize(exclude=["*b"], workspace_folders=folders)
+        uri = (tmp_path / "/".join(["a" * 200] * 5) / "x.py").as_uri()
+        wire.send(did_open(uri, "x = "))
+        for id, globs in enumerate(HOSTILE_GLOBS):
+            settings = {"settings": {"fimlsp": {"exclude": globs}}}
+            wire.send(message("workspace/didChangeConfiguration", settings))
+            wire.send(inline_at(id, uri, 0, 4))
+            assert "items" in (await wire.answer(id, seconds=10))["result"], globs[0][:20]
+            other.send(inline_at(id, uri, 0, 4))
+            assert "items" in (await other.answer(id, seconds=10))["result"]
+        assert set(wire.counts.values()) == {1}
