@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.options import ConnectOptions
-from fimlsp.quotient.connection.connect import State, connect, read_up_to
+from fimlsp.quotient.connect.connect import connect, read_up_to
 from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, Document
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 from fimlsp.quotient.recovery.relaxation import Relaxed, relaxed
 from fimlsp.quotient.states.file_start import FileStart
-
-Start = State | FileStart
-"""A state before or after some bytes of a middle: `feed`, `complete`, `shortest_completion`."""
+from fimlsp.quotient.states.protocol import State
 
 
 @value
@@ -24,7 +22,7 @@ class Constraint:
     names the contexts of which something had to be left out because the file is broken there.
     """
 
-    start: Start | None
+    start: State | None
     relaxed: Relaxed | None = None
 
     @property

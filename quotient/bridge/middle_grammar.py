@@ -21,10 +21,11 @@ from fimlsp.quotient.bridge.closed_blocks import BlockEnd, ClosedBlock, ClosedBl
 from fimlsp.quotient.bridge.open_blocks import left_blocks
 from fimlsp.quotient.bridge.partial_rules import LeftPartialRules, RightPartialRules
 from fimlsp.quotient.contexts.left import LeftContext
-from fimlsp.quotient.earley.automaton import Automaton, Rhs
+from fimlsp.quotient.earley.automaton import Automaton
 from fimlsp.quotient.earley.open_rules import Child, Open
 from fimlsp.quotient.earley.sets import Earley, EarleySet
 from fimlsp.quotient.grammar.costs import CheapestSentences
+from fimlsp.quotient.grammar.rules import Rhs
 from fimlsp.quotient.language.escape import BLOCK, of_child
 from fimlsp.quotient.language.tables import LanguageTables
 
@@ -43,7 +44,7 @@ class RightGrammar:
         self.cheapest: dict[int, CheapestSentences] = {}
 
 
-@value
+@value(eq=False)
 class MiddleGrammar:
     """The grammar of the middles between two contexts.
 

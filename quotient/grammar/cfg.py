@@ -39,7 +39,7 @@ class Grammar:
     terminals: tuple[str, ...]
     nonterminals: tuple[str, ...]
     productions: tuple[Production, ...]
-    repetitions: Mapping[int, int]
+    repetitions: Mapping[int, int] = field(hash=False)
     _symbols: Mapping[str, int] = field(init=False, repr=False, compare=False)
     _by_lhs: Mapping[int, tuple[Production, ...]] = field(init=False, repr=False, compare=False)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fimlsp.lexing.bounded_dict import BoundedDict
-from fimlsp.quotient.earley.automaton import Automaton, Rules
+from fimlsp.quotient.earley.automaton import Automaton
 from fimlsp.quotient.earley.canonical_sets import SharedSets
 from fimlsp.quotient.earley.open_rules import OpenRuleFinder, OpenRules
 from fimlsp.quotient.earley.sets import Earley, EarleySet
+from fimlsp.quotient.grammar.rules import Rules
 from fimlsp.quotient.language.escape import Enclosures, Insides
 
 _MOST_READ = 3_000

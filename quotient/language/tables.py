@@ -15,12 +15,12 @@ from itertools import pairwise
 
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.lexer_tables import LexerTables
-from fimlsp.quotient.earley.automaton import Rules
 from fimlsp.quotient.earley.common_nodes import CommonNodes, find_common_nodes
 from fimlsp.quotient.earley.open_rules import Open, OpenRules
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.grammar.cfg import SENTINELS, Grammar, between_sentinels
 from fimlsp.quotient.grammar.costs import CheapestSentences, cheapest
+from fimlsp.quotient.grammar.rules import Rules
 from fimlsp.quotient.language.contract import DEDENT, INDENT, NEWLINE, Language
 from fimlsp.quotient.language.direction import Direction
 from fimlsp.quotient.language.escape import Enclosures

@@ -14,9 +14,10 @@ from typing import Literal
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.lexing.line import physical_end
 from fimlsp.quotient.bridge.options import ConnectOptions
-from fimlsp.quotient.connection.connect import State, connect
+from fimlsp.quotient.connect.connect import connect
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.contexts.left import LeftContext
+from fimlsp.quotient.states.protocol import State
 
 Relaxed = Literal["right", "left", "both"]
 Left = tuple[LeftContext, LexerState]
