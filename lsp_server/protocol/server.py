@@ -49,7 +49,7 @@ class FimServer(LanguageServer):
             converter_factory=converter_factory,
             notebook_document_sync=NOTEBOOKS,
         )
-        self.session.log.addHandler(ClientLog(self))
+        self.session.log.addHandler(ClientLog(self._show_log))
         self.configuration = Configuration(self)
         self._progress: LoadingProgress | None = None
 
@@ -84,6 +84,10 @@ class FimServer(LanguageServer):
     def _show_status(self, status: Status) -> None:
         if self.protocol.writer is not None:
             self.protocol.notify(STATUS, asdict(status))
+
+    def _show_log(self, message: types.LogMessageParams) -> None:
+        if self.protocol.writer is not None:
+            self.window_log_message(message)
 
     def _show_loading(self, report: Loading | Ready | NotReady) -> None:
         if self._progress is not None:

@@ -175,6 +175,7 @@ async def test_a_worker_that_dies_is_replaced_for_all_clients():
         clients[1].send(inline(1, URI, 1, 5))
         for client in clients:
             assert not (await client.answer(1))["result"]["items"]
+        for client in clients:
             await client.idle()
             client.send(inline(2, URI, 0, 3))
             assert (await client.answer(2))["result"]["items"]
