@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from fimlsp.errors import UserError
+
 if TYPE_CHECKING:
     from fimlsp.quotient.language.contract import Language
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 class KnownLanguage:
     """A language that users can choose.
 
-    `identifiers` are what editors call its documents (`languageId` in the Language Server Protocol), `patterns`
+    `identifiers` are what editors call its documents (LSP's `languageId`), `patterns`
     what its files are called. `language` makes it, of a language with versions the usual one: only then is it
     imported.
     """
@@ -46,7 +48,7 @@ LANGUAGES: Mapping[str, KnownLanguage] = MappingProxyType(
 """All languages, by the names that users give them."""
 
 
-class UnknownLanguageError(ValueError):
+class UnknownLanguageError(UserError, ValueError):
     """No language has that name."""
 
 

@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from fimlsp.lexing.automata.shortest_words import ShortestWords
 from fimlsp.lexing.checked_parts import NO_KIND, Loops
 from fimlsp.lexing.lexis import Lexis
 
 NEWLINE, DEDENT = "NEWLINE", "DEDENT"
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def remembered(
+    most: int,
+) -> Callable[[Callable[Concatenate[LexerTables, P], T]], Callable[Concatenate[LexerTables, P], T]]:
+    """Makes a function of lexer tables remember its *most* recent answers, in the tables that it is asked about.
+
+    So what was remembered of a language goes with its tables. All arguments must be hashable.
+    """
+
+    def decorate(
+        function: Callable[Concatenate[LexerTables, P], T],
+    ) -> Callable[Concatenate[LexerTables, P], T]:
+        @wraps(function)
+        def look_up(lexical: LexerTables, /, *arguments: P.args, **named: P.kwargs) -> T:
+            answer: Callable[..., T] | None = lexical.answers.get(function)
+            if answer is None:
+                remember: Callable[..., Callable[..., T]] = lru_cache(most)
+                answer = lexical.answers[function] = remember(partial(function, lexical))
+            return answer(*arguments, **named)
+
+        return look_up
+
+    return decorate
 
 
 class LexerTables:
@@ -24,6 +53,7 @@ class LexerTables:
 
     __slots__ = (
         "always_viable",
+        "answers",
         "bad",
         "blank",
         "brackets",
@@ -62,6 +92,7 @@ class LexerTables:
     def __init__(self, lexis: Lexis) -> None:
         dfa = self.dfa = lexis.dfa
         self.lexis = lexis
+        self.answers: dict[Callable[..., Any], Callable[..., Any]] = {}  # see `remembered`
         self.start, self.unknown = lexis.start, lexis.unknown
         self.shortest_words = ShortestWords(dfa)
         self.kinds: tuple[str, ...] = (*dfa.kinds, NEWLINE, DEDENT)

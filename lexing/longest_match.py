@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 
-from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.lexer_tables import LexerTables, remembered
 
 _NO_BYTES: frozenset[int] = frozenset()
 
@@ -40,7 +39,7 @@ def longest_match(lexical: LexerTables, state: int, data: bytes, position: int) 
     return found
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def byte_that_leaves(
     lexical: LexerTables, state: int, forbidden: frozenset[int] = _NO_BYTES
 ) -> Callable[[bytes, int], int]:
@@ -77,7 +76,7 @@ def _any_of(some: bytes) -> bytes:
     return b"[" + re.escape(some) + b"]" if some else b"(?!)"
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def closing_delimiter(lexical: LexerTables, state: int) -> bytes | None:
     """The delimiter that alone ends the lexeme being read in *state*, if that lexeme may span lines."""
     endings = {

@@ -7,12 +7,12 @@ distinct ends (Melcer et al. 2024, arXiv 2402.17988, section V, find a median of
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from fimlsp.lexing.automata.dfa import DEAD
 from fimlsp.lexing.lexer_state import LexerState
-from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.line import has_line_end
 from fimlsp.lexing.longest_match import byte_that_leaves, closing_delimiter
 from fimlsp.lexing.modes import ModeStack
@@ -30,7 +30,7 @@ class BoundaryLexeme:
 
     `kind` is the lexeme that straddles the end, None if the last lexeme ends with the middle; the right
     context goes on `offset` bytes after the cursor. `states` are the DFA's states that lead here, in a
-    middle that ends inside `place`; where they are inside the name of a character, `name` is what the right
+    middle that ends inside `place`; where they are inside a word that is checked, `word` is what the right
     context has of it.
     """
 
@@ -185,7 +185,7 @@ class BoundaryLexer:
         return found
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _moves(lexical: LexerTables, start: int, byte: int) -> dict[int, list[int]]:
     """The states inside a lexeme begun in *start*, by the state that *byte* leads them to."""
     moves: dict[int, list[int]] = {}
@@ -196,7 +196,7 @@ def _moves(lexical: LexerTables, start: int, byte: int) -> dict[int, list[int]]:
     return moves
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _delimiter_after(lexical: LexerTables, state: int) -> bytes | None:
     """The delimiter that must follow, if there is one; one within a line only if no line end may precede it."""
     kinds = [kind for kind in lexical.kinds_in(lexical.dfa.live[state]) if kind != lexical.bad]
@@ -209,7 +209,7 @@ def _delimiter_after(lexical: LexerTables, state: int) -> bytes | None:
     return closing_delimiter(lexical, state)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _states_before(
     lexical: LexerTables, start: int, byte: int, following: tuple[int, ...]
 ) -> tuple[frozenset[int], frozenset[int]]:
@@ -219,24 +219,27 @@ def _states_before(
     return states & lexical.word_states, states - lexical.word_states
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def reachable(lexical: LexerTables, start: int) -> tuple[int, ...]:
     """The DFA's states that can be reached from *start*, itself included."""
     rows = lexical.dfa.rows
     found = {start: None}
-    for state in (waiting := [start]):
-        fresh = [following for following in dict.fromkeys(rows[state]) if following not in found]
-        found.update(dict.fromkeys(fresh))
-        waiting += fresh
+    waiting = deque(found)
+    while waiting:
+        following = [state for state in dict.fromkeys(rows[waiting.popleft()]) if state not in found]
+        found.update(dict.fromkeys(following))
+        waiting += following
     found.pop(DEAD, None)
     return tuple(found)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def way_to(lexical: LexerTables, state: int, goals: frozenset[int]) -> bytes | None:
     """A shortest byte string from *state* to one of *goals*, None if there is none."""
     found: dict[int, bytes] = {state: b""}
-    for current in (waiting := [state]):
+    waiting = deque(found)
+    while waiting:
+        current = waiting.popleft()
         if current in goals:
             return found[current]
         for following, byte in _exits(lexical, current):
@@ -246,7 +249,7 @@ def way_to(lexical: LexerTables, state: int, goals: frozenset[int]) -> bytes | N
     return None
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _exits(lexical: LexerTables, state: int) -> tuple[tuple[int, bytes], ...]:
     """The states that *state* is followed by, each with the least byte that leads there, by that byte."""
     row = lexical.dfa.rows[state]

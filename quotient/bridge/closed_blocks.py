@@ -23,7 +23,7 @@ from fimlsp.quotient.language.escape import BLOCK, NOTHING, Inside
 from fimlsp.quotient.language.tables import LanguageTables
 
 
-@value
+@value(eq=False)
 class LineEnd:
     """One way to read the rest of the cursor's line: the backward sets at the cursor.
 
@@ -130,7 +130,7 @@ class ClosedBlock:
         return column if self.below is None or self.below.deeper_than(column) else None
 
 
-@value
+@value(eq=False)
 class _Level:
     """One of the successive minima: the blocks of its column, and those between it and the one before.
 

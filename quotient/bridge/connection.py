@@ -42,7 +42,7 @@ class RightEntry:
         return lexer.equal_run[0] != quote or lexer.equal_run[1] + count < 3
 
 
-@value
+@value(eq=False)
 class Connection:
     """What connects a left and a right context: the grammar, and the ways to meet the right.
 

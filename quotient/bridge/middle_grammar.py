@@ -44,7 +44,7 @@ class RightGrammar:
         self.cheapest: dict[int, CheapestSentences] = {}
 
 
-@value
+@value(eq=False)
 class MiddleGrammar:
     """The grammar of the middles between two contexts.
 

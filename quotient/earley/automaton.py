@@ -115,7 +115,9 @@ class Predicted:
             lower = below.chain(symbol)
         states: dict[State, None] = {}
         symbols = set(lower[1])
-        for completed in (waiting := list(symbols)):
+        waiting = list(symbols)
+        while waiting:
+            completed = waiting.pop()
             if completed in items:
                 state = self._layer.state(items[completed])
                 states[state] = None
@@ -176,8 +178,9 @@ class Layer:
         """Add the *nonterminals* of this layer that *symbol* may begin with, and what those have *begun*."""
         rules = self.rules
         nonterminals.add(symbol)
-        for nonterminal in (waiting := [symbol]):
-            for item in rules.starts(nonterminal):
+        waiting = [symbol]
+        while waiting:
+            for item in rules.starts(waiting.pop()):
                 following = rules.rhs[item >> DOT_BITS][0]
                 if following in begun:
                     begun[following].append(item + 1)

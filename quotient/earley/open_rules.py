@@ -192,10 +192,11 @@ def _begin_with(rules: Rules) -> dict[int, frozenset[int]]:
             parents[rhs[0]].add(lhs)
     found: dict[int, frozenset[int]] = {}
     for symbol in parents:
-        above = dict.fromkeys((symbol,))
-        for each in (waiting := [symbol]):
-            fresh = parents[each] - above.keys()
-            above.update(dict.fromkeys(fresh))
+        above = {symbol}
+        waiting = [symbol]
+        while waiting:
+            fresh = parents[waiting.pop()] - above
+            above |= fresh
             waiting += fresh
         found[symbol] = frozenset(above)
     return found

@@ -12,8 +12,10 @@ from itertools import groupby
 
 from fimlsp.lexing.values import value
 
+from fimlsp.errors import UserError
 
-class GrammarError(ValueError):
+
+class GrammarError(UserError, ValueError):
     """A grammar that cannot be used; the message says what to change."""
 
 
@@ -37,7 +39,7 @@ class Grammar:
     terminals: tuple[str, ...]
     nonterminals: tuple[str, ...]
     productions: tuple[Production, ...]
-    repetitions: Mapping[int, int]
+    repetitions: Mapping[int, int] = field(hash=False)
     _symbols: Mapping[str, int] = field(init=False, repr=False, compare=False)
     _by_lhs: Mapping[int, tuple[Production, ...]] = field(init=False, repr=False, compare=False)
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 
 from fimlsp.lexing.lexer_state import LexerState
-from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.lexis import Family
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_to
@@ -88,7 +87,7 @@ def family_of_lexeme(lexer: LexerState) -> Family | None:
     return _family(lexer.lexical, lexer.state)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _family(lexical: LexerTables, state: int) -> Family | None:
     kinds = [kind for kind in lexical.kinds_in(lexical.dfa.live[state]) if kind != lexical.bad]
     families = {lexical.lexis.families.get(lexical.kinds[kind]) for kind in kinds}
