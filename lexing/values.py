@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: object) -> Callable[[T], T]:
-        """For type checkers alone; typing has it from Python 3.11 on."""
+        """For type checkers alone; older versions of `typing` lack it."""
         return lambda decorator: decorator
 
 

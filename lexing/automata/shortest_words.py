@@ -6,9 +6,9 @@ from fimlsp.lexing.automata.dfa import Dfa
 
 
 def _least_welcome_first() -> tuple[int, ...]:
-    """All bytes: not ASCII, controls, capitals and signs, digits, lower-case letters; the best come last."""
-    letters, digits = range(ord("a"), ord("z") + 1), range(ord("0"), ord("9") + 1)
-    groups = (range(0x80, 0x100), range(0x20), (0x7F,), range(0x20, 0x7F), digits, letters)
+    """All bytes: not ASCII, controls, capitals and signs, 0 to 9, lower-case letters; the best come last."""
+    letters, numerals = range(ord("a"), ord("z") + 1), range(ord("0"), ord("9") + 1)
+    groups = (range(0x80, 0x100), range(0x20), (0x7F,), range(0x20, 0x7F), numerals, letters)
     order = [byte for group in groups for byte in reversed(group)]
     return tuple(reversed(dict.fromkeys(reversed(order))))
 
@@ -32,7 +32,7 @@ class ShortestWords:
     def suffix(self, state: int, kind: int) -> bytes | None:
         """A shortest byte string from `state` to a state that accepts `kind`; None if there is none.
 
-        Among shortest ones lower-case letters are preferred at every step, then digits, then printable ASCII.
+        Among shortest ones lower-case letters are preferred at every step, then 0 to 9, then printable ASCII.
         Cost: a lookup; the first question about a kind searches the automaton once.
         """
         if kind not in self._suffixes:

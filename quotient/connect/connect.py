@@ -78,7 +78,7 @@ def _connect(
 def _with_bracket(document: Document, cursor: int, left: LeftContext, lexer: LexerState) -> _LeftSide:
     """*left* with the bracket that is being read, if it is one: then it is not to be left.
 
-    It is none if it makes another lexeme with the text after *cursor*, as two braces in an f-string do.
+    It is none if it makes another lexeme with the text after *cursor*, as two braces may inside a string that holds code.
     """
     if lexer.accepted not in document.tables.enclosing_kinds or lexer.leftover:
         return _LeftSide(left, lexer)

@@ -1,4 +1,4 @@
-"""The byte order mark, which CPython drops at the beginning of a file and takes nowhere else in code."""
+"""The byte order mark, which counts for nothing where a file begins and is an error elsewhere in code."""
 
 from __future__ import annotations
 
