@@ -80,9 +80,9 @@ class GroupEnd:
 class BlockEnd:
     """How a block's groups end on the right of the cursor.
 
-    The cursor stands in a group with `group_end`, or between groups at the `marker` of its line. `bodies` is what
-    the groups may be, `has_groups` tells whether whole groups follow, `on_line` whether the first of them
-    stands on the cursor's own line.
+    The cursor stands in a group with `group_end`, or between groups at the `marker` of its line. `bodies` is
+    what the groups may be, `has_groups` tells whether whole groups follow, `on_line` whether the first of
+    them stands on the cursor's own line.
     """
 
     bodies: frozenset[int]
@@ -101,8 +101,8 @@ class ClosedBlock:
     """The blocks closed at one place: those of column `exactly`, or strictly between `above` and `below`.
 
     `least` bounds the column as well, for a block whose first line begins on the cursor's line. `bodies` is
-    what the groups of such a block may be if it begins in the middle. How they end is told by `ClosedBlocks`: a
-    block may be open in another of the same place, and these would refer to each other in a cycle.
+    what the groups of such a block may be if it begins in the middle. How they end is told by `ClosedBlocks`:
+    a block may be open in another of the same place, and these would refer to each other in a cycle.
     """
 
     exactly: Column | None = None

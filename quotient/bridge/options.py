@@ -9,8 +9,8 @@ from fimlsp.lexing.values import value
 class ConnectOptions:
     """What a middle must fit.
 
-    If `lenient`, lines further down that cannot be parsed are passed over. If `forbid_escape`, the middle does not
-    escape from what both contexts are in (see `escape.py`).
+    If `lenient`, lines further down that cannot be parsed are passed over. If `forbid_escape`, the middle
+    does not escape from what both contexts are in (see `escape.py`).
     """
 
     lenient: bool = False

@@ -47,8 +47,8 @@ class OpenRules:
     """What is open at a cursor.
 
     `opened` has the nonterminals begun at each set, `reached` the places behind the first symbol of their
-    rules, with the open child there. In both, sets nearer to the cursor come first. The symbols `open_suites` are
-    suites that stand open at the cursor.
+    rules, with the open child there. In both, sets nearer to the cursor come first. The symbols `open_suites`
+    are suites that stand open at the cursor.
     """
 
     finder: OpenRuleFinder

@@ -1,7 +1,7 @@
 """Dotted rules as integers, and rules that are only made when somebody asks for them.
 
-No rule is empty. A dotted rule, an *item*, is an integer: the number of the rule in its layer, times 64, and the
-position of the dot; so `item + 1` has the dot one symbol further.
+No rule is empty. A dotted rule, an *item*, is an integer: the number of the rule in its layer, times 64, and
+the position of the dot; so `item + 1` has the dot one symbol further.
 """
 
 from __future__ import annotations

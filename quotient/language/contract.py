@@ -1,7 +1,7 @@
 """What the engine has to be told of a language.
 
-A language is lexemes (`Lexis`), a grammar over them, and answers to a few questions that neither can say. Most
-languages need none of the latter: they inherit the answers of `Language`. How to write one is told in
+A language is lexemes (`Lexis`), a grammar over them, and answers to a few questions that neither can say.
+Most languages need none of the latter: they inherit the answers of `Language`. How to write one is told in
 `docs/adding-a-language.md`.
 """
 

@@ -1,10 +1,10 @@
 """A language as tables: its lexemes, its grammar, and recognisers for both directions.
 
-Groups. With an offside layout a file is, between the line starts of one block, a sequence of *groups*, such as
-statements. A group does not depend on its neighbours, and a nested block stands in it as one symbol, its *suite*.
-So contexts are parsed group by group, and neither the length of a file nor the depth of its nesting is ever
-paid twice. Without a layout the whole file is one group, which two sentinels enclose: then something is open at
-every place of the file, at its very beginning and end as well.
+Groups. With an offside layout a file is, between the line starts of one block, a sequence of *groups*, such
+as statements. A group does not depend on its neighbours, and a nested block stands in it as one symbol, its
+*suite*. So contexts are parsed group by group, and neither the length of a file nor the depth of its nesting
+is ever paid twice. Without a layout the whole file is one group, which two sentinels enclose: then something
+is open at every place of the file, at its very beginning and end as well.
 """
 
 from __future__ import annotations

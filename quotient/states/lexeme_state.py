@@ -23,8 +23,8 @@ from fimlsp.quotient.states.grammar_state import GrammarState
 class LexemeState:
     """A state like `GrammarState`, of a middle that is all one lexeme with what stands around it.
 
-    `goals` are the DFA's states from which the right context ends the lexeme as it should; inside a word that is
-    checked it must be one with `word`, which is what the right context has of it.
+    `goals` are the DFA's states from which the right context ends the lexeme as it should; inside a word that
+    is checked it must be one with `word`, which is what the right context has of it.
     """
 
     lexer: LexerState

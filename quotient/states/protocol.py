@@ -12,7 +12,10 @@ class State(Protocol):
     """
 
     def feed(self, data: bytes) -> State | None:
-        """The state after *data* as well, any bytes; None if nothing that begins so connects. O(len(data))."""
+        """The state after *data* as well, any bytes; None if nothing that begins so connects.
+
+        O(len(data)).
+        """
 
     @property
     def complete(self) -> bool:

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
+from .contexts.test_document import PROBES, SAMPLE, edits
 from .middle_support import engine
-from .test_document import PROBES, SAMPLE, edits
 
 
 def walk(seed: int) -> None:

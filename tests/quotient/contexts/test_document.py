@@ -11,8 +11,8 @@ from fimlsp.quotient.states.grammar_state import GrammarState
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .middle_support import VIABLE, cursor_in, engine, fed, verdict
-from .test_middle_files import PIECES, cuts, files, mutated
+from ..middle_support import VIABLE, cursor_in, engine, fed, verdict
+from ..states.test_files import PIECES, cuts, files, mutated
 
 PROBES = (
     b"",

@@ -10,10 +10,10 @@ from fimlsp.languages.python import python
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion, version_text
 from fimlsp.quotient.engine import Engine
 
+from ...quotient.interpreters import interpreter, judged
+from ...quotient.middle_support import COMPLETE, DEAD, cursor_in, fed, verdict
+from ...quotient.states.test_cases import Case, read_cases
 from .grammar_cases import versions_in
-from .interpreters import interpreter, judged
-from .middle_support import COMPLETE, DEAD, cursor_in, fed, verdict
-from .test_middle_cases import Case, read_cases
 
 FILES = sorted((Path(__file__).parent / "cases" / "versions").glob("*.txt"))
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from fimlsp.quotient.states.grammar_state import GrammarState
 
-from .corpus import library_files, read
-from .middle_support import COMPLETE, Fault, cursor_in, engine, fault, fed, is_python, verdict
+from ..corpus import library_files, read
+from ..middle_support import COMPLETE, Fault, cursor_in, engine, fault, fed, is_python, verdict
 
 LENGTHS = (0, 1, 3, 10, 30, 100, 300)
 PIECES = (

@@ -7,8 +7,8 @@ import pytest
 from fimlsp.languages.python import python
 from fimlsp.quotient.language.tables import tables_of
 
-from .middle_support import engine
-from .recogniser import Recogniser
+from ..middle_support import engine
+from ..recogniser import Recogniser
 
 CLASSES = [
     ["pass", "x = 1", "return", "import a.b as c", "x: int = (1, 2)", "a; b; c;", "f(f'{x}')", "match(x)"],

@@ -10,8 +10,8 @@ from fimlsp.quotient.earley.open_rules import Child, OpenRuleFinder, OpenRules, 
 from fimlsp.quotient.earley.sets import Earley, EarleySet
 from fimlsp.quotient.grammar.rules import Rules
 
-from .middle_support import engine
-from .test_earley import check_members, made, random_sides, sentences
+from ..middle_support import engine
+from .test_sets import check_members, made, random_sides, sentences
 
 
 class SharingEarley(Earley):

@@ -5,8 +5,8 @@ import random
 import pytest
 from fimlsp.quotient.engine import Constraint
 
-from .middle_support import COMPLETE, cursor_in, engine, fed, verdict
-from .test_middle_files import files
+from ..middle_support import COMPLETE, cursor_in, engine, fed, verdict
+from ..states.test_files import files
 
 BROKEN = {
     # left<|>right: the side of which a part is left out, and a middle that may stand there all the same

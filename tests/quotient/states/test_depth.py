@@ -5,7 +5,7 @@ from fimlsp.languages.python import python
 from fimlsp.languages.python.fstrings import MAX_BRACKETS
 from fimlsp.quotient.engine import Engine
 
-from .middle_support import COMPLETE, is_python, start_between, verdict
+from ..middle_support import COMPLETE, is_python, start_between, verdict
 
 
 def deepest(state, piece):

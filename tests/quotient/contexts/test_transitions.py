@@ -9,7 +9,7 @@ from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 
-from .middle_support import engine
+from ..middle_support import engine
 from .test_document import SAMPLE, answers, edits
 
 ONE = b"class A(B):\n    def f(self):\n        return [\n            1,\n        ]\n\n    x = 1\n\n\ny = 2\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .middle_support import COMPLETE, DEAD, VIABLE, fault, fed, start_between, verdict
+from ..middle_support import COMPLETE, DEAD, VIABLE, fault, fed, start_between, verdict
 
 VERDICTS = {"+": COMPLETE, "~": VIABLE, "-": DEAD}
 SIGNS = {"↵": "\n", "␍": "\r", "→": "\t", "␣": " ", "∅": ""}
@@ -46,7 +46,7 @@ def wrong(case: Case) -> object:
     return fault(left, middle, right, state)
 
 
-FILES = sorted((Path(__file__).parent / "cases" / "middle").glob("*.txt"))
+FILES = sorted((Path(__file__).parents[1] / "cases" / "middle").glob("*.txt"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
