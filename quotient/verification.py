@@ -21,7 +21,7 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
         ValueError: A field is missing, is no text, or cannot be encoded; the message names it.
     """
     left, middle, right = (_field(case, name) for name in ("left", "middle", "right"))
-    begun = perf_counter()
+    started = perf_counter()
     document = engine.document(left + right)
     start = document.middle(len(left), len(left), relax=False).start
     ready = perf_counter()
@@ -34,7 +34,7 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
         "viable_bytes": viable,
         "shortest": start and shortest_text(start, middle[:viable]),
         "relaxed": document.middle(len(left), len(left)).relaxed if start is None else None,
-        "setup_ms": 1000 * (ready - begun),
+        "setup_ms": 1000 * (ready - started),
         "feed_ms": 1000 * (fed - ready),
     }
 

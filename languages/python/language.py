@@ -58,13 +58,13 @@ class Python(Language):
         styles = iter([part.removeprefix("text:") for part in opened if part.startswith("text:")])
         kinds: dict[int, str] = {}
         ended = 0
-        for place in reversed(range(len(terminals))):
-            if terminals[place] == "FSTRING_END":
+        for index in reversed(range(len(terminals))):
+            if terminals[index] == "FSTRING_END":
                 ended += 1
-            elif terminals[place] == "FSTRING_START" and ended:
+            elif terminals[index] == "FSTRING_START" and ended:
                 ended -= 1
-            elif terminals[place] == "FSTRING_START" and (style := next(styles, None)) is not None:
-                kinds[place] = f"FSTRING_START:{style}"
+            elif terminals[index] == "FSTRING_START" and (style := next(styles, None)) is not None:
+                kinds[index] = f"FSTRING_START:{style}"
         return kinds
 
 

@@ -30,42 +30,42 @@ class BoundaryLexeme:
 
     `kind` is the lexeme that straddles the end, None if the last lexeme ends with the middle; the right
     context goes on `offset` bytes after the cursor. `states` are the DFA's states that lead here, in a
-    middle that ends inside `place`; where they are inside a word that is checked, `word` is what the right
+    middle that ends inside `modes`; where they are inside a word that is checked, `word` is what the right
     context has of it.
     """
 
     kind: int | None
     offset: int
-    place: ModeStack
+    modes: ModeStack
     states: frozenset[int]
     word: bytes | None = None
 
 
 def boundary_lexemes(
-    lexical: LexerTables, data: bytes, cursor: int, places: Iterable[ModeStack]
+    lexical: LexerTables, data: bytes, cursor: int, mode_stacks: Iterable[ModeStack]
 ) -> Iterator[BoundaryLexeme]:
-    """The ways in which a middle may end before `data[cursor:]`, in ordinary code or one of *places*.
+    """The ways in which a middle may end before `data[cursor:]`, in ordinary code or one of *mode_stacks*.
 
     O(lexemes that straddle the cursor).
     """
     runs = BoundaryLexer(lexical, data, cursor, lexical.unknown)
     by_start: dict[int, dict[tuple[int, int], tuple[int, ...]]] = {}
-    for place in (lexical.unknown, *places):
-        start = lexical.dfa.starts[place.mode]
+    for modes in (lexical.unknown, *mode_stacks):
+        start = lexical.dfa.starts[modes.mode]
         if start not in by_start:
             by_start[start] = _straddling(runs, start)
-        yield BoundaryLexeme(None, 0, place, frozenset((start,)))
+        yield BoundaryLexeme(None, 0, modes, frozenset((start,)))
         for (kind, offset), following in by_start[start].items():
             in_word, outside = _states_before(lexical, start, data[cursor], following)
             if kind in lexical.skipped and kind not in lexical.mode_changers:
-                yield BoundaryLexeme(None, offset, place, in_word | outside)
+                yield BoundaryLexeme(None, offset, modes, in_word | outside)
                 continue
             if outside:
-                yield BoundaryLexeme(kind, offset, place, outside)
+                yield BoundaryLexeme(kind, offset, modes, outside)
             closing = bytes((lexical.word_part.closing,))
             word = data[cursor : data.find(closing, cursor)] if in_word else b""
             if in_word and lexical.words.between(b"", word) is not None:
-                yield BoundaryLexeme(kind, offset, place, in_word, word)
+                yield BoundaryLexeme(kind, offset, modes, in_word, word)
 
 
 def _straddling(runs: BoundaryLexer, start: int) -> dict[tuple[int, int], tuple[int, ...]]:

@@ -70,7 +70,7 @@ class GroupEnd:
     def bodies(self, tables: LanguageTables) -> frozenset[int]:
         """What the group may be."""
         not_next = self._not_next(tables)
-        return tables.backward.begun(self.group, self.open_suites(tables), tables.bodies, not_next)
+        return tables.backward.possible_bodies(self.group, self.open_suites(tables), tables.bodies, not_next)
 
     def _not_next(self, tables: LanguageTables) -> frozenset[int]:
         return tables.line_ends if self.within_line else frozenset()
@@ -208,25 +208,25 @@ class ClosedBlocks:
 
     def _add_line(self, levels: list[_Level], line_end: LineEnd, ending: Ending, group: EarleySet) -> None:
         """Add one way in which the cursor's line ends."""
-        indented = ending.goes_on in (GroupContinuation.SUITE_END, GroupContinuation.SUITE_JOIN)
+        indented = ending.continuation in (GroupContinuation.SUITE_END, GroupContinuation.SUITE_JOIN)
         level = levels[1 if indented else 0]
         every = self.tables.bodies
         start = self.tables.backward.start(every)
-        places = [(level.same, ending.rest)]
-        if self.tables.suites and ending.goes_on in (GroupContinuation.END, GroupContinuation.SUITE_END):
-            places.append((level.between, every))
+        options = [(level.same, ending.later_bodies)]
+        if self.tables.suites and ending.continuation in (GroupContinuation.END, GroupContinuation.SUITE_END):
+            options.append((level.between, every))
         group_end = GroupEnd(group, line_end.marker, (), BLOCK if indented else NOTHING)
-        for block, rest in places:
+        for block, later_bodies in options:
             block_ends = self._block_ends[block]
             if group is start:
                 follows = block is level.same and not level.context.is_end
-                block_ends.append(BlockEnd(rest, marker=line_end.marker, has_groups=follows))
+                block_ends.append(BlockEnd(later_bodies, marker=line_end.marker, has_groups=follows))
                 continue
             within_line = line_end.spaces > 0 and block.exactly == MARGIN
             block_ends.append(
-                BlockEnd(rest, replace(group_end, within_line=True) if within_line else group_end)
+                BlockEnd(later_bodies, replace(group_end, within_line=True) if within_line else group_end)
             )
-            completed = group.completed_from(start) & rest
+            completed = group.completed_from(start) & later_bodies
             if completed and not line_end.blank:
                 self._add_own_line(block, level, completed, line_end)
 
@@ -251,9 +251,9 @@ class ClosedBlocks:
         self._block_ends[level.between].append(BlockEnd(every, group_end))
         same = self._block_ends[level.same]
         same.append(BlockEnd(level.context.bodies, group_end))
-        for head in level.context.heads:
-            if head.group is not None:
-                same.append(BlockEnd(head.rest, GroupEnd(head.group, None, inner, inside)))
+        for parse in level.context.parses:
+            if parse.group is not None:
+                same.append(BlockEnd(parse.later_bodies, GroupEnd(parse.group, None, inner, inside)))
 
 
 def _levels(logical: RightContext) -> list[_Level]:
@@ -264,5 +264,5 @@ def _levels(logical: RightContext) -> list[_Level]:
         same = ClosedBlock(exactly=context.column)
         levels.append(_Level(context, same, ClosedBlock(above=context.column, below=below)))
         below = context.column
-        context = context.fall
+        context = context.next_shallower
     return levels

@@ -19,15 +19,15 @@ from fimlsp.quotient.language.tables import LanguageTables
 class RightEntry:
     """A seam with the marker that the middle grammar has for it.
 
-    `opened` is what the right context closes (as `ModeStack.opened`), `quotes` the delimiter that it begins
-    with, of which no more than two may stand in a row with those before. `lead` is what stands
-    before the first lexeme of the rest, None if that rest is blank. With `ends_line` nothing is left of the
-    line but its end; the `marker` stands behind that.
+    `opened` is what the right context closes (as `ModeStack.opened`), `delimiter` the delimiter that it
+    begins with, of which no more than two may stand in a row with those before. `lead` is what stands before
+    the first lexeme of the rest, None if that rest is blank. With `ends_line` nothing is left of the line but
+    its end; the `marker` stands behind that.
     """
 
     boundary: BoundaryLexeme
     opened: tuple[str, ...]
-    quotes: tuple[int, int] | None
+    delimiter: tuple[int, int] | None
     marker: int
     lead: bytes | None
     ends_line: bool = False
@@ -36,10 +36,10 @@ class RightEntry:
         """Whether a middle may end here after *lexer*."""
         if lexer.modes.opened != self.opened:
             return False
-        if self.quotes is None or self.quotes[0] not in lexer.modes.forbidden_thrice:
+        if self.delimiter is None or self.delimiter[0] not in lexer.modes.forbidden_thrice:
             return True
-        quote, count = self.quotes
-        return lexer.equal_run[0] != quote or lexer.equal_run[1] + count < 3
+        byte, count = self.delimiter
+        return lexer.equal_run[0] != byte or lexer.equal_run[1] + count < 3
 
 
 @value(eq=False)

@@ -130,24 +130,28 @@ class _Pairs:
     def _between_groups(self, depth: int, block_end: BlockEnd, body: int) -> Iterator[Rhs]:
         block, group_end = self.blocks[depth], block_end.group_end
         groups = self.tables.lists[body]
-        ended = self.right.first_group(body, block_end)
-        begun_top, ended_top = self._tops(depth, body)
-        for begun in self.left.last_groups(body, depth):
-            if begun and group_end is not None and self._escapes(begun_top, (), ended_top, depth, group_end):
+        prefix = self.right.first_group(body, block_end)
+        left_node, right_node = self._last_group(depth, body)
+        for suffix in self.left.last_groups(body, depth):
+            if (
+                suffix
+                and group_end is not None
+                and self._escapes(left_node, (), right_node, depth, group_end)
+            ):
                 continue
-            yield (*begun, groups, ended)
-            if begun or group_end is not None or block_end.has_groups or not block.empty or not depth:
-                yield (*begun, ended)
+            yield (*suffix, groups, prefix)
+            if suffix or group_end is not None or block_end.has_groups or not block.empty or not depth:
+                yield (*suffix, prefix)
 
-    def _tops(self, depth: int, body: int) -> tuple[Open, Open]:
+    def _last_group(self, depth: int, body: int) -> tuple[Open, Open]:
         """The last group of an open block, as it begins on the left and as it ends on the right."""
         return (body, self.blocks[depth].start), (body, self.tables.backward.start(self.tables.bodies))
 
     def _in_group(self, depth: int, group_end: GroupEnd, body: int) -> Iterator[Rhs]:
         """The middles in a group that is the last one of the block at *depth*, and ends with *group_end*."""
-        begun, ended = self._tops(depth, body)
+        left_node, right_node = self._last_group(depth, body)
         nodes = self.tables.common_nodes(
-            self.blocks[depth].open_rules, self.right.open_rules(group_end), begun, ended
+            self.blocks[depth].open_rules, self.right.open_rules(group_end), left_node, right_node
         )
         for left, between, right in nodes.between:
             yield from self._middle(left, between, right, depth, group_end)
@@ -159,8 +163,8 @@ class _Pairs:
         self, left: Child, between: Rhs, right: Child, depth: int, group_end: GroupEnd
     ) -> Iterator[Rhs]:
         if not self._escapes(left, between, right, depth, group_end):
-            begun = () if left is None else (self.left.begun(left, depth),)
-            yield (*begun, *between, self.right.ended(right, group_end))
+            suffix = () if left is None else (self.left.suffix_of(left, depth),)
+            yield (*suffix, *between, self.right.prefix_of(right, group_end))
 
     def _escapes(self, left: Child, between: Rhs, right: Child, depth: int, group_end: GroupEnd) -> bool:
         """Whether a middle escapes that ends *left*, goes on with *between*, and begins *right*."""

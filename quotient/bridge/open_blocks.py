@@ -11,8 +11,8 @@ from fimlsp.quotient.language.tables import LanguageTables
 class LeftBlock:
     """One open block, with the spine of its last group.
 
-    `empty` tells that it has no group yet, `ended` what its groups may be if the last one ends at the cursor.
-    *inner* is the open block in its last group.
+    `empty` tells that it has no group yet, `complete_bodies` what its groups may be if the last one ends at
+    the cursor. *inner* is the open block in its last group.
     """
 
     def __init__(
@@ -25,11 +25,11 @@ class LeftBlock:
         self.open_rules = tables.forward.open_rules(group, suites)
         self.empty = group is self.start
         done = group.completed_from(self.start) & frame.bodies if inner is None else frozenset[int]()
-        self.ended = frame.bodies if self.empty else done
+        self.complete_bodies = frame.bodies if self.empty else done
 
     def may_be(self, body: int) -> bool:
         """Whether its groups so far may be of kind *body*."""
-        return body in self.ended or (body, self.start) in self.open_rules
+        return body in self.complete_bodies or (body, self.start) in self.open_rules
 
     @property
     def inside(self) -> Inside:

@@ -45,7 +45,7 @@ class RightPartialRules(LazyRules):
             found = self._open_rules_at[group_end] = group_end.open_rules(self.tables)
         return found
 
-    def ended(self, child: Child, group_end: GroupEnd) -> int:
+    def prefix_of(self, child: Child, group_end: GroupEnd) -> int:
         """The symbol of what *group_end* leaves open; of the cursor's line itself if there is no child."""
         if child is None:
             assert group_end.marker is not None
@@ -57,7 +57,7 @@ class RightPartialRules(LazyRules):
 
     def _rules(self, opened: Open, group_end: GroupEnd) -> Iterator[Rhs]:
         for missing, child in self.open_rules(group_end).missing(opened):
-            yield (*missing, self.ended(child, group_end))
+            yield (*missing, self.prefix_of(child, group_end))
 
     def _suites(self, group_end: GroupEnd, body: int) -> Iterator[Rhs]:
         for block in group_end.suites:
@@ -71,10 +71,10 @@ class RightPartialRules(LazyRules):
         groups = self.tables.lists[body]
         for block_end in self.closed_blocks.block_ends_in(block, column):
             if block_end.may_end(body, self.tables):
-                ended = self.first_group(body, block_end)
-                yield (indent, groups, ended)
+                prefix = self.first_group(body, block_end)
+                yield (indent, groups, prefix)
                 if block_end.group_end is not None or block_end.on_line:
-                    yield (indent, ended)
+                    yield (indent, prefix)
 
     def _indent(self, block: ClosedBlock) -> int:
         terminal = self._terminals.get(block)
@@ -86,7 +86,7 @@ class RightPartialRules(LazyRules):
     def first_group(self, body: int, block_end: BlockEnd) -> int:
         """What a block's groups end with: the right context itself, or the beginning of a group."""
         if block_end.group_end is not None:
-            return self.ended((body, self._start), block_end.group_end)
+            return self.prefix_of((body, self._start), block_end.group_end)
         assert block_end.marker is not None
         return block_end.marker
 
@@ -101,7 +101,7 @@ class LeftPartialRules(LazyRules):
         self.tables = right.tables
         self.blocks = blocks
 
-    def begun(self, child: Open | OpenSuite, depth: int) -> int:
+    def suffix_of(self, child: Open | OpenSuite, depth: int) -> int:
         """The symbol of what is open in the last group of the block at *depth*."""
         if isinstance(child, OpenSuite):
             body = self.tables.suites[child.suite]
@@ -110,19 +110,19 @@ class LeftPartialRules(LazyRules):
 
     def _rules(self, opened: Open, depth: int) -> Iterator[Rhs]:
         for missing, child in self.blocks[depth].open_rules.missing(opened):
-            yield missing if child is None else (self.begun(child, depth), *missing)
+            yield missing if child is None else (self.suffix_of(child, depth), *missing)
 
     def _suite(self, body: int, depth: int) -> Iterator[Rhs]:
         dedent, groups = self.tables.dedent, self.tables.lists[body]
-        for begun in self.last_groups(body, depth):
-            if begun or not self.blocks[depth].empty:
-                yield (*begun, dedent)
-            yield (*begun, groups, dedent)
+        for suffix in self.last_groups(body, depth):
+            if suffix or not self.blocks[depth].empty:
+                yield (*suffix, dedent)
+            yield (*suffix, groups, dedent)
 
     def last_groups(self, body: int, depth: int) -> Iterator[Rhs]:
         """What is left of the last group of the block at *depth*: nothing, or the rest of it."""
         block = self.blocks[depth]
-        if body in block.ended:
+        if body in block.complete_bodies:
             yield ()
         if (body, block.start) in block.open_rules:
-            yield (self.begun((body, block.start), depth),)
+            yield (self.suffix_of((body, block.start), depth),)

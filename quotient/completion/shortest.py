@@ -15,7 +15,7 @@ from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.grammar.costs import CheapestSentences, Costs
 
 _TRIES = 200
-_BEGUN_TRIES = 20
+_PREFIX_TRIES = 20
 _COST_OF_CLOSED_INDENT = 4
 _COST_OF_SKIPPING = 40
 
@@ -88,7 +88,7 @@ def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
 
 def _completions_after_a_beginning(state: Incomplete) -> Iterator[bytes]:
     """Completions that leave one of the cheapest sentences, which do not fit themselves, near its end."""
-    for text in islice(_candidates(state, 0), _BEGUN_TRIES):
+    for text in islice(_candidates(state, 0), _PREFIX_TRIES):
         for size in reversed(range(1, len(text))):
             reached = state.feed(text[:size])
             if reached is not None:
@@ -162,12 +162,12 @@ def _written(
 
 def _ways_on(right_entries: Sequence[RightEntry], writer: Unlexer) -> Iterator[bytes]:
     """How a middle meets the right context at one of *right_entries*: blanks, then a straddling lexeme."""
-    place = writer.place
-    if place is None:
+    lexer = writer.lexer_after_lexeme
+    if lexer is None:
         return
     for entry in right_entries:
-        if entry.admits(place):
-            way = way_into(place, entry.boundary)
+        if entry.admits(lexer):
+            way = way_into(lexer, entry.boundary)
             if way is not None:
                 yield from (lead + way for lead in _leads(entry, writer))
 
@@ -274,5 +274,5 @@ def _costs_of_markers(connection: Connection, skipping: int) -> Costs:
 def _cost_of_straddling(connection: Connection, boundary: BoundaryLexeme) -> int:
     """What a middle has at least of the lexeme at *boundary*."""
     lexical = connection.tables.lexical
-    way = way_to(lexical, lexical.dfa.starts[boundary.place.mode], boundary.states)
+    way = way_to(lexical, lexical.dfa.starts[boundary.modes.mode], boundary.states)
     return len(way) if way else 1

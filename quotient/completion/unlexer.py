@@ -44,7 +44,7 @@ class Unlexer:
         The strings that are still open after them are those in *opened* (see `ModeStack.opened`).
         """
         kinds = self._kinds_of_opening(symbols, opened)
-        return all(self._write(symbol, blocks, kinds.get(place)) for place, symbol in enumerate(symbols))
+        return all(self._write(symbol, blocks, kinds.get(index)) for index, symbol in enumerate(symbols))
 
     def _kinds_of_opening(self, symbols: Sequence[int], opened: tuple[str, ...]) -> dict[int, int]:
         """By place in *symbols*, the kind of each that opens a string which is not closed in them."""
@@ -53,7 +53,7 @@ class Unlexer:
         grammar = self.tables.grammar
         names = [grammar.name(symbol) if grammar.is_terminal(symbol) else "" for symbol in symbols]
         kinds = self.tables.language.kinds_of_opening(names, opened)
-        return {place: self.tables.lexical.kinds.index(kind) for place, kind in kinds.items()}
+        return {index: self.tables.lexical.kinds.index(kind) for index, kind in kinds.items()}
 
     def _write(self, symbol: int, blocks: dict[int, ClosedBlock], kind: int | None) -> bool:
         tables = self.tables
@@ -88,7 +88,7 @@ class Unlexer:
         return None
 
     @property
-    def place(self) -> LexerState | None:
+    def lexer_after_lexeme(self) -> LexerState | None:
         """The reading once the lexeme being read has ended; None if it cannot end."""
         if self.lexer.at_lexeme_start:
             return self.lexer
@@ -98,10 +98,10 @@ class Unlexer:
     @property
     def margin(self) -> Margin | None:
         """Where a line stands that is blank so far; None in a line with lexemes."""
-        place = self.place
-        if place is None or place.margin is None or place.modes.depth:
+        lexer = self.lexer_after_lexeme
+        if lexer is None or lexer.margin is None or lexer.modes.depth:
             return None
-        return place.margin
+        return lexer.margin
 
     def _indent(self) -> bool:
         margin = self.margin
@@ -109,8 +109,8 @@ class Unlexer:
 
     def _write_lexeme(self, kinds: Iterable[int]) -> bool:
         step = None if self.lexer.at_lexeme_start else self.lexer.close()
-        place = self.lexer if step is None else step.lexer
-        start = self.tables.lexical.dfa.starts[place.modes.mode]
+        lexer = self.lexer if step is None else step.lexer
+        start = self.tables.lexical.dfa.starts[lexer.modes.mode]
         for kind in kinds:
             text = self.tables.shortest_words.suffix(start, kind)
             for candidate in (text, b" " + text) if text else ():

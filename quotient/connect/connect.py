@@ -27,8 +27,8 @@ def connect(
     Where only an escape connects, they may escape.
     """
     if options.forbid_escape:
-        begun = _with_bracket(document, cursor, left, lexer)
-        start = _connect(document, cursor, begun, lexer, options, begun.kept(document))
+        left_side = _with_bracket(document, cursor, left, lexer)
+        start = _connect(document, cursor, left_side, lexer, options, left_side.kept(document))
         if start is not None:
             return within_lexeme(start) or start
     options = replace(options, forbid_escape=False)
@@ -55,7 +55,7 @@ class _LeftSide:
 def _connect(
     document: Document,
     cursor: int,
-    begun: _LeftSide,
+    left_side: _LeftSide,
     lexer: LexerState,
     options: ConnectOptions,
     kept: KeptLexemes | None,
@@ -63,13 +63,13 @@ def _connect(
     right = document.cached_for_suffix(
         cursor, (options, kept), lambda: RightSideFinder(document, cursor, options, kept).right_side()
     )
-    n_kept = _n_kept_blocks(begun.left, begun.lexer) if options.forbid_escape else None
-    bracket = None if begun.bracket is None else document.tables.terminal_of[begun.bracket]
-    grammar = middle_grammar(begun.left, right.grammar, n_kept, bracket)
+    n_kept = _n_kept_blocks(left_side.left, left_side.lexer) if options.forbid_escape else None
+    bracket = None if left_side.bracket is None else document.tables.terminal_of[left_side.bracket]
+    grammar = middle_grammar(left_side.left, right.grammar, n_kept, bracket)
     if grammar is None:
         return None
     connection = Connection(
-        document.tables, grammar, right.right_entries, document.data, cursor, begun.bracket
+        document.tables, grammar, right.right_entries, document.data, cursor, left_side.bracket
     )
     start = GrammarState(connection, lexer, grammar.start)
     return start if start.viable else None

@@ -60,15 +60,15 @@ class RightSideFinder:
         lexical, data, cursor = self.tables.lexical, self.document.data, self.cursor
         kept = None if self.kept is None else self.kept.strings
         text = TextAfterCursor(lexical, data, cursor, kept, self._is_rest_of_line, self.tables.may_follow)
-        modes = self.tables.language.open_modes(text)
-        found = boundary_lexemes(lexical, data, cursor, modes.places())
+        open_modes = self.tables.language.open_modes(text)
+        found = boundary_lexemes(lexical, data, cursor, open_modes.places())
         if self.kept is not None:
             rest_of_line = data[cursor : physical_end(data, cursor)]
             found = staying(lexical, rest_of_line, self.kept.begun, found)
         return tuple(
             entry
             for boundary in found
-            for tail in modes.tails(boundary.place, boundary.kind, cursor + boundary.offset)
+            for tail in open_modes.tails(boundary.modes, boundary.kind, cursor + boundary.offset)
             if kept is None or self._keeps(kept, tail)
             if (entry := self._entry(boundary, tail)) is not None
         )

@@ -109,7 +109,7 @@ class LeftContext(Interned):
             context = context and context._after_logical_line(symbols)
         if context is None:
             return None
-        group = self.tables.forward.shared(context.group)
+        group = self.tables.forward.canonical(context.group)
         return _context(self.tables, context.frame, group, modes, self.broken)
 
     def _after_logical_line(self, symbols: tuple[int, ...]) -> LeftContext | None:
@@ -146,7 +146,7 @@ class LeftContext(Interned):
         if not suites:
             return None
         bodies = frozenset(self.tables.suites[suite] for suite in suites)
-        frame = self.tables.once(Frame, column, bodies, self.frame, self.group)
+        frame = self.tables.intern(Frame, column, bodies, self.frame, self.group)
         return self._at(frame, self.tables.forward.start(bodies))
 
     def closed(self, count: int) -> LeftContext | None:
@@ -187,7 +187,7 @@ class LeftContext(Interned):
 def _context(
     tables: LanguageTables, frame: Frame, group: EarleySet, modes: ModeStack, broken: bool
 ) -> LeftContext:
-    return tables.once(LeftContext, tables, frame, group, modes, broken)
+    return tables.intern(LeftContext, tables, frame, group, modes, broken)
 
 
 def start_of_file(tables: LanguageTables) -> LeftContext:
@@ -195,8 +195,8 @@ def start_of_file(tables: LanguageTables) -> LeftContext:
     bodies = frozenset((tables.file_body,))
     group = tables.forward.start(bodies)
     if not tables.offside:
-        begun = tables.forward.read(group, (tables.grammar.symbol(SENTINELS[0]),))
-        assert begun is not None
-        group = begun
-    frame = tables.once(Frame, MARGIN, bodies)
+        after_sentinel = tables.forward.read(group, (tables.grammar.symbol(SENTINELS[0]),))
+        assert after_sentinel is not None
+        group = after_sentinel
+    frame = tables.intern(Frame, MARGIN, bodies)
     return _context(tables, frame, group, tables.lexical.start, broken=False)

@@ -33,57 +33,59 @@ class GroupContinuation(Enum):
 
 
 @value(eq=False)
-class Head(Interned):
+class GroupParse(Interned):
     """A reading, from its end, of the first group at a line start.
 
     `group` is the backward set at the line start, None if no line may stand before it in its group;
-    `completed` is what the group is if it begins there, `rest` what the later groups of the block may be.
+    `completed` is what the group is if it begins there, `later_bodies` what the later groups of the block may
+    be.
     """
 
     group: EarleySet | None
     completed: frozenset[int]
-    rest: frozenset[int]
+    later_bodies: frozenset[int]
 
     @property
     def bodies(self) -> frozenset[int]:
         """What all groups of the block may be, if this one begins here."""
-        return self.completed & self.rest
+        return self.completed & self.later_bodies
 
 
 @value(eq=False)
 class Ending(Interned):
     """One way in which a group goes on after a line end: the backward set before that line end."""
 
-    goes_on: GroupContinuation
+    continuation: GroupContinuation
     base: EarleySet
-    rest: frozenset[int]
+    later_bodies: frozenset[int]
 
 
 @value(eq=False)
 class RightContext(Interned):
     """What a file's end leaves to be opened, at a line start. Equal contexts are the same object.
 
-    Of a line that may begin a group: `column`, its `heads`, what the block's groups may be from here on
-    (`bodies`), and `fall`, the first later line left of it. Inside brackets (`unmatched` counts those that
-    the text closes), `inside` holds for each ending of the logical line the backward set here, and `logical`
-    the context after the logical line. `broken` tells that something after could not be parsed.
+    Of a line that may begin a group: `column`, its `parses`, what the block's groups may be from here on
+    (`bodies`), and `next_shallower`, the first later line left of it. Inside brackets (`unmatched` counts
+    those that the text closes), `ways_within` holds for each ending of the logical line the backward set
+    here, and `logical` the context after the logical line. `broken` tells that something after could not be
+    parsed.
     """
 
     tables: LanguageTables
     column: Column
-    heads: tuple[Head, ...]
+    parses: tuple[GroupParse, ...]
     bodies: frozenset[int]
-    fall: RightContext | None
+    next_shallower: RightContext | None
     broken: bool
     unmatched: int
-    inside: tuple[tuple[Ending, EarleySet], ...]
+    ways_within: tuple[tuple[Ending, EarleySet], ...]
     logical: RightContext | None
     _endings: list[Ending] = field(default_factory=list)
 
     @property
     def is_end(self) -> bool:
         """Whether only blank lines follow."""
-        return self.fall is None and not self.heads and not self.unmatched
+        return self.next_shallower is None and not self.parses and not self.unmatched
 
     @property
     def endings(self) -> list[Ending]:
@@ -95,23 +97,23 @@ class RightContext(Interned):
     def _find_endings(self) -> Iterator[Ending]:
         tables = self.tables
         start = tables.backward.start(tables.bodies)
-        yield tables.once(Ending, GroupContinuation.END, start, self.bodies)
-        for head in self.heads:
-            if head.group is not None:
-                yield tables.once(Ending, GroupContinuation.JOIN, head.group, head.rest)
-        if self.fall is not None:
+        yield tables.intern(Ending, GroupContinuation.END, start, self.bodies)
+        for parse in self.parses:
+            if parse.group is not None:
+                yield tables.intern(Ending, GroupContinuation.JOIN, parse.group, parse.later_bodies)
+        if self.next_shallower is not None:
             suites = tables.suites_of(self.bodies)
-            for goes_on, base, rest in self.fall._after_suite(start):
+            for continuation, base, later_bodies in self.next_shallower._after_suite(start):
                 group = tables.backward.read_any(base, suites)
                 if group is not None:
-                    yield tables.once(Ending, goes_on, group, rest)
+                    yield tables.intern(Ending, continuation, group, later_bodies)
 
     def _after_suite(self, start: EarleySet) -> Iterator[tuple[GroupContinuation, EarleySet, frozenset[int]]]:
         """The ways in which a group may go on here after its suite: the sets after that, and what follows."""
         yield GroupContinuation.SUITE_END, start, self.bodies
-        for head in self.heads:
-            if head.group is not None:
-                yield GroupContinuation.SUITE_JOIN, head.group, head.rest
+        for parse in self.parses:
+            if parse.group is not None:
+                yield GroupContinuation.SUITE_JOIN, parse.group, parse.later_bodies
 
     @property
     def within_group(self) -> bool:
@@ -121,7 +123,7 @@ class RightContext(Interned):
     def ways(self) -> dict[Ending, EarleySet]:
         """For each way to go on, the backward set at the end of the line before, its line end included."""
         if self.within_group:
-            return dict(self.inside)
+            return dict(self.ways_within)
         found: dict[Ending, EarleySet] = {}
         for ending in self.endings:
             group = self.tables.backward.read(ending.base, (self.tables.newline,))
@@ -146,82 +148,83 @@ class RightContext(Interned):
         symbols = self.tables.terminals(line.kinds)
         if not unmatched and not self.unmatched:
             assert line.column is not None
-            heads = self._heads_of(line.column, symbols)
-            return self._before_heads(line.column, heads, self.broken) or self._passing_over()
+            parses = self._parses_of(line.column, symbols)
+            return self._before_parses(line.column, parses, self.broken) or self._passing_over()
         ways = read_backward(self.tables, self.ways(), symbols)
         if unmatched:
-            return self._inside(unmatched, ways)
+            return self._within_brackets(unmatched, ways)
         assert line.column is not None
         logical = self.after_logical_line()
-        heads = logical._heads(line.column, ways)
-        return logical._before_heads(line.column, heads, self.broken) or self._passing_over()
+        parses = logical._parses(line.column, ways)
+        return logical._before_parses(line.column, parses, self.broken) or self._passing_over()
 
     def _before_line_of_group(self, line: Line) -> RightContext:
         """As `before_line`, in a language without a layout."""
         if line.broken:
             return self._passing_over()
         ways = read_backward(self.tables, self.ways(), self.tables.terminals(line.kinds))
-        return self._inside(0, ways) if ways else self._passing_over()
+        return self._within_brackets(0, ways) if ways else self._passing_over()
 
-    def _inside(self, unmatched: int, ways: dict[Ending, EarleySet]) -> RightContext:
+    def _within_brackets(self, unmatched: int, ways: dict[Ending, EarleySet]) -> RightContext:
         """The context before a line within brackets, given its readings."""
-        shared = self.tables.backward.shared
-        readings = tuple((ending, shared(group)) for ending, group in ways.items())
-        place = MARGIN, (), frozenset[int](), None
-        return _context(self.tables, *place, self.broken, unmatched, readings, self.after_logical_line())
+        canonical = self.tables.backward.canonical
+        readings = tuple((ending, canonical(group)) for ending, group in ways.items())
+        line_start = MARGIN, (), frozenset[int](), None
+        return _context(self.tables, *line_start, self.broken, unmatched, readings, self.after_logical_line())
 
     def _passing_over(self) -> RightContext:
         """This context, with a line before it that cannot be parsed."""
-        place = self.column, self.heads, self.bodies, self.fall
-        return _context(self.tables, *place, True, self.unmatched, self.inside, self.logical)
+        line_start = self.column, self.parses, self.bodies, self.next_shallower
+        return _context(self.tables, *line_start, True, self.unmatched, self.ways_within, self.logical)
 
-    def _heads_of(self, column: Column, symbols: tuple[int, ...]) -> list[Head]:
-        """The heads at a line start of *column*, before a whole logical line of *symbols*."""
+    def _parses_of(self, column: Column, symbols: tuple[int, ...]) -> list[GroupParse]:
+        """The parses at a line start of *column*, before a whole logical line of *symbols*."""
         line = (*self.tables.line_classes.representative(symbols), self.tables.newline)[::-1]
         read = self.tables.backward.read
-        fitting = [ending for ending in self.endings if self._rest(column, ending) is not None]
+        fitting = [ending for ending in self.endings if self._later_bodies(column, ending) is not None]
         ways = {ending: group for ending in fitting if (group := read(ending.base, line)) is not None}
-        return self._heads(column, ways)
+        return self._parses(column, ways)
 
-    def _heads(self, column: Column, ways: dict[Ending, EarleySet]) -> list[Head]:
-        """The heads at a line start of *column*, given its readings."""
-        return [head for ending, group in ways.items() if (head := self._head(column, ending, group))]
+    def _parses(self, column: Column, ways: dict[Ending, EarleySet]) -> list[GroupParse]:
+        """The parses at a line start of *column*, given its readings."""
+        return [parse for ending, group in ways.items() if (parse := self._parse(column, ending, group))]
 
-    def _before_heads(self, column: Column, heads: list[Head], broken: bool) -> RightContext | None:
-        """The context at a line of *column*, given its *heads*; None if there are none."""
-        if not heads:
+    def _before_parses(self, column: Column, parses: list[GroupParse], broken: bool) -> RightContext | None:
+        """The context at a line of *column*, given its *parses*; None if there are none."""
+        if not parses:
             return None
-        bodies = frozenset[int]().union(*(head.bodies for head in heads))
-        fall: RightContext | None = self
-        while fall is not None and fall.column.tabs8 >= column.tabs8:
-            fall = fall.fall
-        return _context(self.tables, column, tuple(heads), bodies, fall, broken)
+        bodies = frozenset[int]().union(*(parse.bodies for parse in parses))
+        next_shallower: RightContext | None = self
+        while next_shallower is not None and next_shallower.column.tabs8 >= column.tabs8:
+            next_shallower = next_shallower.next_shallower
+        return _context(self.tables, column, tuple(parses), bodies, next_shallower, broken)
 
-    def _head(self, column: Column, ending: Ending, group: EarleySet) -> Head | None:
-        rest = self._rest(column, ending)
-        if rest is None:
+    def _parse(self, column: Column, ending: Ending, group: EarleySet) -> GroupParse | None:
+        later_bodies = self._later_bodies(column, ending)
+        if later_bodies is None:
             return None
-        goes_on, completed = self.tables.at_line_start(group)
-        head = self.tables.once(Head, goes_on, completed, rest)
-        return head if head.bodies or goes_on is not None else None
+        open_group, completed = self.tables.at_line_start(group)
+        parse = self.tables.intern(GroupParse, open_group, completed, later_bodies)
+        return parse if parse.bodies or open_group is not None else None
 
-    def _rest(self, column: Column, ending: Ending) -> frozenset[int] | None:
+    def _later_bodies(self, column: Column, ending: Ending) -> frozenset[int] | None:
         """What groups after one of *column* may be, given its *ending*; None if the columns do not fit."""
         every = self.tables.bodies
-        if ending.goes_on is GroupContinuation.JOIN:
-            return ending.rest if self.column == column else None
-        if ending.goes_on is GroupContinuation.END:
+        if ending.continuation is GroupContinuation.JOIN:
+            return ending.later_bodies if self.column == column else None
+        if ending.continuation is GroupContinuation.END:
             if self.column == column:
-                return ending.rest
+                return ending.later_bodies
             return every if column.deeper_than(self.column) else None
-        fall = self.fall
-        if fall is None or not self.column.deeper_than(column):
+        next_shallower = self.next_shallower
+        if next_shallower is None or not self.column.deeper_than(column):
             return None
-        if fall.column == column:
-            return ending.rest
+        if next_shallower.column == column:
+            return ending.later_bodies
         return (
             every
-            if ending.goes_on is GroupContinuation.SUITE_END and column.deeper_than(fall.column)
+            if ending.continuation is GroupContinuation.SUITE_END
+            and column.deeper_than(next_shallower.column)
             else None
         )
 
@@ -242,26 +245,26 @@ def read_backward(
 
 def end_of_file(tables: LanguageTables) -> RightContext:
     """The context at the end of a file."""
-    place = MARGIN, (), tables.bodies, None
+    line_start = MARGIN, (), tables.bodies, None
     if tables.offside:
-        return _context(tables, *place, broken=False)
+        return _context(tables, *line_start, broken=False)
     start = tables.backward.start(tables.bodies)
     end = tables.backward.read(start, (tables.grammar.symbol(SENTINELS[1]),))
     assert end is not None
-    ending = tables.once(Ending, GroupContinuation.END, start, tables.bodies)
-    return _context(tables, *place, broken=False, inside=((ending, end),))
+    ending = tables.intern(Ending, GroupContinuation.END, start, tables.bodies)
+    return _context(tables, *line_start, broken=False, ways_within=((ending, end),))
 
 
 def _context(
     tables: LanguageTables,
     column: Column,
-    heads: tuple[Head, ...],
+    parses: tuple[GroupParse, ...],
     bodies: frozenset[int],
-    fall: RightContext | None,
+    next_shallower: RightContext | None,
     broken: bool,
     unmatched: int = 0,
-    inside: tuple[tuple[Ending, EarleySet], ...] = (),
+    ways_within: tuple[tuple[Ending, EarleySet], ...] = (),
     logical: RightContext | None = None,
 ) -> RightContext:
-    place = column, heads, bodies, fall
-    return tables.once(RightContext, tables, *place, broken, unmatched, inside, logical)
+    line_start = column, parses, bodies, next_shallower
+    return tables.intern(RightContext, tables, *line_start, broken, unmatched, ways_within, logical)

@@ -15,7 +15,7 @@ from fimlsp.quotient.language.tables import LanguageTables
 
 _MOST_LINES = 30_000
 _MOST_LETTERS = 3_000
-_MOST_STEPS = 10_000
+_MOST_TRANSITIONS = 10_000
 
 
 class ContextTransitions:
@@ -26,8 +26,8 @@ class ContextTransitions:
     def __init__(self, tables: LanguageTables) -> None:
         self.tables = tables
         self.lines = LineReader(tables.lexical)
-        self._after: BoundedDict[tuple[LeftContext, Line], LeftContext] = BoundedDict(_MOST_STEPS)
-        self._before: BoundedDict[tuple[RightContext, Line], RightContext] = BoundedDict(_MOST_STEPS)
+        self._after: BoundedDict[tuple[LeftContext, Line], LeftContext] = BoundedDict(_MOST_TRANSITIONS)
+        self._before: BoundedDict[tuple[RightContext, Line], RightContext] = BoundedDict(_MOST_TRANSITIONS)
         self._letters: BoundedDict[tuple[Column, tuple[int, ...]], Line] = BoundedDict(_MOST_LETTERS)
         self._letter_of: BoundedDict[tuple[Line, bool], Line | None] = BoundedDict(_MOST_LINES)
         self._may_stand: BoundedDict[Line, bool] = BoundedDict(_MOST_LINES)

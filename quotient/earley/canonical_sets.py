@@ -16,7 +16,7 @@ _MOST_ORIGINS = 3_000
 _DEEPEST = 40
 
 
-class SharedSets:
+class CanonicalSets:
     """Finds the set that stands for a set."""
 
     __slots__ = ("_origins", "_sets", "_wanted")

@@ -17,7 +17,7 @@ from fimlsp.quotient.earley.automaton import State
 from fimlsp.quotient.earley.sets import Earley, EarleySet
 from fimlsp.quotient.grammar.cfg import Grammar, Production
 
-_MOST_REMEMBERED = 30_000
+_MOST_LINES = 30_000
 
 Form = tuple[frozenset[int], frozenset[State], frozenset[State], frozenset[State]]
 """What a line is; the states of rules begun with it, of those begun with its end, and that wait for these."""
@@ -38,7 +38,14 @@ class LineClasses:
     *suites* are the symbols of nested blocks and *bodies* those of groups, of which *lists* are made.
     """
 
-    __slots__ = ("_begun", "_forward", "_known", "_newline", "_representatives", "_within")
+    __slots__ = (
+        "_continuing",
+        "_forward",
+        "_line_starts",
+        "_newline",
+        "_representative_of",
+        "_representatives",
+    )
 
     def __init__(
         self,
@@ -52,10 +59,10 @@ class LineClasses:
         productions = [production for production in grammar.productions if production.lhs not in opaque]
         self._newline = grammar.symbol("NEWLINE")
         after_breaks = _after(productions, {self._newline, *suites}) - {*suites}
-        self._within = frozenset(symbol for symbol in after_breaks if grammar.is_terminal(symbol))
-        self._begun = after_breaks - self._within | frozenset(bodies)
+        self._continuing = frozenset(symbol for symbol in after_breaks if grammar.is_terminal(symbol))
+        self._line_starts = after_breaks - self._continuing | frozenset(bodies)
         self._forward = forward
-        self._known: BoundedDict[tuple[int, ...], tuple[int, ...]] = BoundedDict(_MOST_REMEMBERED)
+        self._representative_of: BoundedDict[tuple[int, ...], tuple[int, ...]] = BoundedDict(_MOST_LINES)
         self._representatives: dict[Form, tuple[int, ...]] = {}
 
     def representative(self, symbols: tuple[int, ...]) -> tuple[int, ...]:
@@ -63,31 +70,31 @@ class LineClasses:
 
         A line that is like no other found before, or fits nowhere, stands for itself. Amortised O(line).
         """
-        found = self._known.get(symbols)
+        found = self._representative_of.get(symbols)
         if found is None:
-            form = None if self._within.intersection(symbols[:1]) else self._form(symbols)
+            form = None if self._continuing.intersection(symbols[:1]) else self._form(symbols)
             found = symbols if form is None else self._representatives.setdefault(form, symbols)
-            self._known[symbols] = found
+            self._representative_of[symbols] = found
         return found
 
     def _form(self, symbols: tuple[int, ...]) -> Form | None:
         """What decides how a group may go on before and after *symbols*; None if that is more than a form."""
-        start = self._forward.start(self._begun)
+        start = self._forward.start(self._line_starts)
         last = self._forward.earley.read(start, symbols)
         end = last and self._forward.earley.scan(last, (self._newline,))
         if last is None or end is None:
             return None
-        begun = [(state, origin) for state, origin in end.entries if state.by_symbol]
-        later = [(state, origin) for state, origin in begun if origin is not start]
-        waiting = last.waiting if later else ()
-        if any(origin is not last for _, origin in later) or any(
+        unfinished = [(state, origin) for state, origin in end.entries if state.by_symbol]
+        after_break = [(state, origin) for state, origin in unfinished if origin is not start]
+        waiting = last.waiting if after_break else ()
+        if any(origin is not last for _, origin in after_break) or any(
             origin is not start for _, origin in waiting
         ):
             return None
         return (
             end.completed_from(start),
-            frozenset(state for state, origin in begun if origin is start),
-            frozenset(state for state, _ in later),
+            frozenset(state for state, origin in unfinished if origin is start),
+            frozenset(state for state, _ in after_break),
             frozenset(state for state, _ in waiting),
         )
 

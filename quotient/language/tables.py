@@ -27,8 +27,8 @@ from fimlsp.quotient.language.escape import Enclosures
 from fimlsp.quotient.language.interner import Interner
 from fimlsp.quotient.language.line_classes import LineClasses
 
-_MOST_REMEMBERED = 3_000
-_MOST_JOINED = 4096
+_MOST_LINE_STARTS = 3_000
+_MOST_COMMON_NODES = 4096
 _INDENT_COST = 4
 _NO_SYMBOL = -1  # which no rule expects
 
@@ -38,7 +38,7 @@ class LanguageTables:
 
     `terminal_of` maps lexeme kinds to terminals of the grammar (-1 for kinds without one). `suites` maps
     each suite symbol to the symbol of its groups, `bodies` are those symbols, `lists` maps each to the
-    nonterminal of one or more of it. Behind the symbols `line_ends` a line begins. `once` makes values of
+    nonterminal of one or more of it. Behind the symbols `line_ends` a line begins. `intern` makes values of
     which equal ones are the same object.
     """
 
@@ -49,7 +49,7 @@ class LanguageTables:
         grammar = language.grammar() if self.offside else between_sentinels(language.grammar())
         self.grammar = grammar
         self.opening_of = {closing: opening for opening, closing in lexical.brackets.items()}
-        self.once = Interner()
+        self.intern = Interner()
         self.newline, self.indent, self.dedent = (
             grammar.symbol(name) if self.offside else _NO_SYMBOL for name in (NEWLINE, INDENT, DEDENT)
         )
@@ -58,10 +58,10 @@ class LanguageTables:
         self.lists: dict[int, int] = {}
         self._live_terminals: dict[int, tuple[int, ...]] = {}
         self._common_nodes: BoundedDict[tuple[OpenRules, OpenRules, Open, Open], CommonNodes] = BoundedDict(
-            _MOST_JOINED
+            _MOST_COMMON_NODES
         )
         self._at_line_start: BoundedDict[EarleySet, tuple[EarleySet | None, frozenset[int]]] = BoundedDict(
-            _MOST_REMEMBERED
+            _MOST_LINE_STARTS
         )
         if self.offside:
             self._find_suites()
@@ -159,13 +159,15 @@ class LanguageTables:
         """Whether more brackets are open somewhere in *kinds* than may be, if so many are at their end."""
         return self.lexical.too_deep(kinds, open_at_end)
 
-    def common_nodes(self, left: OpenRules, right: OpenRules, begun: Open, ended: Open) -> CommonNodes:
+    def common_nodes(
+        self, left: OpenRules, right: OpenRules, left_node: Open, right_node: Open
+    ) -> CommonNodes:
         """As `find_common_nodes`, remembered."""
-        key = left, right, begun, ended
+        key = left, right, left_node, right_node
         found = self._common_nodes.get(key)
         if found is None:
             found = self._common_nodes[key] = find_common_nodes(
-                left, right, begun, ended, self.grammar.repetitions
+                left, right, left_node, right_node, self.grammar.repetitions
             )
         return found
 
@@ -173,10 +175,10 @@ class LanguageTables:
         """A backward set, or None if its group has no line before; what the group is if it begins there."""
         found = self._at_line_start.get(group)
         if found is None:
-            goes_on = any(group.expects(symbol) for symbol in (self.newline, *self.suites))
+            has_line_before = any(group.expects(symbol) for symbol in (self.newline, *self.suites))
             completed = group.completed_from(self.backward.start(self.bodies)) & self.bodies
-            shared = self.backward.shared(group) if goes_on else None
-            found = self._at_line_start[group] = shared, completed
+            canonical = self.backward.canonical(group) if has_line_before else None
+            found = self._at_line_start[group] = canonical, completed
         return found
 
     def suites_of(self, bodies: Iterable[int]) -> tuple[int, ...]:

@@ -99,12 +99,12 @@ class GrammarState:
         following = self.after_fallback()
         if following is None:
             return False
-        place, tables = following.lexer, self.connection.tables
+        lexer, tables = following.lexer, self.connection.tables
         live = following.live
         if (
-            place.at_lexeme_start
-            or place.leftover
-            or live & (place.lexical.always_viable | place.lexical.ends_line)
+            lexer.at_lexeme_start
+            or lexer.leftover
+            or live & (lexer.lexical.always_viable | lexer.lexical.ends_line)
         ):
             return True
         kinds = (
@@ -113,7 +113,7 @@ class GrammarState:
             if following.chart.expects(terminal)
             for kind in tables.kinds_of[terminal]
         )
-        suffixes = (tables.shortest_words.suffix(place.state, kind) for kind in kinds)
+        suffixes = (tables.shortest_words.suffix(lexer.state, kind) for kind in kinds)
         return following._may_meet_right() or any(
             suffix is not None and self._reads(suffix) for suffix in suffixes
         )

@@ -190,7 +190,7 @@ def test_what_counts_as_depth(rules, lexemes, next_one):
 
 
 @pytest.mark.parametrize("lexeme", ["(", "}", START, END, OPEN, COLON, CLOSE])
-def test_lexemes_that_change_the_nesting(lexeme):
+def test_lexemes_that_change_the_mode(lexeme):
     assert changes_modes(lexeme)
 
 

@@ -77,7 +77,7 @@ def prepared(text: bytes) -> EditedDocument:
 
 
 def test_contexts_go_with_the_last_who_holds_them():
-    made = tables_of(python()).once._made
+    made = tables_of(python()).intern._made
     gc.collect()
     gc.disable()
     try:
