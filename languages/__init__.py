@@ -1,1 +1,1 @@
-"""The languages: what the engine is given of each, as a value."""
+"""The languages that the engine knows, each as a value that an engine is made for."""

@@ -1,4 +1,4 @@
-"""Python as the engine is given it."""
+"""Python as a language of the engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENCLOSURES = {**BRACKETS, "FIELD_OPEN": "FIELD_CLOSE", "FSTRING_START": "FSTRIN
 
 @dataclass(frozen=True)
 class Python(Language):
-    """A version of Python: what its `ast.parse` accepts."""
+    """A version of Python. Valid files are those that its `ast.parse` accepts."""
 
     version: PythonVersion = DEFAULT_VERSION
 
@@ -29,7 +29,7 @@ class Python(Language):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # an attribute of languages without versions
-        """`Python 3.11`, for instance."""
+        """For example `Python 3.11`."""
         return f"Python {version_text(self.version)}"
 
     def lexis(self) -> Lexis:
@@ -41,20 +41,20 @@ class Python(Language):
         return python_grammar(self.version)
 
     def terminal(self, kind: str) -> str:
-        """As in `Language`: the beginnings of f-strings are one terminal, whatever their quotes."""
+        """As in `Language`. The starts of f-strings are a single terminal, whatever their quotes."""
         return "FSTRING_START" if kind.startswith("FSTRING_START:") else kind
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
-        """As in `Language`: f-strings and their parts."""
+        """As in `Language`. What may be open are f-strings and their parts."""
         rules = field_rules(self.version)
         return OpenStrings(text, rules, styles_at(text, rules))
 
     def strings_in(self, opened: Sequence[str]) -> tuple[str, ...]:
-        """As in `Language`: the f-strings."""
+        """As in `Language`. The strings are f-strings."""
         return tuple(part for part in reversed(opened) if part.startswith("text:"))
 
     def kinds_of_opening(self, terminals: Sequence[str], opened: Sequence[str]) -> dict[int, str]:
-        """As in `Language`: the beginnings of f-strings in their styles."""
+        """As in `Language`. The kinds are the starts of f-strings in the right styles."""
         styles = iter([part.removeprefix("text:") for part in opened if part.startswith("text:")])
         kinds: dict[int, str] = {}
         ended = 0
@@ -69,9 +69,9 @@ class Python(Language):
 
 
 def python(version: PythonVersion = DEFAULT_VERSION) -> Python:
-    """The language of a Python version.
+    """The language of a version of Python.
 
     Raises:
-        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
+        UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
     """
     return Python(known_version(version))

@@ -1,11 +1,11 @@
-"""The right context: what is closed after the cursor and was not opened there.
+"""The right context: what the text after the cursor closes without having opened it.
 
-A `RightContext` stands at a line start and is a function of the text after it alone, so it serves every
-cursor before it. Contexts are built from the end of the file towards its start, a line at a time.
+A `RightContext` belongs to a line start and is a function of the text after it alone, so it serves every
+cursor before it. Contexts are computed from the end of the file towards its start, line by line.
 
-A line end is nothing inside brackets, and in a valid file it is inside brackets exactly when the text after
-it closes more than it opens. The columns of the lines tell which blocks the text after the cursor opens
-itself; any others it closes were opened further left.
+Inside brackets a line end means nothing. In a valid file a line start is inside brackets exactly if the text
+after it closes more brackets than it opens. The columns of the lines tell which blocks that text opens
+itself; any other block that it closes was opened further left.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fimlsp.quotient.language.tables import LanguageTables
 
 
 class GroupContinuation(Enum):
-    """How a line's group goes on at the following line, seen from the line before that one."""
+    """How the group of a line continues at the following line."""
 
     END = "the group ends"
     JOIN = "the following line, of the same column, continues it"
@@ -34,11 +34,11 @@ class GroupContinuation(Enum):
 
 @value(eq=False)
 class GroupParse(Interned):
-    """A reading, from its end, of the first group at a line start.
+    """One way to parse, backwards, the first group at a line start.
 
-    `group` is the backward set at the line start, None if no line may stand before it in its group;
-    `completed` is what the group is if it begins there, `later_bodies` what the later groups of the block may
-    be.
+    `group` is the backward set at the line start, or None if the group cannot have an earlier line.
+    `completed` is what the group is if it begins here, and `later_bodies` what the later groups of the block
+    may be.
     """
 
     group: EarleySet | None
@@ -53,7 +53,11 @@ class GroupParse(Interned):
 
 @value(eq=False)
 class Ending(Interned):
-    """One way in which a group goes on after a line end: the backward set before that line end."""
+    """One way in which a group continues after a line end.
+
+    `base` is the backward set at the following line, before the line end is read, and `later_bodies` is what
+    the later groups of the block may be.
+    """
 
     continuation: GroupContinuation
     base: EarleySet
@@ -62,13 +66,13 @@ class Ending(Interned):
 
 @value(eq=False)
 class RightContext(Interned):
-    """What a file's end leaves to be opened, at a line start. Equal contexts are the same object.
+    """What the text from a line start on closes. Equal contexts are the same object.
 
-    Of a line that may begin a group: `column`, its `parses`, what the block's groups may be from here on
-    (`bodies`), and `next_shallower`, the first later line left of it. Inside brackets (`unmatched` counts
-    those that the text closes), `ways_within` holds for each ending of the logical line the backward set
-    here, and `logical` the context after the logical line. `broken` tells that something after could not be
-    parsed.
+    At a line that may begin a group: `column` is its column, `parses` are the ways to parse the group,
+    `bodies` is what the groups of the block may be from here on, and `next_shallower` is the context at the
+    first later line that is further left. Inside brackets: `unmatched` counts the brackets that the text
+    closes, `ways_within` has the backward set here for each ending of the logical line, and `logical` is the
+    context after that line. `broken` means that some later text could not be parsed.
     """
 
     tables: LanguageTables
@@ -89,7 +93,7 @@ class RightContext(Interned):
 
     @property
     def endings(self) -> list[Ending]:
-        """The ways in which the group of a line before may go on here."""
+        """The ways in which the group of the previous line may continue here."""
         if not self._endings:
             self._endings.extend(self._find_endings())
         return self._endings
@@ -109,7 +113,7 @@ class RightContext(Interned):
                     yield tables.intern(Ending, continuation, group, later_bodies)
 
     def _after_suite(self, start: EarleySet) -> Iterator[tuple[GroupContinuation, EarleySet, frozenset[int]]]:
-        """The ways in which a group may go on here after its suite: the sets after that, and what follows."""
+        """The ways in which a group may continue here after its suite, with backward set and later bodies."""
         yield GroupContinuation.SUITE_END, start, self.bodies
         for parse in self.parses:
             if parse.group is not None:
@@ -117,11 +121,11 @@ class RightContext(Interned):
 
     @property
     def within_group(self) -> bool:
-        """Whether a line end before this context counts for nothing, as it is within a group."""
+        """Whether a line end before this context means nothing, being within the same group."""
         return self.unmatched > 0 or not self.tables.offside
 
     def ways(self) -> dict[Ending, EarleySet]:
-        """For each way to go on, the backward set at the end of the line before, its line end included."""
+        """For each way to continue, the backward set before the line end that precedes this context."""
         if self.within_group:
             return dict(self.ways_within)
         found: dict[Ending, EarleySet] = {}
@@ -132,11 +136,11 @@ class RightContext(Interned):
         return found
 
     def after_logical_line(self) -> RightContext:
-        """The context at the next line start outside brackets."""
+        """The context at the next line start that is outside brackets."""
         return self.logical if self.logical is not None else self
 
     def before_line(self, line: Line) -> RightContext:
-        """The context before *line*, which stands directly before this one. Amortised O(line)."""
+        """The context before *line*, which directly precedes this one. Amortised O(line)."""
         if line.blank:
             return self
         if not self.tables.offside:
@@ -166,19 +170,21 @@ class RightContext(Interned):
         return self._within_brackets(0, ways) if ways else self._passing_over()
 
     def _within_brackets(self, unmatched: int, ways: dict[Ending, EarleySet]) -> RightContext:
-        """The context before a line within brackets, given its readings."""
+        """The context before a line that begins inside brackets, given the backward sets there."""
         canonical = self.tables.backward.canonical
-        readings = tuple((ending, canonical(group)) for ending, group in ways.items())
+        ways_within = tuple((ending, canonical(group)) for ending, group in ways.items())
         line_start = MARGIN, (), frozenset[int](), None
-        return _context(self.tables, *line_start, self.broken, unmatched, readings, self.after_logical_line())
+        return _context(
+            self.tables, *line_start, self.broken, unmatched, ways_within, self.after_logical_line()
+        )
 
     def _passing_over(self) -> RightContext:
-        """This context, with a line before it that cannot be parsed."""
+        """This context with an unparsable line before it."""
         line_start = self.column, self.parses, self.bodies, self.next_shallower
         return _context(self.tables, *line_start, True, self.unmatched, self.ways_within, self.logical)
 
     def _parses_of(self, column: Column, symbols: tuple[int, ...]) -> list[GroupParse]:
-        """The parses at a line start of *column*, before a whole logical line of *symbols*."""
+        """The ways to parse the group at a line of *column*, which is the whole logical line *symbols*."""
         line = (*self.tables.line_classes.representative(symbols), self.tables.newline)[::-1]
         read = self.tables.backward.read
         fitting = [ending for ending in self.endings if self._later_bodies(column, ending) is not None]
@@ -186,11 +192,11 @@ class RightContext(Interned):
         return self._parses(column, ways)
 
     def _parses(self, column: Column, ways: dict[Ending, EarleySet]) -> list[GroupParse]:
-        """The parses at a line start of *column*, given its readings."""
+        """The ways to parse the group at a line of *column*, given its backward sets."""
         return [parse for ending, group in ways.items() if (parse := self._parse(column, ending, group))]
 
     def _before_parses(self, column: Column, parses: list[GroupParse], broken: bool) -> RightContext | None:
-        """The context at a line of *column*, given its *parses*; None if there are none."""
+        """The context at a line of *column*, given the *parses* of its group; None if there are none."""
         if not parses:
             return None
         bodies = frozenset[int]().union(*(parse.bodies for parse in parses))
@@ -208,7 +214,7 @@ class RightContext(Interned):
         return parse if parse.bodies or open_group is not None else None
 
     def _later_bodies(self, column: Column, ending: Ending) -> frozenset[int] | None:
-        """What groups after one of *column* may be, given its *ending*; None if the columns do not fit."""
+        """The later bodies of the block for a line of *column* with *ending*; None if columns disagree."""
         every = self.tables.bodies
         if ending.continuation is GroupContinuation.JOIN:
             return ending.later_bodies if self.column == column else None
@@ -232,7 +238,7 @@ class RightContext(Interned):
 def read_backward(
     tables: LanguageTables, ways: dict[Ending, EarleySet], symbols: tuple[int, ...]
 ) -> dict[Ending, EarleySet]:
-    """Read *symbols* from their end in each of *ways*; ways that do not fit are dropped."""
+    """Read *symbols* backwards in each of *ways*; those in which that is invalid are dropped."""
     backward = symbols[::-1]
     read = tables.backward.read
     found: dict[Ending, EarleySet] = {}

@@ -1,4 +1,7 @@
-"""A recogniser that reads groups from one side of a cursor, forwards or backwards."""
+"""A recogniser for one direction: parses groups forwards or backwards, and caches the results.
+
+Left contexts are parsed forwards; right contexts backwards, with reversed rules.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ _MOST_OPEN_RULES = 1024
 _NONE = frozenset[int]()
 
 _Query = tuple[EarleySet, tuple[int, ...] | None, frozenset[int]]
-"""What open rules are found from: a set, the open suites behind it, and the symbols that may not come next."""
+"""Where to find open rules: a set, the suites open behind it, and symbols that may not come next."""
 
 
 class Direction:
-    """A recogniser that reads groups from one side, remembering what it read."""
+    """An Earley recogniser for the groups of a language in one direction, with bounded caches."""
 
     __slots__ = (
         "_canonical_sets",
@@ -49,14 +52,14 @@ class Direction:
         )
 
     def start(self, bodies: frozenset[int]) -> EarleySet:
-        """The set before a group that may be any of *bodies*; always the same object."""
+        """The set before a group that may be any of *bodies*; the same object for equal *bodies*."""
         found = self._starts.get(bodies)
         if found is None:
             found = self._starts[bodies] = self.earley.start(bodies)
         return found
 
     def read(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
-        """As `Earley.read`; equal readings from one set give the same object."""
+        """As `Earley.read`, cached: the same symbols after the same set give the same object."""
         key = before, symbols
         try:
             return self._sets_after[key]
@@ -71,7 +74,7 @@ class Direction:
     def open_rules(
         self, last: EarleySet, suites: tuple[int, ...] | None, not_next: frozenset[int] = _NONE
     ) -> OpenRules:
-        """As `OpenRuleFinder.open_rules`, remembered."""
+        """As `OpenRuleFinder.open_rules`, cached."""
         query = last, suites, not_next
         found = self._open_rules_at.get(query)
         if found is None:
@@ -85,7 +88,7 @@ class Direction:
         bodies: frozenset[int],
         not_next: frozenset[int] = _NONE,
     ) -> frozenset[int]:
-        """Which of *bodies* the group may be whose spine is that at *last*, remembered."""
+        """Which of *bodies* the group may be whose rules are open at *last* (as in `open_rules`); cached."""
         query = last, suites, not_next
         found = self._possible_bodies.get(query)
         if found is None:
@@ -94,12 +97,12 @@ class Direction:
         return found
 
     def insides(self, of: OpenRules) -> Insides:
-        """As `Enclosures.insides`, remembered."""
+        """As `Enclosures.insides`, cached."""
         found = self._insides.get(of)
         if found is None:
             found = self._insides[of] = self._enclosures.insides(of)
         return found
 
     def read_any(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
-        """The set after one symbol, any of *symbols*."""
+        """The set after one symbol, which may be any of *symbols*; None if none of them is expected."""
         return self.read(before, symbols) if len(symbols) == 1 else self.earley.scan(before, symbols)

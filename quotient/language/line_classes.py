@@ -1,9 +1,9 @@
-"""Logical lines that no context tells apart.
+"""Finds classes of logical lines that no context can tell apart, with one representative each.
 
-After a whole logical line only those rules matter that it completes, and those that go on in other lines.
-Most lines of a file are alike in that: all simple statements, all headers of `while` loops. So one line
-stands for all that are like it, and contexts read that one, from both sides. Each line itself is read once,
-whichever side it is met from.
+After a whole logical line only two things matter: which rules it completes, and which rules continue on other
+lines. Most lines of a file are equivalent in this sense, for instance all simple statements, or all headers
+of `while` loops. So each class has one representative, and contexts read the representative, in both
+directions. Every line itself is parsed just once, forwards.
 """
 
 from __future__ import annotations
@@ -20,22 +20,27 @@ from fimlsp.quotient.grammar.cfg import Grammar, Production
 _MOST_LINES = 30_000
 
 Form = tuple[frozenset[int], frozenset[State], frozenset[State], frozenset[State]]
-"""What a line is; the states of rules begun with it, of those begun with its end, and that wait for these."""
+"""What a line is: the nonterminals that it derives, and three sets of states.
+
+These are the states of unfinished rules that began with the line, of those that began with its line end, and
+of those that wait for the latter.
+"""
 
 
 class Forward(Protocol):
-    """What reads groups forwards."""
+    """The forward recogniser, as far as `LineClasses` uses it (a `Direction`)."""
 
     earley: Earley
 
     def start(self, symbols: frozenset[int]) -> EarleySet:
-        """The set before a line that may begin any of *symbols*; always the same object."""
+        """The set before a line that may begin any of *symbols*; the same object for equal *symbols*."""
 
 
 class LineClasses:
-    """Finds the line that stands for a line.
+    """Finds the representative of a line.
 
-    *suites* are the symbols of nested blocks and *bodies* those of groups, of which *lists* are made.
+    *suites* are the symbols of nested blocks, *bodies* those of groups, and *lists* the repetitions of
+    *bodies*.
     """
 
     __slots__ = (
@@ -66,9 +71,10 @@ class LineClasses:
         self._representatives: dict[Form, tuple[int, ...]] = {}
 
     def representative(self, symbols: tuple[int, ...]) -> tuple[int, ...]:
-        """A line that stands for the logical line *symbols* in every group; both without their line ends.
+        """The representative of the logical line *symbols*; neither includes its line end.
 
-        A line that is like no other found before, or fits nowhere, stands for itself. Amortised O(line).
+        It may replace the line in every group. The first line of a class represents it; a line that cannot be
+        classified represents itself. Amortised O(line).
         """
         found = self._representative_of.get(symbols)
         if found is None:
@@ -78,7 +84,7 @@ class LineClasses:
         return found
 
     def _form(self, symbols: tuple[int, ...]) -> Form | None:
-        """What decides how a group may go on before and after *symbols*; None if that is more than a form."""
+        """The class of the line *symbols*; None if it cannot be described by a `Form`."""
         start = self._forward.start(self._line_starts)
         last = self._forward.earley.read(start, symbols)
         end = last and self._forward.earley.scan(last, (self._newline,))
@@ -100,7 +106,7 @@ class LineClasses:
 
 
 def _after(productions: Sequence[Production], breaks: Collection[int]) -> frozenset[int]:
-    """The symbols that may stand directly after one that ends with any of *breaks*, in a production."""
+    """The symbols that some production allows directly after a symbol that ends with one of *breaks*."""
     ending = set(breaks)
     while fresh := {p.lhs for p in productions if p.rhs[-1] in ending} - ending:
         ending |= fresh
