@@ -1,21 +1,25 @@
-"""Python as a language of the engine."""
+"""Python as a language of the engine.
+
+The value itself is cheap: its grammar and tables are imported only when an engine asks for them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fimlsp.languages.python.fstrings import field_rules
-from fimlsp.languages.python.grammar import python_grammar
-from fimlsp.languages.python.lexis import BRACKETS, python_lexis
-from fimlsp.languages.python.open_strings import OpenStrings
-from fimlsp.languages.python.string_ends import styles_at
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version, version_text
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
 
-_ENCLOSURES = {**BRACKETS, "FIELD_OPEN": "FIELD_CLOSE", "FSTRING_START": "FSTRING_END"}
+_ENCLOSURES = {
+    "(": ")",
+    "[": "]",
+    "{": "}",
+    "FIELD_OPEN": "FIELD_CLOSE",
+    "FSTRING_START": "FSTRING_END",
+}
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,14 @@ class Python(Language):
 
     def lexis(self) -> Lexis:
         """As in `Language`."""
+        from fimlsp.languages.python.lexis import python_lexis
+
         return python_lexis(self.version)
 
     def grammar(self) -> Grammar:
         """As in `Language`."""
+        from fimlsp.languages.python.grammar import python_grammar
+
         return python_grammar(self.version)
 
     def terminal(self, kind: str) -> str:
@@ -46,6 +54,10 @@ class Python(Language):
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
         """As in `Language`. What may be open are f-strings and their parts."""
+        from fimlsp.languages.python.fstrings import field_rules
+        from fimlsp.languages.python.open_strings import OpenStrings
+        from fimlsp.languages.python.string_ends import styles_at
+
         rules = field_rules(self.version)
         return OpenStrings(text, rules, styles_at(text, rules))
 

@@ -75,7 +75,7 @@ class OpenStrings(OpenModes):
         at_cursor = self.cursor
         found = self._from(place, position) if kind is None else self._after(place, kind, at_cursor, position)
         own = place.opened if place.shape != SOME_BRACKET else ()
-        return [StringTail(rest.kinds, rest.end, (*own, *rest.opened[len(own) :])) for rest in found]
+        return [StringTail(tail.kinds, tail.end, (*own, *tail.opened[len(own) :])) for tail in found]
 
     def _from(self, modes: PythonModes, position: int, level: int = 0) -> list[StringTail]:
         """The ways to read on from *position*; *level* fields of the outermost string were closed before.
@@ -109,8 +109,8 @@ class OpenStrings(OpenModes):
                 if modes.shape == SOME_BRACKET and lexeme in _OPENERS:
                     brackets.append(_OPENERS[lexeme])
                     outside = self._bottoms(end, _FIELD, _PLAIN)
-                    rests = (rest for place in outside for rest in self._from(place, end, level))
-                    yield from self._continued(kinds, brackets, rests)
+                    tails = (tail for place in outside for tail in self._from(place, end, level))
+                    yield from self._continued(kinds, brackets, tails)
                 else:
                     of_any_style = modes.shape == _FIELD and lexeme == "FIELD_COLON"
                     following = None if of_any_style else modes.after(lexeme)
@@ -139,12 +139,12 @@ class OpenStrings(OpenModes):
         return self._may_stand(kinds[-2:])
 
     def _continued(
-        self, kinds: list[int], brackets: list[str], rests: Iterable[StringTail]
+        self, kinds: list[int], brackets: list[str], tails: Iterable[StringTail]
     ) -> Iterator[StringTail]:
-        """The tails *rests*, each with what was read before it."""
-        for rest in rests:
-            if self._may_stand([*kinds[-1:], *rest.kinds[:1]]):
-                yield StringTail((*kinds, *rest.kinds), rest.end, (*brackets, *rest.opened))
+        """The *tails*, each preceded by what was read before it."""
+        for tail in tails:
+            if self._may_stand([*kinds[-1:], *tail.kinds[:1]]):
+                yield StringTail((*kinds, *tail.kinds), tail.end, (*brackets, *tail.opened))
 
     def _may_stand(self, kinds: list[int]) -> bool:
         """Whether *kinds*, at most two, may be adjacent."""
@@ -169,7 +169,8 @@ class OpenStrings(OpenModes):
             inside = unknown_bottom(self.rules, f"field:{style}").push(f"tail:{style}")
             assert inside is not None
             yield from (
-                StringTail(r.kinds, r.end, ("spec", *r.opened)) for r in self._from(inside, end, level)
+                StringTail(tail.kinds, tail.end, ("spec", *tail.opened))
+                for tail in self._from(inside, end, level)
             )
             return
         inside = modes.after(lexeme)
@@ -180,8 +181,8 @@ class OpenStrings(OpenModes):
         if closed:
             level = 0 if lexeme == "FSTRING_END" else level + (lexeme == "FIELD_CLOSE")
             for place in self._around(modes, lexeme, position, end, level):
-                for rest in self._from(place, end, level):
-                    yield StringTail(rest.kinds, rest.end, (*closed, *rest.opened))
+                for tail in self._from(place, end, level):
+                    yield StringTail(tail.kinds, tail.end, (*closed, *tail.opened))
 
     def _closed_below(self, modes: PythonModes, lexeme: str) -> tuple[str, ...]:
         """What *lexeme* closes that was opened before the cursor; nothing if it cannot close anything."""

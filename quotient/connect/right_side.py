@@ -18,18 +18,18 @@ from fimlsp.quotient.contexts.right import Ending, RightContext, read_backward
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.contract import StringTail, TextAfterCursor
 from fimlsp.quotient.language.escape import BLOCK, BRACKET, NOTHING, Inside
-from fimlsp.quotient.states.lexeme_state import staying
+from fimlsp.quotient.states.lexeme_state import not_swallowing
 
 
 @value
 class KeptLexemes:
     """What a middle that must not escape has to stay in.
 
-    These are `strings`, outermost first, and the lexeme being read, if it belongs to the family `begun`.
+    These are `strings`, outermost first, and the lexeme being read if it is of a `family`.
     """
 
     strings: tuple[str, ...]
-    begun: Family | None
+    family: Family | None
 
 
 @value
@@ -67,7 +67,7 @@ class RightSideFinder:
         found = boundary_lexemes(lexical, data, cursor, open_modes.places())
         if self.kept is not None:
             rest_of_line = data[cursor : physical_end(data, cursor)]
-            found = staying(lexical, rest_of_line, self.kept.begun, found)
+            found = not_swallowing(lexical, rest_of_line, self.kept.family, found)
         return tuple(
             entry
             for boundary in found
@@ -90,7 +90,7 @@ class RightSideFinder:
     def _keeps(self, kept: tuple[str, ...], tail: StringTail) -> bool:
         """Whether *tail* closes exactly the strings *kept*, compared from the outermost."""
         closed = self.tables.language.strings_in(tail.opened)
-        return all(begun == ended for begun, ended in zip(kept, closed, strict=False))
+        return all(own == other for own, other in zip(kept, closed, strict=False))
 
     def _is_rest_of_line(self, position: int) -> bool:
         return self._rest(position) is not None

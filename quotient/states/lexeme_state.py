@@ -109,15 +109,15 @@ def within_lexeme(start: GrammarState) -> LexemeState | None:
     return None if state.way is None else state
 
 
-def staying(
-    lexical: LexerTables, rest: bytes, begun: Family | None, found: Iterable[BoundaryLexeme]
+def not_swallowing(
+    lexical: LexerTables, rest: bytes, family: Family | None, found: Iterable[BoundaryLexeme]
 ) -> Iterator[BoundaryLexeme]:
     """The boundary lexemes of *found* that leave the *rest* of the cursor's line intact.
 
     No string or comment swallows the rest, and neither a line joiner nor half a line end swallows its line
-    end. But a lexeme of the family *begun*, which the cursor is in, may continue.
+    end. But a lexeme of the *family*, which the cursor is in, may continue.
     """
-    swallowing = {"string", "line end", *(("comment",) if _has_code(lexical, rest) else ())} - {begun}
+    swallowing = {"string", "line end", *(("comment",) if _has_code(lexical, rest) else ())} - {family}
     for boundary in found:
         states = frozenset(state for state in boundary.states if _family(lexical, state) not in swallowing)
         if states:

@@ -1,4 +1,4 @@
-"""Reading bytes as lexemes: it may stop anywhere, and says the same however the bytes are cut."""
+"""The incremental lexer: it can stop anywhere, and the result does not depend on how the bytes are split."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Lexemes of known text, one by one."""
+"""Reading lexemes of known text, one at a time."""
 
 import pytest
 from fimlsp.languages.python.lexis import has_too_many_digits, python_lexis

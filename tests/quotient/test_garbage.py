@@ -1,4 +1,4 @@
-"""Nothing that the engine makes refers to itself: what nobody holds is freed at once, and uncollected."""
+"""The engine makes no reference cycles: what nobody holds is freed at once, without the garbage collector."""
 
 import gc
 import random

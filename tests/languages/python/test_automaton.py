@@ -1,4 +1,4 @@
-"""The automaton of Python's terminals: identifiers, UTF-8 and shortest ends of lexemes."""
+"""The DFA of Python's terminals: identifiers, UTF-8, and shortest completions of lexemes."""
 
 import sys
 

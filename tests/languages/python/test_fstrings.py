@@ -1,4 +1,4 @@
-"""What is open around a byte: which lexemes open and close it, in which mode what follows is read."""
+"""The mode stack of Python: which lexemes open and close what, and in which mode the next one is read."""
 
 import pytest
 from fimlsp.languages.python.fstrings import (

@@ -1,4 +1,4 @@
-"""What may stand at a cursor in each version of Python; its interpreter, where there is one, confirms it."""
+"""What may stand at a cursor in each version of Python, confirmed by its interpreter if it is installed."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Context escape: what a middle may not do where it has to stay in what both contexts are in."""
+"""Context escape: what a middle must not do if it has to stay in what both contexts are in."""
 
 import random
 from pathlib import Path

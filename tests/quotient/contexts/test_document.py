@@ -1,4 +1,4 @@
-"""Documents: after any edits they answer as if made anew, and bytes fed in pieces say the same as at once."""
+"""Documents: after any edits they answer like new ones; feeding bytes in pieces or at once gives the same."""
 
 import random
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Steps between contexts: equal contexts are one object; what is remembered changes no answer and can go."""
+"""Transitions: equal contexts are one object; caches change no answer, and are freed."""
 
 import gc
 import random

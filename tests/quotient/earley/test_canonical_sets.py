@@ -1,4 +1,4 @@
-"""Shared sets: they stand for the sets they were made from, and those after the lines of a table are few."""
+"""Canonical sets: each is equivalent to the set it replaces, and the lines of a table leave only a few."""
 
 import random
 from collections.abc import Iterable
@@ -55,14 +55,14 @@ def all_open(rules: Rules, last: EarleySet, start: EarleySet) -> dict[int, froze
 @pytest.mark.parametrize("seed", range(40))
 def test_the_same_rules_are_open(seed):
     rules = made(random_sides(random.Random(seed)))
-    earley, sharing = Earley(Automaton(rules)), CanonicalEarley(rules)
+    earley, canonical = Earley(Automaton(rules)), CanonicalEarley(rules)
     symbols = rules.nonterminals
-    start, other = earley.start(symbols), sharing.start(symbols)
+    start, other = earley.start(symbols), canonical.start(symbols)
     for sentence in sentences():
-        last, shared = earley.read(start, sentence), sharing.read(other, sentence)
-        assert (last is None) == (shared is None)
-        if last is not None and shared is not None:
-            assert all_open(rules, last, start) == all_open(rules, shared, other)
+        last, stripped = earley.read(start, sentence), canonical.read(other, sentence)
+        assert (last is None) == (stripped is None)
+        if last is not None and stripped is not None:
+            assert all_open(rules, last, start) == all_open(rules, stripped, other)
 
 
 TABLES = {

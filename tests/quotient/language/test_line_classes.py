@@ -1,4 +1,4 @@
-"""Line classes: lines that are alike may replace each other in any text, by a recogniser of its own."""
+"""Line classes: lines of a class may replace each other in any text, as another recogniser confirms."""
 
 import random
 from functools import cache

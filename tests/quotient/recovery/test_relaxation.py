@@ -1,4 +1,4 @@
-"""Broken surroundings: a part of them is left out, and the constraint says on which side."""
+"""Broken contexts: a part of them is ignored, and the constraint says on which side."""
 
 import random
 

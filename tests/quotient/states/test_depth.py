@@ -1,4 +1,4 @@
-"""What is nested as deeply as CPython reads can still be closed; one more is refused at once."""
+"""Nesting: what is as deep as CPython allows can still be closed; one level more is refused at once."""
 
 import pytest
 from fimlsp.languages.python import python

@@ -1,4 +1,4 @@
-"""Middles cut out of real files: prefixes of the truth are viable, and CPython judges what is changed."""
+"""Middles cut from real files: prefixes of the true middle are viable, and CPython judges changed ones."""
 
 import random
 from collections.abc import Iterator

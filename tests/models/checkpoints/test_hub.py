@@ -1,0 +1,250 @@
+"""Hub models: found on this machine, listed, and fetched only when somebody asks."""
+
+import fcntl
+import os
+import struct
+import subprocess
+import sys
+import termios
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+from fimlsp.lsp_server.command_line.models_command import models
+from fimlsp.models.errors import ModelError
+from fimlsp.models.loading import load_model
+
+from .. import tiny_checkpoints as c
+from .fake_hub import COMMIT, NAME, FakeHub, running
+
+HUB_PATH = "/{repo_id}/resolve/{revision}/{filename}"
+WANTED = ["config.json", "model.safetensors", "tokenizer.json"]
+
+
+@pytest.fixture
+def hub(tmp_path):
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    c.make(folder, c.santacoder, c.SANTACODER)
+    (folder / "pytorch_model.bin").write_bytes(b"pickle")
+    (folder / "modeling_own.py").write_text("raise SystemExit")
+    with running(FakeHub(folder)) as server:
+        yield server
+
+
+@pytest.fixture
+def cache(tmp_path, hub, monkeypatch):
+    """The folder of the models on this machine; the hub is the one here."""
+    constants = "huggingface_hub.constants"
+    monkeypatch.setattr(f"{constants}.ENDPOINT", hub.url)
+    monkeypatch.setattr(f"{constants}.HUGGINGFACE_CO_URL_TEMPLATE", hub.url + HUB_PATH)
+    monkeypatch.setattr(f"{constants}.HF_HUB_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def run(*arguments):
+    """`fimlsp models` with *arguments*; its exit status and output."""
+    done = CliRunner().invoke(models, arguments, catch_exceptions=False)
+    return done.exit_code, done.output
+
+
+def fetched(hub):
+    """Names of the files whose content was asked for."""
+    return [path.rpartition("/")[2] for verb, path in hub.asked if verb == "GET" and "resolve" in path]
+
+
+def test_a_model_is_fetched_from_the_hub_that_the_environment_names(hub, tmp_path):
+    settings = {
+        "HF_ENDPOINT": hub.url,
+        "HF_HOME": str(tmp_path / "home"),
+        "HF_HUB_DISABLE_XET": "1",
+    }
+    command = [sys.executable, "-m", "fimlsp", "models", "pull", NAME]
+    screen, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+    environment = os.environ | settings
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=terminal, check=False)
+    os.close(terminal)
+    shown = os.read(screen, 100_000)
+    os.close(screen)
+    assert done.returncode == 0, shown
+    assert b"100%" in shown
+    assert COMMIT.encode() in done.stdout
+    assert sorted(fetched(hub)) == WANTED, "neither pickles nor code"
+
+
+def test_what_was_fetched_works_offline(hub, cache):
+    status, output = run("pull", NAME)
+    assert status == 0, output
+    n_asked = len(hub.asked)
+    status, output = run("list")
+    assert (status, "bigcode/starcoder2-3b" in output) == (0, True), output
+    assert any(NAME in line and "not tried" in line for line in output.splitlines())
+    assert load_model(NAME).fim.family == "SantaCoder"
+    assert len(hub.asked) == n_asked
+    assert run("pull", NAME)[0] == 0
+    assert sorted(fetched(hub)) == WANTED, "nothing twice"
+    assert [path.name for path in cache.iterdir() if path.name.startswith("models--")] == [
+        "models--someone--some-model"
+    ]
+
+
+@pytest.mark.usefixtures("cache")
+def test_after_an_interruption_it_goes_on_where_it_was(hub, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 1000)
+    hub.cut_at["model.safetensors"] = 20_000
+    status, output = run("pull", NAME)
+    assert (status, f"{NAME} cannot be fetched" in output) == (1, True), output
+    for log in (hub.cut_at, hub.asked, hub.ranges):
+        log.clear()
+    status, output = run("pull", NAME)
+    assert status == 0, output
+    assert fetched(hub) == ["model.safetensors", "tokenizer.json"], "the configuration was there already"
+    assert hub.ranges == [("model.safetensors", 20_000)]
+    assert load_model(NAME).fim.family == "SantaCoder"
+
+
+LEFTOVERS = {"more than there is": 10_000_000, "all of it": None, "the beginning": 100}
+
+
+@pytest.mark.parametrize("leftover", LEFTOVERS)
+def test_whatever_is_left_of_an_earlier_attempt(leftover, hub, cache):
+    weights = hub.folder / "model.safetensors"
+    blobs = cache / "models--someone--some-model" / "blobs"
+    blobs.mkdir(parents=True)
+    size = LEFTOVERS[leftover]
+    there = weights.read_bytes() if size is None else weights.read_bytes()[:100].ljust(size, b"x")
+    (blobs / f"{hub.checksum(weights)}.partial").write_bytes(there)
+    status, output = run("pull", NAME)
+    assert status == 0, output
+    assert load_model(NAME).fim.family == "SantaCoder"
+    assert not list(blobs.glob("*.partial"))
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_disk_that_is_too_small(hub, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1000))
+    status, output = run("pull", NAME)
+    assert (status, "needs 0.0 GiB more of the disk" in output, "set HF_HOME" in output) == (1, True, True)
+    assert fetched(hub) == []
+
+
+@pytest.mark.usefixtures("cache")
+def test_damaged_files_are_dropped(hub):
+    hub.lies = True
+    status, output = run("pull", NAME)
+    assert (status, "model.safetensors of someone/some-model came damaged" in output) == (1, True), output
+    hub.lies = False
+    assert run("pull", NAME)[0] == 0
+
+
+ESCAPE = "../../../../ESC"
+SHA256 = "a" * 64
+NONSENSE = {
+    "a checksum that is a path": {
+        "announced": {"model.safetensors": {"lfs": {"oid": ESCAPE, "size": 9, "pointerSize": 9}}}
+    },
+    "a checksum that is a path at its end": {"announced": {"config.json": {"oid": f"{SHA256}/../../ESC"}}},
+    "a checksum of a text that is a path": {"announced": {"config.json": {"oid": ESCAPE}}},
+    "a checksum with another alphabet": {"announced": {"config.json": {"oid": "A" * 40}}},
+    "no checksum": {"announced": {"config.json": {"oid": ""}}},
+    "a path that leads out": {"announced": {"config.json": {"path": f"{ESCAPE}.safetensors"}}},
+    "an absolute path": {"announced": {"config.json": {"path": "/tmp/ESC.safetensors"}}},
+    "a path of Windows": {"announced": {"config.json": {"path": "..\\ESC.safetensors"}}},
+    "an empty part of a path": {"announced": {"config.json": {"path": "a//b.safetensors"}}},
+    "a negative size": {"announced": {"config.json": {"size": -1}}},
+    "a configuration of 4 GB": {"announced": {"config.json": {"size": 4 << 30}}},
+    "a commit that is a path": {"commit": ESCAPE},
+    "a commit that is none": {"commit": "main"},
+}
+
+
+def everything_below(folder):
+    return {path.relative_to(folder) for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("case", NONSENSE)
+def test_a_hub_that_announces_what_cannot_be(case, hub, cache, tmp_path):
+    for name, value in NONSENSE[case].items():
+        setattr(hub, name, value)
+    before = everything_below(tmp_path)
+    status, output = run("pull", NAME)
+    assert (status, output.startswith("Error: The hub ")) == (1, True), output
+    assert output.count("\n") == 1
+    assert not [path for path in everything_below(tmp_path) - before if path.parts[0] != "cache"]
+    assert "ESC" not in str(everything_below(cache))
+    assert fetched(hub) == []
+
+
+@pytest.mark.usefixtures("cache")
+def test_names_that_a_hub_gives_to_content_are_no_paths(hub, tmp_path):
+    hub.etag = ESCAPE
+    before = everything_below(tmp_path)
+    status, output = run("pull", NAME)
+    assert status == 0, output
+    assert load_model(NAME).fim.family == "SantaCoder"
+    new = everything_below(tmp_path) - before
+    assert not [path for path in new if path.parts[0] != "cache" or "ESC" in str(path)]
+
+
+def test_no_more_is_written_than_was_announced(hub, cache):
+    hub.surplus = bytes(3_000_000)
+    status, output = run("pull", NAME)
+    assert (status, "that the hub announced" in output) == (1, True), output
+    sizes = {path.name: path.stat().st_size for path in cache.rglob("*") if path.is_file()}
+    assert sum(sizes.values()) <= sum(path.stat().st_size for path in hub.folder.iterdir()), sizes
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_revision_that_is_a_path(tmp_path):
+    status, output = run("pull", NAME, "--revision", "../../ESC")
+    assert status == 1, output
+    assert "ESC" not in str(everything_below(tmp_path))
+
+
+def test_a_file_that_was_damaged_on_the_disk_is_fetched_again(hub, cache):
+    assert run("pull", NAME)[0] == 0
+    (blob,) = cache.rglob(f"blobs/{hub.checksum(hub.folder / 'model.safetensors')}")
+    blob.write_bytes(blob.read_bytes()[:-1] + b"x")
+    hub.asked.clear()
+    assert run("pull", NAME)[0] == 0
+    assert fetched(hub) == ["model.safetensors"]
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_revision_can_be_asked_for():
+    assert run("pull", NAME, "--revision", COMMIT)[0] == 0
+    status, output = run("pull", NAME, "--revision", "v9")
+    assert (status, f"{NAME} has no revision v9" in output) == (1, True)
+
+
+MISTAKES = {
+    "nobody/nothing": "The hub has no model nobody/nothing",
+    "no-name": "neither a folder nor a hub name",
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.usefixtures("cache")
+def test_a_model_that_is_not_there(name):
+    status, output = run("pull", name)
+    assert (status, MISTAKES[name] in output) == (1, True), output
+
+
+def test_a_hub_name_is_looked_up_on_this_machine_only(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(ModelError, match="fimlsp models pull someone/some-model"):
+        load_model(NAME)
+    with pytest.raises(ModelError, match=r"at v1 is not on this machine; .*some-model --revision v1`"):
+        load_model(NAME, revision="v1")
+    cached = tmp_path / "models--someone--some-model"
+    (cached / "refs").mkdir(parents=True)
+    (cached / "refs" / "main").write_text(COMMIT)
+    (cached / "refs" / "v1").write_text(COMMIT)
+    (cached / "snapshots").mkdir()
+    folder = cached / "snapshots" / COMMIT
+    folder.mkdir()
+    c.make(folder, c.llama, c.DEEPSEEK)
+    assert load_model(NAME).name == NAME
+    assert load_model(NAME, revision="v1").name == NAME

@@ -1,0 +1,133 @@
+"""The buffer suggests what followed before, and the mixture stays a distribution."""
+
+import math
+
+import numpy as np
+import pytest
+from fimlsp.models.networks.buffer_cache import (
+    AGREEMENT_MAX,
+    BUFFER_WEIGHTS,
+    FILES_WEIGHTS,
+    BufferCache,
+    TextCache,
+    best_occurrences,
+    mix,
+)
+from fimlsp.models.prompts.vocabulary import read_vocabulary
+from fimlsp.models.protocols import Candidates
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ..tiny_checkpoints import FIMLSP, byte_tokenizer
+
+VOCABULARY = read_vocabulary(byte_tokenizer(FIMLSP), ())
+UNSURE = Candidates(list(range(300)), [math.log(1 / 300)] * 300, math.log(1 / 300))
+
+
+class Unsure:
+    """A network to which all tokens are equally likely."""
+
+    token_bytes = VOCABULARY.token_bytes
+    stops = frozenset({0})
+
+    def begin(self, _tokens, _written=()):
+        return UNSURE
+
+    def advance(self, _token):
+        return UNSURE
+
+
+def suggestion(left, right, n_tokens, files=()):
+    cache = BufferCache(Unsure(), VOCABULARY, left, right, files)
+    written = b""
+    candidates = cache.begin([1])
+    for _ in range(n_tokens):
+        written += VOCABULARY.token_bytes[candidates.tokens[0]] or b""
+        candidates = cache.advance(candidates.tokens[0])
+    return written
+
+
+CASES = {
+    "behind the same text": (b"self.width = 1\nself.wi", b"", b"dth"),
+    "also right of the cursor": (b"def area(re", b"): return rectangle.area(rectangle)", b"ctangle"),
+    "the longest agreement wins": (b"a.b = c\nx.b = d\nx.b =", b"\na.b = c\na.b = c\n", b" d"),
+    "a name cut anywhere": (b"some_long_name\nso", b"", b"me_long_name"),
+    "whole tokens": (b"if x:\n    return 1\nif y:\n    ", b"", b"return"),
+    "letters beyond ASCII": ("größe = 1\ngrö".encode(), b"", "ße".encode()),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_suggestions(case):
+    left, right, expected = CASES[case]
+    assert suggestion(left, right, len(expected)).startswith(expected)
+
+
+def test_the_text_right_of_the_cursor_is_no_suggestion_for_the_cursor_itself():
+    assert TextCache(VOCABULARY, [b"abc", b"xyz"]).votes(b"abc") == ({}, 0)
+    assert BufferCache(Unsure(), VOCABULARY, b"abc", b"xyz").begin([1]) is UNSURE
+
+
+FILES = [b"x.width = 1\n", b"height = some_long_name\n"]
+
+
+def test_other_files_suggest_what_the_buffer_lacks():
+    assert suggestion(b"y = some_lo", b"", 8, FILES).startswith(b"ng_name")
+    assert suggestion(b"y = some_lo", b"", 2, []) != b"ng"
+
+
+def test_the_buffer_overrules_other_files():
+    assert suggestion(b"y = some_loud_name\ny = some_lo", b"", 7, FILES).startswith(b"ud_name")
+
+
+def test_no_suggestion_goes_from_one_file_into_the_next():
+    assert TextCache(VOCABULARY, FILES).votes(b" = 1\n") == ({}, 0)
+
+
+def test_what_was_written_before_a_branch_counts():
+    cache = BufferCache(Unsure(), VOCABULARY, b"some_name\nsom", b"")
+    tokens = VOCABULARY.encode("e_na")
+    assert VOCABULARY.token_bytes[cache.begin([1], tokens).tokens[0]] == b"m"
+    assert VOCABULARY.token_bytes[cache.begin([1]).tokens[0]] == b"e"
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [(b"", b""), (b"", b"abc"), (b"aaaa", b""), (b"\xc3", b"\xa9\xc3\xa9")]
+)
+def test_small_buffers(left, right):
+    assert set(suggestion(left, right, 3)) <= set(left + right), "only what the buffer has is suggested"
+
+
+@given(st.binary(max_size=80), st.binary(min_size=1, max_size=AGREEMENT_MAX))
+def test_places_agree_as_far_as_they_say(text, written):
+    buffer = bytes(AGREEMENT_MAX) + text + b"\0"
+    places, agreement = best_occurrences(buffer, written)
+    for place, length in zip(places.tolist(), agreement.tolist(), strict=True):
+        assert buffer[place - length : place] == written[-length:]
+        assert length == len(written) or buffer[place - length - 1] != written[-length - 1]
+    best = max((n for n in range(1, len(written) + 1) if followed(buffer, written[-n:])), default=0)
+    assert agreement.max(initial=0) == best
+
+
+def followed(buffer, run):
+    """Whether a byte other than zero stands behind *run* somewhere in *buffer*."""
+    return any(
+        buffer.startswith(run, at) and buffer[at + len(run)] != 0 for at in range(len(buffer) - len(run))
+    )
+
+
+@given(st.dictionaries(st.integers(0, 9), st.floats(0.01, 1)), st.just(0) | st.floats(0.01, 0.95))
+def test_a_mixture_is_a_distribution(shares, weight):
+    votes = {token: share / sum(shares.values()) for token, share in shares.items()}
+    network = Candidates([3, 5, 11], [math.log(0.5), math.log(0.3), math.log(0.2)], math.log(0.2))
+    mixed = mix(network, votes, weight)
+    expected = 1 if votes else 1 - weight
+    assert np.exp(mixed.log_probabilities).sum() == pytest.approx(expected if weight else 1)
+    assert list(mixed.log_probabilities) == sorted(mixed.log_probabilities, reverse=True)
+
+
+@pytest.mark.parametrize("weights", [BUFFER_WEIGHTS, FILES_WEIGHTS])
+def test_weights_grow_with_the_agreement(weights):
+    assert len(weights) == AGREEMENT_MAX + 1
+    assert sorted(weights) == weights
+    assert weights[0] == 0

@@ -1,0 +1,198 @@
+"""How the context is shared between the two sides of the cursor."""
+
+import itertools
+
+import pytest
+from fimlsp.models.errors import ModelError
+from fimlsp.models.prompts.fim_format import find_format
+from fimlsp.models.prompts.neighbours import Neighbour
+from fimlsp.models.prompts.prompt import build_prompt, share
+from fimlsp.models.prompts.vocabulary import read_vocabulary
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .. import tiny_checkpoints as c
+from ..tiny_checkpoints import SANTACODER, byte_tokenizer
+
+CASES = {
+    (10, 3, 4): (3, 4),
+    (10, 5, 5): (5, 5),
+    (10, 30, 40): (5, 5),
+    (11, 30, 40): (5, 5),
+    (10, 2, 40): (2, 8),
+    (10, 40, 2): (8, 2),
+    (10, 0, 40): (0, 10),
+    (10, 40, 5): (5, 5),
+}
+
+
+@pytest.mark.parametrize(("sizes", "expected"), CASES.items(), ids=str)
+def test_shares(sizes, expected):
+    assert share(*sizes) == expected
+
+
+@given(st.integers(1, 500), st.integers(0, 600), st.integers(0, 600))
+def test_shares_fit_and_waste_little(budget, before, after):
+    kept_before, kept_after = share(budget, before, after)
+    assert kept_before <= before
+    assert kept_after <= after
+    assert min(before + after, budget) - 1 <= kept_before + kept_after <= budget
+
+
+def prompt(left, right, context=40, reserve=10):
+    tokenizer = byte_tokenizer(SANTACODER)
+    fim = find_format(tokenizer.get_vocab(), "test", order="psm")
+    vocabulary = read_vocabulary(tokenizer, fim.markers)
+    built = build_prompt(vocabulary, fim, context, left, right, reserve)
+    ids = list(built.tokens)
+    first, second, third = (part for part in fim.prompt if isinstance(part, int))
+    after, middle = ids.index(second), ids.index(third)
+    assert (ids[0], middle) == (first, len(ids) - 1)
+    assert built.room == context - len(ids)
+    return vocabulary.decode(ids[1:after]), vocabulary.decode(ids[after + 1 : middle]), built.room
+
+
+def test_the_prompt_holds_both_sides_in_order():
+    assert prompt(b"ab", b"cd") == (b"ab", b"cd", 33)
+
+
+def test_the_prefix_loses_its_beginning_and_the_suffix_its_end():
+    left, right, room = prompt(b"0123456789" * 3, b"abcdefghij" * 3)
+    assert (left, right, room) == (b"7890123456789"[-13:], b"abcdefghijabc", 11)
+    assert prompt(b"ab", b"x" * 1000)[:2] == (b"ab", b"x" * 25)
+
+
+def test_a_long_file_is_cut_between_characters():
+    left, right, _ = prompt("é".encode() * 5000 + b"a", b"b" + "€".encode() * 5000)
+    assert "é".encode() * 6 + b"a" == left[-13:]
+    assert (b"b" + "€".encode() * 5)[:13] == right
+    assert b"\xef\xbf\xbd" not in left + right
+
+
+def test_a_reserve_larger_than_the_context_is_an_error():
+    with pytest.raises(ModelError, match="do not fit"):
+        prompt(b"a", b"b", context=40, reserve=37)
+
+
+A, B = Neighbour("pkg/a.py", b"a = 1\n"), Neighbour("pkg/b.py", b"b = 2\n")
+FILES_OF_PROJECT = "# Path: pkg/b.py\nb = 2\n\n# Path: pkg/a.py\na = 1\n\n# Path: pkg/c.py\n"
+PROJECT = "<repo_name>project<file_sep>pkg/b.py\nb = 2\n<file_sep>pkg/a.py\na = 1\n<file_sep>"
+WITH_FILES = [
+    (c.SANTACODER, "psm", f"<fim-prefix>{FILES_OF_PROJECT}left<fim-suffix>right<fim-middle>"),
+    (c.SANTACODER, "spm", f"<fim-prefix><fim-suffix>right<fim-middle>{FILES_OF_PROJECT}left"),
+    (c.STARCODER2, "psm", f"{PROJECT}<fim_prefix>pkg/c.py\nleft<fim_suffix>right<fim_middle>"),
+    (c.STARCODER2, "spm", f"{PROJECT}<fim_prefix><fim_suffix>right<fim_middle>pkg/c.py\nleft"),
+    (
+        c.DEEPSEEK,
+        "psm",
+        "<｜begin▁of▁sentence｜><｜fim▁begin｜>#pkg/b.py\nb = 2\n\n#pkg/a.py\na = 1\n\n#pkg/c.py\nleft"
+        "<｜fim▁hole｜>right<｜fim▁end｜>",
+    ),
+    (
+        c.GEMMA,
+        "psm",
+        "<bos>pkg/b.py\nb = 2\n<|file_separator|>pkg/a.py\na = 1\n<|file_separator|>pkg/c.py\n"
+        "<|fim_prefix|>left<|fim_suffix|>right<|fim_middle|>",
+    ),
+    (
+        c.QWEN,
+        "psm",
+        "<|repo_name|>project\n<|file_sep|>pkg/b.py\nb = 2\n\n<|file_sep|>pkg/a.py\na = 1\n\n"
+        "<|file_sep|>pkg/c.py\n<|fim_prefix|>left<|fim_suffix|>right<|fim_middle|>",
+    ),
+    (c.FIMLSP, "spm", "<|right|>right<|left|>left"),
+]
+
+
+CODELLAMA = {
+    "psm": ("<s>▁<PRE> left▁<SUF>right▁<MID>", "<s>▁<PRE>▁<SUF>right▁<MID>"),
+    "spm": ("<s>▁<PRE>▁<SUF>right▁<MID> left", "<s>▁<PRE>▁<SUF>right▁<MID>"),
+}
+
+
+@pytest.mark.parametrize("order", CODELLAMA)
+def test_only_the_prefix_of_codellama_begins_with_a_space(order):
+    tokenizer = c.sentence_piece_tokenizer()
+    fim = find_format(tokenizer.get_vocab(), "test", order=order)
+    vocabulary = read_vocabulary(tokenizer, fim.markers)
+
+    def shown(left, **options):
+        built = build_prompt(vocabulary, fim, 200, left, b"right", 10, **options)
+        texts = (vocabulary.token_bytes[n] or tokenizer.id_to_token(n).encode() for n in built.tokens)
+        return b"".join(texts).decode()
+
+    whole, without = CODELLAMA[order]
+    assert shown(b"left") == whole
+    assert shown(b"") == without
+    assert "\nleft" in shown(b"left", neighbours=[A], path="b.py")
+
+
+def shown_with_files(special, context=200, neighbours=(A, B), left=b"left", order=None):
+    tokenizer = byte_tokenizer(special)
+    fim = find_format(tokenizer.get_vocab(), "test", order=order)
+    vocabulary = read_vocabulary(tokenizer, fim.markers)
+    built = build_prompt(vocabulary, fim, context, left, b"right", 10, neighbours, "pkg/c.py")
+    assert built.room == context - len(built.tokens) >= 10
+    table = vocabulary.token_bytes
+    return b"".join(table[token] or tokenizer.id_to_token(token).encode() for token in built.tokens).decode()
+
+
+@pytest.mark.parametrize(("special", "order", "expected"), WITH_FILES)
+def test_other_files_stand_as_the_family_has_learnt_to_read_them(special, order, expected):
+    assert shown_with_files(special, order=order) == expected
+
+
+@pytest.mark.parametrize("special", [c.SANTACODER, c.STARCODER2, c.QWEN, c.FIMLSP])
+def test_without_other_files_the_prompt_is_plain(special):
+    shown = shown_with_files(special, neighbours=())
+    assert "pkg" not in shown
+    assert shown == shown_with_files(special, neighbours=[Neighbour("empty.py", b"")])
+
+
+def test_other_files_get_a_quarter_of_the_budget_and_what_the_sides_leave():
+    long = Neighbour("long.py", b"x" * 5000)
+    shown = shown_with_files(c.STARCODER2, neighbours=[long, A])
+    assert shown.startswith("<repo_name>project<file_sep>long.py\nxxx"), "the most important is kept"
+    assert shown.endswith("x<file_sep><fim_prefix><fim_suffix>right<fim_middle>pkg/c.py\nleft")
+    assert shown.count("x") > 100
+    crowded = shown_with_files(c.STARCODER2, neighbours=[long], left=b"y" * 5000)
+    assert "xx<file_sep><fim_prefix><fim_suffix>right<fim_middle>pkg/c.py\nyy" in crowded
+    assert 3 * (crowded.count("x") + len("project long.py pkg/c.py")) < 200 < 3 * crowded.count("y")
+
+
+@given(st.integers(30, 300), st.integers(0, 400), st.lists(st.integers(0, 300), max_size=3))
+def test_prompts_with_files_fit(context, size, sizes):
+    files = [Neighbour(f"{n}.py", b"x" * length) for n, length in enumerate(sizes)]
+    for special in (c.SANTACODER, c.STARCODER2, c.GEMMA, c.QWEN):
+        assert shown_with_files(special, context, files, b"y" * size)
+
+
+def typed_prompts(left, right, n, **options):
+    tokenizer = byte_tokenizer(c.SANTACODER)
+    fim = find_format(tokenizer.get_vocab(), "test", order="spm")
+    vocabulary = read_vocabulary(tokenizer, fim.markers)
+    for typed in range(n):
+        text = left + b"0123456789" * (typed // 10) + b"0123456789"[: typed % 10]
+        yield build_prompt(vocabulary, fim, 200, text, right, 40, **options).tokens
+
+
+TYPING = {
+    "both sides are long": (b"x" * 5000, b"y" * 5000),
+    "the left side is short": (b"x = ", b"y" * 5000),
+    "the right side is short": (b"x" * 5000, b"y"),
+    "the left side is longer than what is encoded": (b"xy" * 9000, b"y" * 300),
+}
+
+
+@pytest.mark.parametrize("case", TYPING)
+def test_while_somebody_types_a_steady_prompt_mostly_grows_at_its_end(case):
+    prompts = list(typed_prompts(*TYPING[case], 100, steady=True))
+    kept = [after[: len(before)] == before for before, after in itertools.pairwise(prompts)]
+    assert sum(kept) >= 80
+
+
+@given(st.integers(0, 400), st.integers(0, 400), st.booleans())
+def test_steady_prompts_fit_and_lose_little(before, after, steady):
+    (found,) = typed_prompts(b"x" * before, b"y" * after, 1, steady=steady)
+    plain = min(before + after, 157)
+    assert plain - (2 * (157 // 16) if steady else 1) <= len(found) - 3 <= plain
