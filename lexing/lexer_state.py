@@ -56,9 +56,9 @@ class LexerState(NamedTuple):
     `state` is the DFA's state inside the lexeme being read, `accepted` the kind of its longest prefix that is
     a lexeme (-1 if none is), and `leftover` the bytes after that prefix. `margin` is None once the line has a
     lexeme. `indents` is None if the left context is unknown; then each line reports its column instead of
-    INDENT and DEDENT. `word` is what was read of a checked word, with its opening byte; `counted` the number
-    of bytes read of a part of limited length; `equal_run` the last byte that must not occur three times in a
-    row, and its count so far.
+    INDENT and DEDENT. `word` is the part of a checked word read so far, with its opening byte; `counted` the
+    number of bytes read of a part of limited length; `equal_run` the last byte that must not occur three
+    times in a row, and its count so far.
     """
 
     lexical: LexerTables

@@ -110,7 +110,13 @@ def python_terminals(version: PythonVersion) -> Terminals:
     as_code = outside if version >= _FIELDS_OF_CODE else ()
     marks = tuple(_field_marks(version))
     modes = {
-        "field": (no_lambda, *common, *in_field, *marks, *as_code),  # first, since here BAD has to win
+        "field": (
+            no_lambda,
+            *common,
+            *in_field,
+            *marks,
+            *as_code,
+        ),  # first, so that BAD is the first kind, which wins
         "code": (*common, *operators.values(), *outside),
         "nested": (*common, *operators.values(), *as_code),
     }

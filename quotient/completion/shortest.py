@@ -141,7 +141,7 @@ def _candidates(state: Incomplete, skipping: int) -> Iterator[bytes]:
         if symbols[-1:] == [state.connection.tables.newline] and any(
             entry.ends_line for entry in right_entries
         ):
-            # the line end that stands right of the cursor will do
+            # the line end right of the cursor will do
             yield from _endings(state, source, symbols[:-1], right_entries)
         yield from _endings(state, source, symbols, right_entries)
 

@@ -37,7 +37,7 @@ class Frame(Interned):
 class LeftContext(Interned):
     """What the text up to a line start or the cursor leaves open. Equal contexts are the same object.
 
-    `group` is the set after what was read of the last group of the innermost block; it is `start` if the
+    `group` is the Earley set at the current end of the last group of the innermost block, or `start` if the
     block has no group yet. `modes` holds the open brackets. `broken` means that some earlier text could not
     be parsed and was ignored.
     """

@@ -1,4 +1,4 @@
-"""For each node begun before and finished after the cursor: the symbols missing in between.
+"""For each node begun before and finished after the cursor, finds the symbols missing in between.
 
 A node is open on both sides if the left context has begun a rule that the right context finishes. Either both
 contexts are in the same child, which is then open on both sides too. Or the middle consists of the suffix of
@@ -31,7 +31,7 @@ class CommonNodes:
 def find_common_nodes(
     left: OpenRules, right: OpenRules, left_node: Open, right_node: Open, repetitions: Mapping[int, int]
 ) -> CommonNodes:
-    """All nodes open on both sides inside a given one, which is included.
+    """What the nodes open on both sides lack, for a given node and all nodes inside it.
 
     That node is *left_node* among the open rules of the *left* and *right_node* among those of the *right*.
     *repetitions* maps each repetition to its element, as in `Grammar`. O(open rules of both sides).
@@ -59,9 +59,9 @@ def find_common_nodes(
 def _gaps(
     left: OpenRules, right: OpenRules, left_node: Open, right_node: Open, repetitions: Mapping[int, int]
 ) -> Iterator[tuple[Child, Rhs | None, Child]]:
-    """For each way to match both sides of a node: the open child left, what is missing, that right.
+    """Each way to match the two sides of a node: open child left, symbols missing, open child right.
 
-    What is missing is None if both sides are in the same child.
+    The missing symbols are None if both sides are in the same child.
     """
     if left_node[0] in repetitions:
         element = repetitions[left_node[0]]
@@ -72,17 +72,17 @@ def _gaps(
 
 
 def _in_rules(
-    sides: Sequence[Rhs], lefts: RulesByNumber, rights: RulesByNumber
+    rhs_of: Sequence[Rhs], lefts: RulesByNumber, rights: RulesByNumber
 ) -> Iterator[tuple[Child, Rhs | None, Child]]:
     for rule in [rule for rule in lefts if rule in rights]:
-        side = sides[rule]
+        rhs = rhs_of[rule]
         for dot, left in lefts[rule]:
             first = dot + (left is not None)
             for n_read, right in rights[rule]:
-                end = len(side) - n_read
+                end = len(rhs) - n_read
                 last = end - (right is not None)
                 if first <= last:
-                    yield left, side[first:last], right
+                    yield left, rhs[first:last], right
                 elif left is not None and right is not None and dot + 1 == end:
                     yield left, None, right
 
@@ -100,6 +100,6 @@ def _in_elements(
 
 
 def _elements(rules: RulesByNumber, element: int) -> list[Child]:
-    """The elements of a repetition that may be open at the cursor; None stands for between two elements."""
+    """The elements of a repetition that may be open at the cursor; None if it may be between two of them."""
     children = dict.fromkeys([child for ways in rules.values() for _, child in ways])
     return [c for c in children if c is None or (not isinstance(c, OpenSuite) and c[0] == element)]

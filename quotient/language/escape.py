@@ -51,7 +51,8 @@ class Enclosures:
     def insides(self, found: OpenRules) -> Insides:
         """What is open between the cursor and each set of *found*, in either direction. O(sets).
 
-        All rules that began at a set have the same text between it and the cursor, so one of them tells.
+        All rules that began at a set have the same text between it and the cursor, so any one of them will
+        do.
         """
         rules = found.finder.rules
         insides: Insides = dict.fromkeys(found.opened if found.open_suites else (), BLOCK)
@@ -74,7 +75,7 @@ class Enclosures:
 
 
 def of_child(child: Child, insides: Insides) -> Inside:
-    """What is open within an open child, given that for all sets."""
+    """What is open within an open child; *insides* has it for each set."""
     if isinstance(child, OpenSuite):
         return BLOCK
     return NOTHING if child is None else insides[child[1]]

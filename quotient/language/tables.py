@@ -1,10 +1,11 @@
 """The compiled tables of a language: its lexemes, its grammar, and a recogniser for each direction.
 
-Groups. With an offside layout a file is, between the line starts of one block, a sequence of *groups*, for
-instance statements. A group does not depend on its neighbours, and a nested block occurs in it as one symbol,
-its *suite*. So contexts are parsed group by group, and neither the length of a file nor the depth of its
-blocks is paid for twice. Without a layout the whole file is a single group between two sentinels. The
-sentinels ensure that some rule is open everywhere, even at the very beginning and end of the file.
+Groups. With an offside layout the lines of a block form a sequence of *groups*, for instance statements. The
+symbol that a group derives from is its *body*; in the grammar a block is a repetition of a body. A group does
+not depend on its neighbours, and a nested block occurs in it as one symbol, its *suite*. So contexts are
+parsed group by group, and neither the length of a file nor the depth of its blocks is paid for twice. Without
+a layout the whole file is a single group between two sentinels. The sentinels ensure that some rule is open
+everywhere, even at the very beginning and end of the file.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from fimlsp.quotient.language.line_classes import LineClasses
 _MOST_LINE_STARTS = 3_000
 _MOST_COMMON_NODES = 4096
 _INDENT_COST = 4
-_NO_SYMBOL = -1  # which no rule expects
+_NO_SYMBOL = -1  # no rule expects it
 
 
 class LanguageTables:

@@ -64,9 +64,8 @@ def _lefts(document: Document, start: int, found: Left | None) -> Iterator[tuple
     base = context if context.modes.depth else fresh
     step = context.lexer().feed(document.data[line_start:start])
     if step is not None:
-        for left in _later_beginnings(
-            base, step.symbols
-        ):  # the line is one of the block, whatever its column
+        # The line is taken as one of the block, whatever its column.
+        for left in _later_beginnings(base, step.symbols):
             yield (left, step.lexer._replace(indents=base.indents)), False
     for left in dict.fromkeys((base, fresh)):
         yield (left, left.lexer()._replace(margin=None)), False
