@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 class KnownLanguage:
     """A language that users can choose.
 
-    `identifiers` are what editors call its documents (LSP's `languageId`), `patterns`
-    what its files are called. `language` makes it, of a language with versions the usual one: only then is it
-    imported.
+    `identifiers` are what editors call its documents (LSP's `languageId`), `patterns` what its files are
+    called. `language` makes it, of a language with versions the usual one; only then is it imported.
     """
 
     identifiers: tuple[str, ...]

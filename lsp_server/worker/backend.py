@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
 from fimlsp.lsp_server.python.extent import is_one_line
@@ -21,6 +20,7 @@ from fimlsp.lsp_server.worker.repetition import Connects, without_repetition
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
 from fimlsp.models.errors import ModelError
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.language.contract import Language
 
 from fimlsp.errors import explain
 
@@ -63,7 +63,7 @@ class Backend:
     """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.worker.Backend`."""
 
     def __init__(self) -> None:
-        self.documents = EngineDocuments(lambda python: Engine(Python(python)))
+        self.documents = EngineDocuments(Engine)
         self._files: dict[int, WorkspaceFiles] = {}
         self._model: FimModel | None = None
         self._why_no_model = "no model is loaded yet"
@@ -82,7 +82,7 @@ class Backend:
         self._model = None
         try:
             report("reading the grammar of Python", 0)
-            self.documents.engine(DEFAULT_VERSION)
+            self.documents.engine(Python())
             step = f"loading {load.model or 'the bundled model'}"
             report(step, GRAMMAR_PERCENT)
             telling = distinct_percents(lambda percent: report(step, percent))
@@ -97,9 +97,9 @@ class Backend:
         """Take in which files may be read for a client."""
         self._files[workspace.client] = workspace_files(workspace.folders, workspace.exclude)
 
-    def open(self, document: DocumentId, version: int, data: bytes, python: PythonVersion) -> None:
+    def open(self, document: DocumentId, version: int, data: bytes, grammar: Language) -> None:
         """Take a document in."""
-        self.documents.open(document, version, data, python)
+        self.documents.open(document, version, data, grammar)
 
     def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
         """Edit a document, which makes *version* of it."""
@@ -160,7 +160,7 @@ class Backend:
     def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
         """The file's path as the model is told it, and what it reads of other files."""
         tokens = request.limits.neighbour_tokens
-        if not (tokens and model.fim.reads_files):
+        if not (tokens and model.fim.reads_files and is_python(self.documents.grammar(request.document))):
             return None, []
         name = request.document
         path = path_of(name.uri)
@@ -170,6 +170,11 @@ class Backend:
             for other, entry in self.documents.others(name)
         ]
         return shown_path(path, files), neighbours_of(path, data, others, files, tokens)
+
+
+def is_python(grammar: Language) -> bool:
+    """Whether what is known of Python's imports and outlines says anything of a document."""
+    return isinstance(grammar, Python)
 
 
 def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:

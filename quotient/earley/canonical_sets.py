@@ -16,14 +16,16 @@ from fimlsp.quotient.earley.sets import EarleySet, Entry
 _MOST_ORIGINS = 3_000
 _DEEPEST = 40
 
+_Key = tuple[Predicted, tuple[Entry, ...]]
 
-class SharedSets:
+
+class CanonicalSets:
     """Finds the set that stands for a set: one for all equal ones, as long as somebody holds it."""
 
     __slots__ = ("_origins", "_sets", "_wanted")
 
     def __init__(self) -> None:
-        self._sets: WeakValueDictionary[tuple[Predicted, tuple[Entry, ...]], EarleySet] = WeakValueDictionary()
+        self._sets: WeakValueDictionary[_Key, EarleySet] = WeakValueDictionary()
         self._origins: BoundedDict[tuple[EarleySet, State], EarleySet] = BoundedDict(_MOST_ORIGINS)
         self._wanted: BoundedDict[tuple[Predicted, State], frozenset[int]] = BoundedDict(_MOST_ORIGINS)
 

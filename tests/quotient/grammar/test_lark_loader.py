@@ -1,4 +1,4 @@
-"""Reading grammars: repetitions, options, groups and templates as productions; which faults are named."""
+"""Loading grammars: repetitions, options, groups and templates become productions; faults are named."""
 
 import pytest
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, make_grammar

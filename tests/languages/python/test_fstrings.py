@@ -1,4 +1,4 @@
-"""What is open around a byte: which lexemes open and close it, in which mode what follows is read."""
+"""The mode stack of Python: which lexemes open and close what, and in which mode the next one is read."""
 
 import pytest
 from fimlsp.languages.python.fstrings import (
@@ -190,7 +190,7 @@ def test_what_counts_as_depth(rules, lexemes, next_one):
 
 
 @pytest.mark.parametrize("lexeme", ["(", "}", START, END, OPEN, COLON, CLOSE])
-def test_lexemes_that_change_the_nesting(lexeme):
+def test_lexemes_that_change_the_mode(lexeme):
     assert changes_modes(lexeme)
 
 

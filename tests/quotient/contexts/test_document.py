@@ -1,4 +1,4 @@
-"""Documents: after any edits they answer as if made anew, and bytes fed in pieces say the same as at once."""
+"""Documents: after any edits they answer like new ones; feeding bytes in pieces or at once gives the same."""
 
 import random
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from fimlsp.quotient.states.grammar_state import GrammarState
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .middle_support import VIABLE, cursor_in, engine, fed, verdict
-from .test_middle_files import PIECES, cuts, files, mutated
+from ..middle_support import VIABLE, cursor_in, engine, fed, verdict
+from ..states.test_files import PIECES, cuts, files, mutated
 
 PROBES = (
     b"",
@@ -126,7 +126,7 @@ def test_a_line_may_reach_beyond_what_an_edit_leaves_as_it_is(name):
     document.edit(*edit)
     document.right_at(inside)
     context, fresh = document.right_at(0), engine().document(document.data).right_at(0)
-    assert (context.broken, context.heads) == (fresh.broken, fresh.heads)
+    assert (context.broken, context.parses) == (fresh.broken, fresh.parses)
 
 
 @pytest.mark.parametrize("seed", range(2))

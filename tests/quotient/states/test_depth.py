@@ -1,11 +1,11 @@
-"""What is nested as deeply as CPython reads can still be closed; one more is refused at once."""
+"""Nesting: what is as deep as CPython allows can still be closed; one level more is refused at once."""
 
 import pytest
 from fimlsp.languages.python import python
 from fimlsp.languages.python.fstrings import MAX_BRACKETS
 from fimlsp.quotient.engine import Engine
 
-from .middle_support import COMPLETE, is_python, start_between, verdict
+from ..middle_support import COMPLETE, is_python, start_between, verdict
 
 
 def deepest(state, piece):

@@ -1,4 +1,4 @@
-"""Reading bytes as lexemes: it may stop anywhere, and says the same however the bytes are cut."""
+"""The incremental lexer: it can stop anywhere, and the result does not depend on how the bytes are split."""
 
 import random
 
@@ -10,15 +10,15 @@ from fimlsp.lexing.lexer_tables import LexerTables
 from hypothesis import given
 from hypothesis import strategies as st
 
-LEXICON = LexerTables(python_lexis())
-START = start_of_line(LEXICON, LEXICON.start, BlockColumns())
+TABLES = LexerTables(python_lexis())
+START = start_of_line(TABLES, TABLES.start, BlockColumns())
 
 
 def name(symbol: Symbol) -> str:
     """A kind by its name, the part after a colon left out, and an INDENT as its width."""
     if isinstance(symbol, Column):
         return f">{symbol.tabs8}"
-    kind = LEXICON.kinds[symbol]
+    kind = TABLES.kinds[symbol]
     return kind if len(kind) < 3 else kind.partition(":")[0]
 
 
@@ -118,7 +118,7 @@ def test_finishing(text):
 
 
 def test_columns_are_reported_where_the_left_is_unknown():
-    step = start_of_line(LEXICON, LEXICON.start, None).feed(b"  x\ny ")
+    step = start_of_line(TABLES, TABLES.start, None).feed(b"  x\ny ")
     assert step is not None
     assert names(step.symbols) == ">2 NAME NEWLINE >0 NAME"
 

@@ -19,12 +19,12 @@ from fimlsp.languages.python.versions import (
     version_text,
 )
 
-from .derivations import Sampler, render
+from ...quotient.derivations import Sampler, render
+from ...quotient.interpreters import RUNNING, interpreter, judged
+from ...quotient.judging import Verdict
+from ...quotient.python_symbols import NotPythonError, symbols
+from ...quotient.recogniser import Recogniser
 from .grammar_cases import FILES, cases, versions_in
-from .interpreters import RUNNING, interpreter, judged
-from .judging import Verdict
-from .python_symbols import NotPythonError, symbols
-from .recogniser import Recogniser
 
 BUDGETS = (0, 10, 20, 40, 80)
 FIXED = ("NEWLINE", "INDENT", "DEDENT", "FSTRING_", "FIELD_")

@@ -1,11 +1,11 @@
-"""Lexemes of known text, one by one."""
+"""Reading lexemes of known text, one at a time."""
 
 import pytest
 from fimlsp.languages.python.lexis import has_too_many_digits, python_lexis
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.longest_match import longest_match
 
-LEXICON = LexerTables(python_lexis())
+TABLES = LexerTables(python_lexis())
 FIRST = [
     ("code", "x = 1", "NAME", 1),
     ("code", "x" * 1000 + " ", "NAME", 1000),
@@ -31,8 +31,8 @@ FIRST = [
 
 @pytest.mark.parametrize(("mode", "text", "kind", "end"), FIRST)
 def test_first_lexeme(mode, text, kind, end):
-    found = longest_match(LEXICON, LEXICON.dfa.starts[mode], text.encode(), 0)
-    assert (found and (LEXICON.kinds[found[0]], found[1])) == (kind and (kind, end))
+    found = longest_match(TABLES, TABLES.dfa.starts[mode], text.encode(), 0)
+    assert (found and (TABLES.kinds[found[0]], found[1])) == (kind and (kind, end))
 
 
 DIGITS = [(b"1" * 4300, 0, False), (b"1" * 4301, 0, True), (b"1" * 10, 4291, True), (b"1.5", 9000, False)]

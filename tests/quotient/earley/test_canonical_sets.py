@@ -1,33 +1,33 @@
-"""Shared sets: they stand for the sets they were made from, and those after the lines of a table are few."""
+"""Canonical sets: each is equivalent to the set it replaces, and the lines of a table leave only a few."""
 
 import random
 from collections.abc import Iterable
 
 import pytest
 from fimlsp.quotient.earley.automaton import Automaton
-from fimlsp.quotient.earley.canonical_sets import SharedSets
+from fimlsp.quotient.earley.canonical_sets import CanonicalSets
 from fimlsp.quotient.earley.open_rules import Child, OpenRuleFinder, OpenRules, OpenSuite
 from fimlsp.quotient.earley.sets import Earley, EarleySet
 from fimlsp.quotient.grammar.rules import Rules
 
-from .middle_support import engine
-from .test_earley import check_members, made, random_sides, sentences
+from ..middle_support import engine
+from .test_sets import check_members, made, random_sides, sentences
 
 
-class SharingEarley(Earley):
+class CanonicalEarley(Earley):
     """A recogniser that goes on with a shared set after every symbol."""
 
-    __slots__ = ("shared",)
+    __slots__ = ("canonical",)
 
     def __init__(self, rules: Rules) -> None:
         super().__init__(Automaton(rules))
-        self.shared = SharedSets()
+        self.canonical = CanonicalSets()
 
     def read(self, before: EarleySet, symbols: Iterable[int]) -> EarleySet | None:
         current: EarleySet | None = before
         for symbol in symbols:
             after = current and self.scan(current, (symbol,))
-            current = after and self.shared.standing_for(after)
+            current = after and self.canonical.standing_for(after)
         return current
 
 
@@ -35,7 +35,7 @@ class SharingEarley(Earley):
 @pytest.mark.parametrize("seed", range(40))
 def test_the_same_may_follow(seed, backward):
     sides = random_sides(random.Random(seed))
-    check_members(sides, SharingEarley(made(sides, backward=backward)), backward=backward)
+    check_members(sides, CanonicalEarley(made(sides, backward=backward)), backward=backward)
 
 
 def paths(found: OpenRules, child: Child, depth: int) -> frozenset[tuple[object, ...]]:
@@ -55,14 +55,14 @@ def all_open(rules: Rules, last: EarleySet, start: EarleySet) -> dict[int, froze
 @pytest.mark.parametrize("seed", range(40))
 def test_the_same_rules_are_open(seed):
     rules = made(random_sides(random.Random(seed)))
-    earley, sharing = Earley(Automaton(rules)), SharingEarley(rules)
+    earley, canonical = Earley(Automaton(rules)), CanonicalEarley(rules)
     symbols = rules.nonterminals
-    start, other = earley.start(symbols), sharing.start(symbols)
+    start, other = earley.start(symbols), canonical.start(symbols)
     for sentence in sentences():
-        last, shared = earley.read(start, sentence), sharing.read(other, sentence)
-        assert (last is None) == (shared is None)
-        if last is not None and shared is not None:
-            assert all_open(rules, last, start) == all_open(rules, shared, other)
+        last, stripped = earley.read(start, sentence), canonical.read(other, sentence)
+        assert (last is None) == (stripped is None)
+        if last is not None and stripped is not None:
+            assert all_open(rules, last, start) == all_open(rules, stripped, other)
 
 
 TABLES = {

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from .middle_cases import Case, cases
-from .middle_support import fault, fed, start_between, verdict
+from ..middle_cases import Case, cases
+from ..middle_support import fault, fed, start_between, verdict
 
 
 def wrong(case: Case) -> object:
@@ -17,7 +17,7 @@ def wrong(case: Case) -> object:
     return fault(left, middle, right, state)
 
 
-FILES = sorted((Path(__file__).parent / "cases" / "middle").glob("*.txt"))
+FILES = sorted((Path(__file__).parents[1] / "cases" / "middle").glob("*.txt"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

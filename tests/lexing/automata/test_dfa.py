@@ -1,4 +1,4 @@
-"""Regular expressions, their minimal automata, witnesses and the disk cache, on small cases."""
+"""Regular expressions, their minimal automata, shortest words and the disk cache, on small cases."""
 
 import re
 from itertools import product
@@ -130,7 +130,7 @@ def test_modes_share_states():
 
 
 @given(st.recursive(LETTERS, combined, max_leaves=8), st.text("ab", max_size=4))
-def test_witnesses_are_shortest(pair, start):
+def test_words_are_shortest(pair, start):
     dfa = compact(K=pair[0], OTHER=sequence("c")).expand()
     state = dfa.run(dfa.starts["main"], start.encode())
     suffix = ShortestWords(dfa).suffix(state, 0)

@@ -1,4 +1,4 @@
-"""Steps between contexts: equal contexts are one object; what is remembered changes no answer and can go."""
+"""Transitions: equal contexts are one object; caches change no answer, and are freed."""
 
 import gc
 import random
@@ -9,7 +9,7 @@ from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 
-from .middle_support import engine
+from ..middle_support import engine
 from .test_document import SAMPLE, answers, edits
 
 ONE = b"class A(B):\n    def f(self):\n        return [\n            1,\n        ]\n\n    x = 1\n\n\ny = 2\n"
@@ -77,7 +77,7 @@ def prepared(text: bytes) -> EditedDocument:
 
 
 def test_contexts_go_with_the_last_who_holds_them():
-    made = tables_of(python()).once._made
+    made = tables_of(python()).intern._made
     gc.collect()
     gc.disable()
     try:

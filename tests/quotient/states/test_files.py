@@ -1,12 +1,12 @@
-"""Middles cut out of real files: prefixes of the truth are viable, and CPython judges what is changed."""
+"""Middles cut from real files: prefixes of the true middle are viable, and CPython judges changed ones."""
 
 import random
 from collections.abc import Iterator
 
 from fimlsp.quotient.states.grammar_state import GrammarState
 
-from .corpus import library_files, read
-from .middle_support import COMPLETE, Fault, cursor_in, engine, fault, fed, is_python, verdict
+from ..corpus import library_files, read
+from ..middle_support import COMPLETE, Fault, cursor_in, engine, fault, fed, is_python, verdict
 
 LENGTHS = (0, 1, 3, 10, 30, 100, 300)
 PIECES = (

@@ -1,4 +1,4 @@
-"""The automaton of Python's terminals: identifiers, UTF-8 and shortest ends of lexemes."""
+"""The DFA of Python's terminals: identifiers, UTF-8, and shortest completions of lexemes."""
 
 import sys
 
@@ -45,7 +45,7 @@ def test_no_text_beyond_utf8():
                 assert not DFA.run(DFA.starts[mode], before + data)
 
 
-def test_witnesses_of_all_live_kinds():
+def test_shortest_words_of_all_live_kinds():
     shortest_words = ShortestWords(DFA)
     for state, live in enumerate(DFA.live):
         for kind in range(len(DFA.kinds)):

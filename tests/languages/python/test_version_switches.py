@@ -1,4 +1,4 @@
-"""Switches by version in grammars: what they keep, and that Python's grammar has none in vain."""
+"""Version switches in grammars: which rules they keep, and that none in Python's grammar is useless."""
 
 import re
 from functools import partial

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion, version_text
 
-FILES = sorted((Path(__file__).parent / "cases").glob("*.txt"))
+FILES = sorted((Path(__file__).parent / "cases" / "grammar").glob("*.txt"))
 RULE = "---"
 
 

@@ -1,15 +1,15 @@
-"""Context escape: what a middle may not do where it has to stay in what both contexts are in."""
+"""Context escape: what a middle must not do if it has to stay in what both contexts are in."""
 
 import random
 from pathlib import Path
 
 import pytest
 
-from .middle_cases import cases
-from .middle_support import COMPLETE, engine, fed, verdict
-from .test_middle_files import files
+from ..middle_cases import cases
+from ..middle_support import COMPLETE, engine, fed, verdict
+from ..states.test_files import files
 
-FILES = sorted((Path(__file__).parent / "cases" / "escape").glob("*.txt"))
+FILES = sorted((Path(__file__).parents[1] / "cases" / "escape").glob("*.txt"))
 WALKS = 6
 WORDS = (
     *(b"(", b")", b"[", b"]", b":", b"\n", b"\n    ", b"    ", b" ", b"x", b"1", b",", b".", b"="),

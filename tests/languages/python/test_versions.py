@@ -1,4 +1,4 @@
-"""What may stand at a cursor in each version of Python; its interpreter, where there is one, confirms it."""
+"""What may stand at a cursor in each version of Python, confirmed by its interpreter if it is installed."""
 
 import re
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from fimlsp.languages.python import python
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion, version_text
 from fimlsp.quotient.engine import Engine
 
+from ...quotient.interpreters import interpreter, judged
+from ...quotient.middle_cases import Case, read_cases
+from ...quotient.middle_support import COMPLETE, DEAD, cursor_in, fed, verdict
 from .grammar_cases import versions_in
-from .interpreters import interpreter, judged
-from .middle_cases import Case, read_cases
-from .middle_support import COMPLETE, DEAD, cursor_in, fed, verdict
 
 FILES = sorted((Path(__file__).parent / "cases" / "versions").glob("*.txt"))
 

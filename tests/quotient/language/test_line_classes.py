@@ -1,4 +1,4 @@
-"""Line classes: lines that are alike may replace each other in any text, by a recogniser of its own."""
+"""Line classes: lines of a class may replace each other in any text, as another recogniser confirms."""
 
 import random
 from functools import cache
@@ -7,8 +7,8 @@ import pytest
 from fimlsp.languages.python import python
 from fimlsp.quotient.language.tables import tables_of
 
-from .middle_support import engine
-from .recogniser import Recogniser
+from ..middle_support import engine
+from ..recogniser import Recogniser
 
 CLASSES = [
     ["pass", "x = 1", "return", "import a.b as c", "x: int = (1, 2)", "a; b; c;", "f(f'{x}')", "match(x)"],

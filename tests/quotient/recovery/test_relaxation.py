@@ -1,12 +1,12 @@
-"""Broken surroundings: a part of them is left out, and the constraint says on which side."""
+"""Broken contexts: a part of them is ignored, and the constraint says on which side."""
 
 import random
 
 import pytest
 from fimlsp.quotient.engine import Constraint
 
-from .middle_support import COMPLETE, cursor_in, engine, fed, verdict
-from .test_middle_files import files
+from ..middle_support import COMPLETE, cursor_in, engine, fed, verdict
+from ..states.test_files import files
 
 BROKEN = {
     # left<|>right: the side of which a part is left out, and a middle that may stand there all the same

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from fimlsp.quotient.states.grammar_state import GrammarState
 
-from .middle_support import Fault, fault, is_python, start_between
+from ..middle_support import Fault, fault, is_python, start_between
 
 ALPHABETS = {
     "else": ["if a:", "\n", " ", "else:", "x"],

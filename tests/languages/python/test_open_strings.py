@@ -30,7 +30,7 @@ CLOSED = [
 
 
 def tails(version, place: str, text: bytes, styles):
-    """What the text closes in *place*, and its lexemes; the strings that may be open are those of *styles*."""
+    """What the text closes in *place*, and its lexemes; strings of the *styles* may be open."""
     tables, rules = tables_of(python(version)), field_rules(version)
     after = TextAfterCursor(tables.lexical, text, 0, None, lambda _: True, tables.may_follow)
     found = OpenStrings(after, rules, styles).tails(unknown_bottom(rules, place), None, 0)
