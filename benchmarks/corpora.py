@@ -32,6 +32,7 @@ class Corpus(Protocol):
     """Texts of a language. `lengths` are those at which growth is looked at, in bytes."""
 
     title: str
+    language: Language
     lengths: Sequence[int]
 
     def files(self, random: Random) -> Iterator[Text]:
@@ -48,6 +49,7 @@ class PythonCorpus:
     """The interpreter's standard library."""
 
     title = "Python"
+    language = python()
     lengths = (10_000, 25_000, 50_000, 100_000, 200_000)
     word = re.compile(rb"(?<![\w!\\'\"])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"])" % _RESERVED)
 
@@ -69,12 +71,13 @@ class PythonCorpus:
             yield self._text(f"{length}", above, core, below)
 
     def _text(self, name: str, above: bytes, core: bytes, below: bytes) -> Text:
-        return Text(python(), name, above + core + below, len(above), len(above) + len(core), self.word)
+        return Text(self.language, name, above + core + below, len(above), len(above) + len(core), self.word)
 
 
 class JsonCorpus:
     """Lists of records."""
 
+    language = json
     lengths = (10_000, 100_000, 1_000_000, 5_000_000)
     word = re.compile(rb'(?<=")[a-z_]{2,}(?=")')
 
@@ -103,7 +106,7 @@ class JsonCorpus:
             yield self._text(f"{length}", above, core, below)
 
     def _text(self, name: str, above: bytes, core: bytes, below: bytes) -> Text:
-        return Text(json, name, above + core + below, len(above), len(above) + len(core), self.word)
+        return Text(self.language, name, above + core + below, len(above), len(above) + len(core), self.word)
 
 
 CORPORA: Mapping[str, Sequence[Corpus]] = {

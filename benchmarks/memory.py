@@ -30,9 +30,9 @@ def _peak() -> float:
 
 def _hold(title: str, seed: int, length: int) -> None:
     corpus = next(each for corpora in CORPORA.values() for each in corpora if each.title == title)
-    text = next(corpus.growing(Random(seed), [length]))
-    engine = Engine(text.language)
+    engine = Engine(corpus.language)
     before = _peak()
+    text = next(corpus.growing(Random(seed), [length]))
     document = engine.document(text.data)
     document.prepare()
     document.middle(len(text.data) // 2, len(text.data) // 2)
