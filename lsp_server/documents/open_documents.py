@@ -245,7 +245,7 @@ def n_equal(one: bytes, other: bytes) -> int:
 
 
 def grammar_of(identifier: str, python: PythonVersion) -> Language:
-    """The language of documents that an editor calls *identifier*: what is not known otherwise is *python*."""
+    """The language of documents that an editor calls *identifier*; *python* if no other is called so."""
     others = (known for name, known in LANGUAGES.items() if name != "python")
     found = next((known for known in others if identifier in known.identifiers), None)
     return Python(python) if found is None else found.language()

@@ -76,8 +76,9 @@ async def test_what_is_suggested_in_json_connects_as_json(start_editor):
     await editor.initialize(
         {"deadlineMs": 20_000, "maxTokens": 24, "minLength": 0, "languages": ["python", "json"]}
     )
+    texts = ('{"name": <|>}', "[1, 2, <|>\n]", '{\n  "a": [{"b": "te<|>"}]\n}\n', '{"x": {<|>}, "y": 1}')
     suggested = 0
-    for marked in ('{"name": <|>}', '[1, 2, <|>\n]', '{\n  "a": [{"b": "te<|>"}]\n}\n', '{"x": {<|>}, "y": 1}'):
+    for marked in texts:
         editor.open(marked, language="json")
         answer = await editor.request(kind=types.InlineCompletionTriggerKind.Invoked)
         for item in answer.items:
