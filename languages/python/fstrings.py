@@ -8,8 +8,12 @@ from typing import NamedTuple
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lexing.modes import CODE, ModeStack
 
-_CLOSERS = {")": "(", "]": "[", "}": "{"}
-_BRACKETS = frozenset("([{)]}")
+BRACKETS = {"(": ")", "[": "]", "{": "}"}
+"""The closing bracket of each opening one."""
+
+OPENING = {closing: opening for opening, closing in BRACKETS.items()}
+"""The opening bracket of each closing one."""
+
 MAX_BRACKETS = 200
 """How many brackets may be open: MAXLEVEL of CPython's tokenizer."""
 _MAX_STRINGS = 149  # MAXFSTRINGLEVEL of CPython's tokenizer, minus the mode of code
@@ -22,7 +26,12 @@ _SPECS = ("spec", "respec", "tail")
 
 def changes_modes(lexeme: str) -> bool:
     """Whether a lexeme of kind *lexeme* opens or closes something."""
-    return lexeme in _BRACKETS or lexeme in _STRING_PARTS or lexeme.startswith("FSTRING_START:")
+    return (
+        lexeme in BRACKETS
+        or lexeme in OPENING
+        or lexeme in _STRING_PARTS
+        or lexeme.startswith("FSTRING_START:")
+    )
 
 
 class FieldRules(NamedTuple):
@@ -101,10 +110,10 @@ class PythonModes(ModeStack):
 
     def after(self, lexeme: str) -> PythonModes | None:
         """The stack after a lexeme of kind *lexeme*; None if it closes nothing open or nests too deeply."""
-        if lexeme in "([{":
+        if lexeme in BRACKETS:
             return self.push(lexeme)
-        if lexeme in _CLOSERS:
-            if self.shape == _CLOSERS[lexeme]:
+        if lexeme in OPENING:
+            if self.shape == OPENING[lexeme]:
                 return self.parent
             return self if self.parent is None and self.shape == "code" and not self.known else None
         if lexeme.startswith("FSTRING_START:"):

@@ -8,18 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fimlsp.languages.python.fstrings import BRACKETS, field_rules
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version, version_text
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
 
-_ENCLOSURES = {
-    "(": ")",
-    "[": "]",
-    "{": "}",
-    "FIELD_OPEN": "FIELD_CLOSE",
-    "FSTRING_START": "FSTRING_END",
-}
+_ENCLOSURES = {**BRACKETS, "FIELD_OPEN": "FIELD_CLOSE", "FSTRING_START": "FSTRING_END"}
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,6 @@ class Python(Language):
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
         """As in `Language`. What may be open are f-strings and their parts."""
-        from fimlsp.languages.python.fstrings import field_rules
         from fimlsp.languages.python.open_strings import OpenStrings
         from fimlsp.languages.python.string_ends import styles_at
 

@@ -10,6 +10,7 @@ from functools import cache
 
 from fimlsp.languages.python.character_names import CharacterNames
 from fimlsp.languages.python.fstrings import (
+    BRACKETS,
     MAX_BRACKETS,
     changes_modes,
     field_rules,
@@ -22,7 +23,6 @@ from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.checked_parts import CountedPart, WordPart
 from fimlsp.lexing.lexis import Delimiters, Family, Lexis, Offside
 
-BRACKETS = {"(": ")", "[": "]", "{": "}"}
 MOST_DIGITS = 4300
 """The most digits of a decimal integer: CPython's default limit for `int`."""
 _MAX_INDENTS = 99  # MAXINDENT of CPython's tokenizer, minus the level of the file itself

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from fimlsp.languages.python.fstrings import (
+    OPENING,
     SOME_BRACKET,
     FieldRules,
     PythonModes,
@@ -32,7 +33,6 @@ _BEYOND_ASCII = (
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
 )
 """One character in well-formed UTF-8 (Unicode 15, table 3-7)."""
-_OPENERS = {")": "(", "]": "[", "}": "{"}
 
 
 class OpenStrings(OpenModes):
@@ -106,8 +106,8 @@ class OpenStrings(OpenModes):
             kind, end = found
             if kind in lexical.mode_changers:
                 lexeme = lexical.kinds[kind]
-                if modes.shape == SOME_BRACKET and lexeme in _OPENERS:
-                    brackets.append(_OPENERS[lexeme])
+                if modes.shape == SOME_BRACKET and lexeme in OPENING:
+                    brackets.append(OPENING[lexeme])
                     outside = self._bottoms(end, _FIELD, _PLAIN)
                     tails = (tail for place in outside for tail in self._from(place, end, level))
                     yield from self._continued(kinds, brackets, tails)
@@ -194,7 +194,7 @@ class OpenStrings(OpenModes):
             return (part,)
         if lexeme == "FIELD_CLOSE" and part in ("field", "spec", "tail"):
             return (part,) if part == "field" else (part, "field")
-        return (_OPENERS[lexeme],) if part == SOME_BRACKET and lexeme in _OPENERS else ()
+        return (OPENING[lexeme],) if part == SOME_BRACKET and lexeme in OPENING else ()
 
     def _around(
         self, modes: PythonModes, lexeme: str, position: int, end: int, level: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from fimlsp.languages import LANGUAGES
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import PythonVersion
@@ -15,6 +14,7 @@ from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import Close, DocumentId, Edit, Open, Replacement, Request
 from fimlsp.lsp_server.python.notebook_cells import Cell, read_cell
 from fimlsp.lsp_server.workspace.exclusions import NOTHING, Exclusions
+from fimlsp.models.prompts.typed_texts import common_length
 from fimlsp.quotient.language.contract import Language
 
 LARGEST_DOCUMENT = 8_000_000
@@ -230,18 +230,11 @@ def refusal_of_text(text: Text, cell: Cell | None) -> str | None:
 
 def difference(old: bytes, new: bytes) -> Replacement:
     """The smallest edit that makes *new* of *old*. O(len)."""
-    start = n_equal(old, new)
-    same = n_equal(
+    start = common_length(old, new)
+    same = common_length(
         old[: start - 1 : -1] if start else old[::-1], new[: start - 1 : -1] if start else new[::-1]
     )
     return Replacement(start, len(old) - same, new[start : len(new) - same])
-
-
-def n_equal(one: bytes, other: bytes) -> int:
-    """How many bytes of two texts are the same from the first on."""
-    size = min(len(one), len(other))
-    differs = np.frombuffer(one, np.uint8, size) != np.frombuffer(other, np.uint8, size)
-    return int(differs.argmax()) if differs.any() else size
 
 
 def grammar_of(identifier: str, python: PythonVersion) -> Language:

@@ -16,11 +16,12 @@ from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits,
 from fimlsp.lsp_server.python.extent import is_one_line
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
-from fimlsp.lsp_server.worker.repetition import Connects, without_repetition
+from fimlsp.lsp_server.worker.repetition import without_repetition
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
 from fimlsp.models.errors import ModelError
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.language.contract import Language
+from fimlsp.quotient.states.protocol import State
 
 from fimlsp.errors import explain
 
@@ -218,7 +219,7 @@ def decode_settings(limits: Limits, left: bytes, right: bytes, waited: float) ->
 
 
 def to_completion(
-    written: Sequence[Middle], relaxed: str | None, left: bytes, right: bytes, start: Connects
+    written: Sequence[Middle], relaxed: str | None, left: bytes, right: bytes, start: State
 ) -> Completion:
     """What the editor is told about the middles *written* under the constraint *start*; at least one."""
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
