@@ -120,6 +120,10 @@ def to_value(option: Option) -> Callable[[click.Context, click.Parameter, object
         typed = int(str(value)) if is_number else value
         if not option.values.allows(typed):
             raise click.BadParameter(f"{option.name} must be {option.values.words}, not {value!r}.")
+        if option.field == "model" and typed:
+            from fimlsp.models.checkpoints.hub import find_on_command_line
+
+            return find_on_command_line(str(typed))
         return typed
 
     return convert

@@ -34,6 +34,8 @@ REFUSED = [
     (["complete", "{missing}", "--at", "1:1"], "does not exist"),
     (["complete", "{binary}", "--at", "1:1"], "cannot be decoded"),
     (["complete", "{file}", "--at", "1:1", "--model", "/no/such/model"], "neither a folder nor a hub name"),
+    (["complete", "{file}", "--at", "1:1", "--model", "~nosuch/x"], "neither a folder nor a hub name"),
+    (["complete", "{file}", "--at", "1:1", "--model", "a\0b"], "neither a folder nor a hub name"),
     (["complete", "{file}", "--at", "1:1", "--max-tokens", "0"], "range"),
     (["complete", "{file}", "--at", "1:1", "--python-version", "2.7"], "is not one of 3.8, 3.9"),
     (["verify", "--python-version", "4"], "is not one of 3.8, 3.9"),
