@@ -19,6 +19,9 @@ from fimlsp.lsp_server.settings.option_values import Values, names, one_of, patt
 SECTION = "fimlsp"
 AUTO = "auto"
 
+TOKEN = "token"
+"""What a server that was given a token asks for; beside the options in `initializationOptions`."""
+
 LONGEST_TOLD = 200
 """Characters of a wrong value that are told; a client may send anything."""
 
@@ -244,5 +247,7 @@ def unknown_names(raw: object) -> list[str]:
         return []
     known = [option.name for option in OPTIONS]
     return [
-        f"There is no option {name!r}; there are {', '.join(known)}." for name in raw if name not in known
+        f"There is no option {name!r}; there are {', '.join(known)}."
+        for name in raw
+        if name not in (*known, TOKEN)
     ]

@@ -25,6 +25,7 @@ REFUSED = [
     (["--tcp", "example.org:8765"], "is not this machine"),
     (["--tcp", "127.0.0.1:8765", "--stdio"], "either"),
     (["--stdio", "doctor"], "leave out doctor"),
+    (["--tcp", "127.0.0.1:8765", "--token", ""], "The token is empty"),
     (["complete"], "Missing argument"),
     (["complete", "{file}"], "--at"),
     (["complete", "{file}", "--at", "1"], "is not LINE:COLUMN"),
