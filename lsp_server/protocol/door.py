@@ -27,7 +27,7 @@ class Door:
             return f"this server asks for a token; give its own as {TOKEN} in the initialization options"
         if self._n_inside >= MOST_CLIENTS:
             return (
-                f"this server has {MOST_CLIENTS} clients, which is the most; end one, or start another server"
+                f"this server has {MOST_CLIENTS} clients, which is the most; end one or start another server"
             )
         self._n_inside += 1
         return None
