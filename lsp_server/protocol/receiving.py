@@ -21,7 +21,12 @@ from fimlsp.lsp_server.protocol.door import Door
 from fimlsp.lsp_server.session.completer import Ticket, Trigger
 from fimlsp.lsp_server.session.session import Session
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest, JsonRpcServerNotInitialized
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInternalError,
+    JsonRpcInvalidRequest,
+    JsonRpcServerNotInitialized,
+)
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 log = logging.getLogger(__name__)
@@ -151,6 +156,11 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         except JsonRpcException as error:
             log.exception("a message makes no sense")
             self._server.report_server_error(error, JsonRpcException)
+        except Exception:  # one message must not end the connection, whatever it made fail
+            log.exception("a message failed")
+            if "id" in data and "method" in data:
+                failed = JsonRpcInternalError("it failed unexpectedly; the log has the details")
+                self._send_response(data["id"], error=failed.to_response_error())
 
     def _refusal(self) -> JsonRpcException | None:
         """Why this is no time for a request (LSP 3.18, "Initialize" and "Shutdown")."""
