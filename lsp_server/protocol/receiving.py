@@ -140,6 +140,8 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             data = json.loads(body)
             if not isinstance(data, dict) or "jsonrpc" not in data:
                 raise ValueError("it is no object of JSON-RPC")
+            if not isinstance(data.get("id"), str | int | float | None):
+                raise ValueError("its id is neither a text nor a number")
         except (ValueError, RecursionError) as error:
             log.error("a message cannot be read: %s", error)
             return
@@ -191,6 +193,10 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         if error is not None:
             error.data = None  # where pygls puts a traceback, which is for the log alone
         super()._send_response(msg_id, result, error)
+
+    def _handle_cancel_notification(self, msg_id: object) -> None:
+        if isinstance(msg_id, str | int | float):  # as a list it cannot even be looked up
+            super()._handle_cancel_notification(msg_id)
 
     def _handle_request(self, msg_id: str | int, method_name: str, params: object) -> None:
         if isinstance(params, types.InlineCompletionParams):

@@ -129,6 +129,8 @@ def test_checkpoints(seconds, tmp_path):
         tiny_checkpoints.make(tmp_path / str(number), network, tiny_checkpoints.SANTACODER)
         for number, network in enumerate(networks)
     ]
+    for source in sources:
+        load_model(str(source))  # which imports what takes its time
 
     def case(rng):
         folder = tmp_path / "checkpoint"
