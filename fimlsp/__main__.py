@@ -10,10 +10,11 @@ if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "saf
 
 def main() -> None:
     """Run the command line."""
-    from fimlsp.datasets.command_line.command import replay
+    from fimlsp.datasets.command_line.command import calibrate, replay
     from fimlsp.lsp_server.command_line.cli import command_line
 
     command_line.add_command(replay)
+    command_line.add_command(calibrate)
     command_line()
 
 

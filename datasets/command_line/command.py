@@ -1,4 +1,4 @@
-"""`fimlsp replay`: cut holes into files, fill them with and without the constraint, report.
+"""`fimlsp replay` and `fimlsp calibrate`: what models write in files whose true text is known.
 
 Everything but click is imported by the command that needs it, so that `fimlsp --help` is quick.
 """
@@ -262,6 +262,20 @@ def compare(runs: tuple[Path, ...], out: Path) -> None:
     with plain_errors():
         write_report([Judged.read(run) for run in runs], out)
     click.echo(out / "report.md")
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True},
+    add_help_option=False,
+    short_help="Fit how likely a model's suggestions are right.",
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def calibrate(context: click.Context, arguments: tuple[str, ...]) -> None:
+    """Fit how likely a model's suggestions are right; see `fimlsp calibrate --help`."""
+    from fimlsp.datasets.command_line.calibrate_command import calibrate as run_calibration
+
+    run_calibration.main(list(arguments), prog_name=context.command_path)
 
 
 @contextmanager

@@ -142,7 +142,9 @@ def inside_bracket(_: str, spans: Spans, random: Random) -> Span | None:
 
 def begun_word(text: str, spans: Spans, random: Random) -> Span | None:
     """See the module."""
-    word = random.choice(spans.words) if spans.words else (0, 0)
+    if not spans.words:
+        return None
+    word = random.choice(spans.words)
     statement = spans.statement_at(word[0])
     if statement is None or "\n" in text[word[0] : statement[1]]:
         return None

@@ -103,7 +103,9 @@ def test_the_map_names_every_module(room):
         .partition("\n## ")[0]
     )
     missing = [
-        p.name for p in (ROOT / room).rglob("*.py") if p.name != "__init__.py" and f"`{p.name}`" not in section
+        p.name
+        for p in (ROOT / room).rglob("*.py")
+        if p.name != "__init__.py" and f"`{p.name}`" not in section
     ]
     assert not missing
 

@@ -1,0 +1,111 @@
+"""The beginnings of a middle that might be shown instead of all of it, and what tells how good each is.
+
+A middle goes wrong somewhere; what stands before may be right. So it can be cut back to any place where it
+connects, between two words, that the model reached by itself: behind a token that steering chose, nothing
+counts. `fimlsp.models.decoding.acceptance` says how likely each beginning is right.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from os.path import commonprefix
+
+from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.protocols import MiddleState
+
+WINDOW = 16_000
+"""Bytes on either side of the cursor in which the text is looked for."""
+
+OCCURRENCES_MAX = 50
+_NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+_BEGUN_NAME = re.compile(rb"[\w\x80-\xff]*\Z")
+_WORD = re.compile(rb"[\w\x80-\xff]")
+_PROSE = re.compile(rb"\s*#|.*(?:\"\"\"|''')", re.DOTALL)
+_PIECE = re.compile(rb"\n?[^\n]*")
+_OPENERS = (b"(", b"[", b"{", b",")
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A beginning of a middle that connects; *ends_line* if the model ends it or a line there."""
+
+    text: bytes
+    features: Mapping[str, float]
+    ends_line: bool
+
+
+class Surroundings:
+    """What stands around a cursor, as far as it tells whether a text fits there.
+
+    *builtin_names* are the names that need not stand in the file.
+    """
+
+    def __init__(self, left: bytes, right: bytes, builtin_names: Collection[bytes]) -> None:
+        self._near = left[-WINDOW:], right[:WINDOW]
+        self._names = {*builtin_names, *_NAME.findall(left), *_NAME.findall(right)}
+        begun = _BEGUN_NAME.search(left[-WINDOW:])
+        self._begun = begun[0] if begun else b""
+        self._is_in_list = left.rstrip(b" \t").endswith(_OPENERS)
+
+    def features(self, text: bytes, log_probabilities: list[float]) -> dict[str, float]:
+        """What is known of *text*, whose tokens have these *log_probabilities* (nats).
+
+        How likely the model finds all of it, a token of it, its last one; how long it is; how often it
+        stands nearby; whether it has a name that the file does not, prose, several lines; whether it begins
+        a list in brackets or goes on with one.
+        """
+        total = sum(log_probabilities)
+        occurrences = min(OCCURRENCES_MAX, sum(side.count(text) for side in self._near))
+        names = _NAME.findall(self._begun + text)
+        return {
+            "total": total,
+            "probability": math.exp(total),
+            "mean": total / len(log_probabilities),
+            "last": log_probabilities[-1],
+            "tokens": math.log(len(log_probabilities)),
+            "occurrences": math.log1p(occurrences),
+            "new_name": float(any(name not in self._names for name in names)),
+            "prose": float(_PROSE.match(text) is not None),
+            "several_lines": float(b"\n" in text.strip()),
+            "in_list": float(self._is_in_list),
+        }
+
+
+def beginnings(middle: Middle, start: MiddleState, surroundings: Surroundings) -> Iterator[Beginning]:
+    """The beginnings of *middle* that connect, the shortest first; *start* constrained it.
+
+    All of it is the last, unless steering had a part in it. Feeds its bytes to the constraint once more.
+    """
+    written = b"".join(token.text for token in middle.trace)
+    whole = commonprefix([written, middle.text])
+    state, text, log_probabilities = start, b"", list[float]()
+    for token in middle.trace:
+        if token.steered:
+            return
+        log_probabilities.append(token.log_probability)
+        for piece in filter(None, _PIECE.findall(token.text)):
+            text += piece
+            following = state.feed(piece)
+            if following is None or not whole.startswith(text):
+                return
+            state = following
+            if text.strip() and _is_between_words(text, middle.text) and state.complete:
+                features = surroundings.features(text, log_probabilities)
+                yield Beginning(text, features, _ends_line(text, middle))
+
+
+def _ends_line(text: bytes, middle: Middle) -> bool:
+    if len(text) == len(middle.text):
+        return middle.stop_reason in ("end", "lines")
+    return middle.text.startswith(b"\n", len(text))
+
+
+def _is_between_words(text: bytes, whole: bytes) -> bool:
+    """Whether *text*, a beginning of *whole*, ends with a word of it, and not with white space."""
+    behind = whole[len(text) : len(text) + 1]
+    if text[-1:].isspace():
+        return False
+    return not (_WORD.match(behind) and _WORD.match(text[-1:]))
