@@ -12,6 +12,7 @@ from fimlsp.datasets.shown.fitting import CHARACTERS_MIN, COSTS, Outcome, estima
 from fimlsp.datasets.shown.recording import Candidate, Recorded
 from fimlsp.models.decoding.acceptance import LINE_WORTH, Acceptance
 
+HEAD = ("shown", "wholly right", "exact", "begins right", "saved")
 CONFIDENCES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
@@ -28,10 +29,10 @@ def write_report(
         "# Calibration",
         "",
         *table(["", ""], [[name, value] for name, value in plan.items()]),
-        f"Fitted to {acceptance.beginnings:,} texts at {acceptance.cursors:,} cursors. A text is worth its",
-        f"characters, and {LINE_WORTH} more if it ends a line, if it is right, and costs if it is wrong; what",
-        f"is worth most is shown, if it is worth anything and has {CHARACTERS_MIN} characters. *Wholly right*:",
-        "all of it is what stood there. Shares are of what is shown, *saved* is characters a cursor.",
+        f"Fitted to {acceptance.beginnings:,} texts at {acceptance.cursors:,} cursors. A right text is worth",
+        f"its characters, and {LINE_WORTH} more if it ends a line; a wrong one costs. What is worth most is",
+        f"shown, if it is worth anything and has {CHARACTERS_MIN} characters. *Wholly right*: all of it is",
+        "what stood there. Shares are of what is shown, *saved* is characters a cursor.",
         "",
         "## On other files" if checked else "## On the files it was fitted to",
         "",

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
@@ -66,6 +67,13 @@ class Editor:
         self._warn = warn
         self._ids = 0
         self._status: dict[str, Any] = {"state": "loading"}
+        try:
+            self._greet(folders, options)
+        except BaseException:
+            self._end()
+            raise
+
+    def _greet(self, folders: Sequence[Path], options: Mapping[str, object]) -> None:
         workspace = [{"uri": folder.resolve().as_uri(), "name": folder.name} for folder in folders]
         self._request(
             "initialize",
@@ -92,10 +100,16 @@ class Editor:
         try:
             self._request("shutdown", None)
             self._notify("exit", None)
-            self._process.wait(20)
-        except (EditorError, OSError, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
+            self._process.wait(PATIENCE_S)
+        except (EditorError, subprocess.TimeoutExpired):
+            pass
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._process.kill()
+        with suppress(OSError):
+            self._process.communicate()
 
     @property
     def model(self) -> str:

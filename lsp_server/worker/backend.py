@@ -15,9 +15,9 @@ from fimlsp.lsp_server.context.workspace_files import WorkspaceFiles, workspace_
 from fimlsp.lsp_server.errors import summary
 from fimlsp.lsp_server.protocol.uris import path_of
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
-from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.lsp_server.worker.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.repetition import Connects, without_repetition
+from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.quotient.engine import Engine, python_language
 
 if TYPE_CHECKING:

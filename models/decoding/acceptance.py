@@ -20,7 +20,7 @@ FILE_NAME = "acceptance.json"
 FORMAT = 1
 
 LINE_WORTH = 30
-"""Characters that it is worth to be given a line to its end, besides those of the text: nothing to look for."""
+"""What a text that ends its line is worth more, in characters: one need not look how the line goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Showing what is worth it if a wrong text costs *cost*: at which share of cursors, and how much is right."""
+    """What showing comes to if a wrong text costs *cost*: the share of cursors, and what of it is right."""
 
     cost: float
     shown: float
@@ -90,7 +90,7 @@ class Acceptance:
         return 0.0 if confidence <= 0 else min(enough, default=math.inf)
 
     def worth(self, beginning: Beginning, cost: float) -> float:
-        """What showing *beginning* is worth on average, in characters, if a wrong text costs *cost* of them."""
+        """What showing *beginning* is worth on average, in characters, if a wrong text costs *cost*."""
         probability = self.probability(beginning.features)
         gain = len(beginning.text.strip()) + LINE_WORTH * beginning.ends_line
         return probability * gain - cost * (1 - probability) if probability < 1 else gain

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from os.path import commonprefix
 
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.protocols import MiddleState
@@ -79,8 +78,6 @@ def beginnings(middle: Middle, start: MiddleState, surroundings: Surroundings) -
 
     All of it is the last, unless steering had a part in it. Feeds its bytes to the constraint once more.
     """
-    written = b"".join(token.text for token in middle.trace)
-    whole = commonprefix([written, middle.text])
     state, text, log_probabilities = start, b"", list[float]()
     for token in middle.trace:
         if token.steered:
@@ -89,7 +86,7 @@ def beginnings(middle: Middle, start: MiddleState, surroundings: Surroundings) -
         for piece in filter(None, _PIECE.findall(token.text)):
             text += piece
             following = state.feed(piece)
-            if following is None or not whole.startswith(text):
+            if following is None or not middle.text.startswith(text):
                 return
             state = following
             if text.strip() and _is_between_words(text, middle.text) and state.complete:

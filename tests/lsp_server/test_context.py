@@ -15,8 +15,8 @@ from fimlsp.lsp_server.session.exclusions import is_excluded
 from fimlsp.lsp_server.session.ipython import read_cell
 from fimlsp.lsp_server.session.python_version import version_of, version_of_workspace
 from fimlsp.lsp_server.session.workspace_folders import WorkspaceFolders
-from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.lsp_server.worker.repetition import without_repetition
+from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.quotient.engine import Engine
 from hypothesis import given
 from hypothesis import strategies as st

@@ -89,8 +89,8 @@ def test_it_is_kept_beside_the_model(tmp_path):
 
 
 WRONG = {
-    "no JSON": lambda row: "{",
-    "no object": lambda row: [],
+    "no JSON": lambda _: "{",
+    "no object": lambda _: [],
     "another format": lambda row: {**row, "format": 0},
     "no weights": lambda row: {name: value for name, value in row.items() if name != "weights"},
     "no scale": lambda row: {**row, "weights": {"total": {"mean": 0, "scale": 0, "weight": 1}}},

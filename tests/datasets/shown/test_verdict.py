@@ -59,6 +59,8 @@ class Scripted:
 
     def suggestion(self, path, left, right):
         assert path == FILE.path
+        assert left in WHOLE
+        assert right in WHOLE
         text = self.texts.pop(0)
         return Reply(
             () if text is None else (text,),
@@ -109,7 +111,7 @@ def test_damaged_results_are_told(tmp_path):
     with pytest.raises(RunFolderError, match="another version"):
         read_run(tmp_path)
     (tmp_path / RESULTS).write_text("{\n")
-    with pytest.raises(RunFolderError, match="Line 1 of .* is damaged"):
+    with pytest.raises(RunFolderError, match=r"Line 1 of .* is damaged"):
         read_run(tmp_path)
 
 
