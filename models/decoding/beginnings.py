@@ -24,7 +24,6 @@ _BEGUN_NAME = re.compile(rb"[\w\x80-\xff]*\Z")
 _WORD = re.compile(rb"[\w\x80-\xff]")
 _PROSE = re.compile(rb"\s*#|.*(?:\"\"\"|''')", re.DOTALL)
 _PIECE = re.compile(rb"\n?[^\n]*")
-_OPENERS = (b"(", b"[", b"{", b",")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +46,12 @@ class Surroundings:
         self._names = {*builtin_names, *_NAME.findall(left), *_NAME.findall(right)}
         begun = _BEGUN_NAME.search(left[-WINDOW:])
         self._begun = begun[0] if begun else b""
-        self._is_in_list = left.rstrip(b" \t").endswith(_OPENERS)
 
     def features(self, text: bytes, log_probabilities: list[float]) -> dict[str, float]:
         """What is known of *text*, whose tokens have these *log_probabilities* (nats).
 
-        How likely the model finds all of it, a token of it, its last one; how long it is; how often it
-        stands nearby; whether it has a name that the file does not, prose, several lines; whether it begins
-        a list in brackets or goes on with one.
+        How likely the model finds it, as log-probability and as probability, and a token of it on average;
+        how often it stands nearby; whether it has a name that the file has not, prose, or several lines.
         """
         total = sum(log_probabilities)
         occurrences = min(OCCURRENCES_MAX, sum(side.count(text) for side in self._near))
@@ -63,13 +60,10 @@ class Surroundings:
             "total": total,
             "probability": math.exp(total),
             "mean": total / len(log_probabilities),
-            "last": log_probabilities[-1],
-            "tokens": math.log(len(log_probabilities)),
             "occurrences": math.log1p(occurrences),
             "new_name": float(any(name not in self._names for name in names)),
             "prose": float(_PROSE.match(text) is not None),
             "several_lines": float(b"\n" in text.strip()),
-            "in_list": float(self._is_in_list),
         }
 
 
