@@ -27,6 +27,7 @@ from time import process_time
 
 import click
 from corpus import random_place, shuffled_files
+from fimlsp.languages.python import python
 from fimlsp.lsp_server.worker.worker import COLLECTION_THRESHOLDS, collect_garbage
 from fimlsp.models.completion import complete, complete_many
 from fimlsp.models.decoding.middle import DecodeSettings, Middle
@@ -103,7 +104,7 @@ def steps(middle: Middle) -> int:
 
 def cursors(seed: int, files: int, cuts: int) -> Iterator[Cursor]:
     """Seeded places of the standard library."""
-    random, engine = Random(seed), Engine()
+    random, engine = Random(seed), Engine(python())
     for _name, data in islice(shuffled_files(random), files):
         document = engine.document(data)
         for _ in range(cuts):

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 from corpus import shuffled_files, text_of_length
+from fimlsp.languages.python import python
 from fimlsp.quotient.engine import Engine
 
 
@@ -29,7 +30,7 @@ def _peak() -> float:
 
 
 def _hold(seed: int, length: int) -> None:
-    engine = Engine()
+    engine = Engine(python())
     before = _peak()
     data = text_of_length(shuffled_files(Random(seed)), length)
     document = engine.document(data)

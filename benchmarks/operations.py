@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from corpus import random_name, random_place
-from fimlsp.languages.python.grammar import python_grammar
-from fimlsp.lexing.lexer_state import LexerTables
+from fimlsp.languages.python import python
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
@@ -60,7 +59,7 @@ class Text:
 def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
     """Open *text* in an engine that has seen no line yet; ask everything at *cuts* random places."""
     gc.collect()
-    engine = Engine(LanguageTables(LexerTables(), python_grammar()))
+    engine = Engine(python(), LanguageTables(python()))
     with figures.open.timed(text.name, per=len(text.data.decode())):
         document = engine.document(text.data)
         document.prepare()

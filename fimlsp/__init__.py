@@ -1,5 +1,58 @@
-"""fimlsp: inline completions that connect to what follows the cursor."""
+"""Inline completions that connect to what follows the cursor.
+
+Each name in `__all__` is imported from its room when it is first used, so that `import fimlsp` costs nothing.
+"""
 
 from __future__ import annotations
 
+import os
+
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
+if TYPE_CHECKING:
+    from fimlsp.languages.json import json as json
+    from fimlsp.languages.python import python as python
+    from fimlsp.models.completion import complete_many as complete_many
+    from fimlsp.models.decoding.middle import DecodeSettings as DecodeSettings
+    from fimlsp.models.loading import load_model as load_model
+    from fimlsp.quotient.engine import EditedDocument as Document
+    from fimlsp.quotient.engine import Engine as Engine
+
 __version__ = "0.1.0"
+__all__ = ["DecodeSettings", "Document", "Engine", "complete_many", "json", "load_model", "python"]
+
+_ORIGINS = {
+    "DecodeSettings": ("fimlsp.models.decoding.middle", "DecodeSettings"),
+    "Document": ("fimlsp.quotient.engine", "EditedDocument"),
+    "Engine": ("fimlsp.quotient.engine", "Engine"),
+    "complete_many": ("fimlsp.models.completion", "complete_many"),
+    "json": ("fimlsp.languages.json", "json"),
+    "load_model": ("fimlsp.models.loading", "load_model"),
+    "python": ("fimlsp.languages.python", "python"),
+}
+_ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+
+
+def _use_the_rooms_of_a_clone() -> None:
+    """In a clone the rooms are beside this folder, not in it; a clone imports its own, installed or not."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    root = os.path.dirname(here)
+    is_installed = os.path.isdir(os.path.join(here, _ROOMS[0]))
+    if not is_installed and all(os.path.isfile(os.path.join(root, room, "__init__.py")) for room in _ROOMS):
+        __path__.append(root)
+
+
+_use_the_rooms_of_a_clone()
+
+if not TYPE_CHECKING:  # a type checker would take every name for one that is here
+
+    def __getattr__(name: str) -> object:
+        if name not in _ORIGINS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        module, attribute = _ORIGINS[name]
+        value = globals()[name] = getattr(import_module(module), attribute)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -1,14 +1,13 @@
 """Columns of lines, and the stack of indentation levels.
 
-CPython measures each indentation twice, with tabs to multiples of 8 and tabs of width 1, and demands that
-both measures agree in order (`tok_get` in Parser/tokenizer.c; the disagreement is its TabError).
+Each indentation is measured twice, with tabs to multiples of 8 and with tabs of width 1, and both measures have
+to agree about which of two lines is deeper.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-_MAX_INDENTS = 99  # CPython's MAXINDENT, less the level of the file itself
 _SPACE, _TAB, _FORM_FEED = b" \t\f"
 
 
@@ -40,14 +39,14 @@ class BlockColumns(NamedTuple):
 
     columns: tuple[Column, ...] = (MARGIN,)
 
-    def enter(self, column: Column) -> tuple[BlockColumns, int] | None:
+    def enter(self, column: Column, most: int) -> tuple[BlockColumns, int] | None:
         """The stack at a line of *column*, and the number of blocks opened (1), or closed (negative).
 
-        None when CPython reports an inconsistent indentation.
+        None if the column is inconsistent with the others, or if more than *most* blocks would be open.
         """
         columns = self.columns
         if column.tabs8 > columns[-1].tabs8:
-            if len(columns) > _MAX_INDENTS or not column.deeper_than(columns[-1]):
+            if len(columns) > most or not column.deeper_than(columns[-1]):
                 return None
             return BlockColumns((*columns, column)), 1
         depth = len(columns)

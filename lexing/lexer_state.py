@@ -1,110 +1,31 @@
-"""Reading bytes as lexemes, so that it can stop anywhere and go on in many ways.
+"""An incremental lexer: its state can be saved at any byte and resumed in several ways.
 
-A `LexerState` is what is known after some bytes: maximal munch is deterministic once all text is known, so the
-only open question is the lexeme being read. It may still grow (the DFA's state says into what), or it has
-ended at its last acceptance and the few bytes since belong to what follows. This is the branching lexer of
-Melcer et al. 2024 (arXiv 2402.17988, section V) with its two threads folded into one value.
+Maximal munch is deterministic once all text is known, so the only open question in a `LexerState` is the lexeme
+being read. It may still grow (the DFA's state says into what), or it has ended at its last acceptance and the
+few bytes since belong to what follows. This is the branching lexer of Melcer et al. 2024 (arXiv 2402.17988,
+section V) with its two threads folded into one value.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from fimlsp.languages.python.character_names import CharacterNames
-from fimlsp.languages.python.terminals import python_dfa
-from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
-from fimlsp.lexing.automata.shortest_words import ShortestWords
-from fimlsp.lexing.checked_parts import Loops, counting_states, naming_states
 from fimlsp.lexing.columns import MARGIN, BlockColumns, Column
-from fimlsp.lexing.modes import ModeStack, changes_nesting, field_rules, file_start, unknown_bottom
+from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.modes import ModeStack
 
 _BLANKS = frozenset(b" \t\f")
 _BACKSLASH = ord("\\")
-MOST_DIGITS = 4300
-"""The most digits of a decimal integer, CPython's default limit for `int`."""
-
-NEWLINE, DEDENT, BAD = "NEWLINE", "DEDENT", "BAD"
 
 Symbol = int | Column
-"""A lexeme kind, `LexerTables.newline`, `LexerTables.dedent`, or the column of an INDENT or of a line's start."""
-
-
-class LexerTables:
-    """The lexeme kinds of a version of Python, and what the reader does with them.
-
-    `known` is the nesting at the start of a file, `unknown` that of code of which the left has not been
-    read. `quiet` bytes may begin what leaves a line blank. `skipped` kinds never reach the grammar, `blank`
-    ones may stand wherever they are read. In the states `naming` the DFA reads the name of a character, in
-    `counting` the digits of a decimal integer, `spelt` are both. `loops[state]` are the bytes that leave a
-    state as it is and count for nothing else.
-    """
-
-    __slots__ = (
-        "always_viable",
-        "bad",
-        "blank",
-        "comment",
-        "continuation",
-        "counting",
-        "dedent",
-        "dfa",
-        "ends_line",
-        "kinds",
-        "known",
-        "line_end",
-        "loops",
-        "modes",
-        "names",
-        "naming",
-        "newline",
-        "quiet",
-        "real",
-        "rules",
-        "shortest_words",
-        "skipped",
-        "space",
-        "spelt",
-        "unknown",
-    )
-
-    def __init__(self, version: PythonVersion = DEFAULT_VERSION) -> None:
-        dfa = self.dfa = python_dfa(version)
-        self.rules = field_rules(version)
-        self.known = file_start(self.rules)
-        self.unknown = unknown_bottom(self.rules)
-        self.names = CharacterNames(version)
-        self.shortest_words = ShortestWords(dfa)
-        self.kinds: tuple[str, ...] = (*dfa.kinds, NEWLINE, DEDENT)
-        self.newline = len(dfa.kinds)
-        self.dedent = self.newline + 1
-        self.space, self.comment, self.line_end, self.continuation, self.bad = (
-            dfa.kinds.index(kind) for kind in ("SPACE", "COMMENT", "NL", "CONTINUATION", BAD)
-        )
-        self.modes = frozenset(i for i, kind in enumerate(dfa.kinds) if changes_nesting(kind))
-        spec_line_ends = [i for i, kind in enumerate(dfa.kinds) if kind == "SPEC_NL"]
-        skipped = (self.space, self.comment, self.line_end, self.continuation)
-        self.skipped = frozenset((*skipped, *spec_line_ends))
-        # In 3.8 a backslash in the indentation is already the beginning of the line.
-        self.quiet = frozenset(b" \t\f#\r\n" if version == (3, 8) else b" \t\f#\\\r\n")
-        self.real = dfa.kinds.index("REAL")
-        self.naming = naming_states(dfa)
-        self.counting = counting_states(dfa)
-        self.spelt = self.naming | self.counting
-        self.loops = Loops(dfa, self.spelt)
-        self.blank = (self.space, self.continuation, *spec_line_ends)
-        self.always_viable = sum(1 << kind for kind in self.blank)
-        self.ends_line = 1 << self.comment | 1 << self.line_end
-
-    def kinds_in(self, bits: int) -> list[int]:
-        """The kinds in a bit set."""
-        return [kind for kind in range(bits.bit_length()) if bits >> kind & 1]
+"""A kind of lexeme, `LexerTables.newline`, `LexerTables.dedent`, or the column of an INDENT or a line's start."""
 
 
 class Margin(NamedTuple):
     """Where a line stands while nothing but white space and comments was read of it."""
 
     column: Column = MARGIN
-    frozen: int = 0  # the column of a backslash in the indentation, which then counts
+    frozen: int = 0  # the column of a line joiner in the indentation, which then counts
 
     @property
     def counted(self) -> Column:
@@ -112,7 +33,7 @@ class Margin(NamedTuple):
         return Column(self.frozen, self.frozen) if self.frozen else self.column
 
     def after(self, lead: bytes) -> Margin:
-        """The margin after *lead*: white space, and backslashes that join the line to the next one."""
+        """The margin after *lead*: white space, and line joiners (backslashes)."""
         column, frozen = self
         for byte in lead:
             if byte in _BLANKS:
@@ -134,8 +55,9 @@ class LexerState(NamedTuple):
 
     `state` is the DFA's state in the lexeme being read, `accepted` the kind of its longest finished part (-1
     if none), `leftover` the bytes after that part, `margin` is None once the line has a lexeme. `indents`
-    is None when the left context is unknown: then every line's start is reported by its column. `name` is
-    what was read of a character's name, with the brace before it, `digits` counts those of a decimal integer.
+    is None when the left context is unknown: then every line's start is reported by its column. `word` is what
+    was read of a word that is checked, with the byte before it; `counted` counts the bytes of a part of limited
+    length; `equal_run` is the last byte that may not stand three times in a row, and how often it does.
     """
 
     lexical: LexerTables
@@ -145,14 +67,14 @@ class LexerState(NamedTuple):
     accepted: int = -1
     leftover: bytes = b""
     margin: Margin | None = None
-    quote_run: tuple[int, int] = (0, 0)
-    name: bytes = b""
-    digits: int = 0
+    equal_run: tuple[int, int] = (0, 0)
+    word: bytes = b""
+    counted: int = 0
 
     @property
     def too_long(self) -> bool:
-        """Whether a decimal integer has more digits than CPython reads; it may still become a float."""
-        return self.digits > MOST_DIGITS
+        """Whether a part of limited length is too long; the lexeme may still become another one."""
+        return bool(self.counted) and self.counted > self.lexical.most_counted
 
     @property
     def at_lexeme_start(self) -> bool:
@@ -160,9 +82,12 @@ class LexerState(NamedTuple):
         return self.state == self.lexical.dfa.starts[self.modes.mode]
 
     @property
-    def name_must_follow(self) -> bool:
-        r"""Whether `\N` was read, which the name of a character in braces must follow."""
-        return not self.name and self.lexical.dfa.rows[self.state][ord("{")] in self.lexical.naming
+    def word_must_follow(self) -> bool:
+        """Whether a word that is checked must come next, with the byte before it."""
+        return (
+            not self.word
+            and self.lexical.dfa.rows[self.state][self.lexical.word_part.opening] in self.lexical.word_states
+        )
 
     @property
     def idle(self) -> bytes:
@@ -170,7 +95,7 @@ class LexerState(NamedTuple):
 
         Empty where it takes more than a look to know.
         """
-        if self.leftover or self.digits or self.modes.restricted:
+        if self.leftover or self.counted or self.modes.restricted:
             return b""
         if self.margin is not None and self.accepted != self.lexical.comment:
             return b""
@@ -219,20 +144,20 @@ class _Lexer:
 
     __slots__ = (
         "accepted",
-        "digits",
+        "checked",
+        "counted",
+        "equal_run",
         "indents",
         "leftover",
         "lexical",
         "margin",
         "modes",
-        "name",
         "quiet",
-        "quote_run",
         "rows",
-        "spelt",
         "start",
         "state",
         "symbols",
+        "word",
     )
 
     def __init__(self, lexer: LexerState) -> None:
@@ -245,10 +170,10 @@ class _Lexer:
         self.accepted = lexer.accepted
         self.leftover = lexer.leftover
         self.margin = lexer.margin
-        self.quote_run = lexer.quote_run
-        self.name = lexer.name
-        self.digits = lexer.digits
-        self.spelt = lexer.lexical.spelt
+        self.equal_run = lexer.equal_run
+        self.word = lexer.word
+        self.counted = lexer.counted
+        self.checked = lexer.lexical.checked
         self.quiet = lexer.lexical.quiet
         self.symbols: list[Symbol] = []
 
@@ -261,9 +186,9 @@ class _Lexer:
             self.accepted,
             self.leftover,
             self.margin,
-            self.quote_run,
-            self.name,
-            self.digits,
+            self.equal_run,
+            self.word,
+            self.counted,
         )
 
     def read(self, byte: int) -> bool:
@@ -279,14 +204,14 @@ class _Lexer:
             elif byte in _BLANKS and (self.state == self.start or self.accepted == self.lexical.space):
                 self.widen(byte)
         kind = self.lexical.dfa.accepts[following]
-        if following in self.spelt:
-            self._spell(byte, following)
-        elif self.name:
-            if self.name[1:] not in self.lexical.names:
+        if following in self.checked:
+            self._check(byte, following)
+        elif self.word:
+            if self.word[1:] not in self.lexical.words:
                 return False
-            self.name = b""
-        elif self.digits and kind >= 0:
-            self.digits = 0
+            self.word = b""
+        elif self.counted and kind >= 0:
+            self.counted = 0
         self.state = following
         if kind >= 0:
             self.accepted = kind
@@ -295,11 +220,11 @@ class _Lexer:
             self.leftover += bytes((byte,))
         return True
 
-    def _spell(self, byte: int, following: int) -> None:
-        if following in self.lexical.naming:
-            self.name += bytes((byte,))
-        elif byte != ord("_"):
-            self.digits += 1
+    def _check(self, byte: int, following: int) -> None:
+        if following in self.lexical.word_states:
+            self.word += bytes((byte,))
+        elif byte not in self.lexical.counted_part.uncounted:
+            self.counted += 1
 
     def _end_before(self, byte: int) -> bool:
         return self.read_again() and self.read(byte)
@@ -311,40 +236,40 @@ class _Lexer:
             return False
         if not leftover:
             return True
-        counted, self.quote_run = self.quote_run, (0, 0)
+        run, self.equal_run = self.equal_run, (0, 0)
         possible = all(self.read(byte) for byte in leftover)
-        self.quote_run = counted
+        self.equal_run = run
         return possible
 
     def _permits(self, byte: int) -> bool:
         if byte in self.modes.forbidden:
             return False
-        if byte in self.modes.triple_quotes:
-            quote, run = self.quote_run
-            self.quote_run = (byte, run + 1 if quote == byte else 1)
-            return self.quote_run[1] < 3
-        self.quote_run = (0, 0)
+        if byte in self.modes.forbidden_thrice:
+            last, count = self.equal_run
+            self.equal_run = (byte, count + 1 if last == byte else 1)
+            return self.equal_run[1] < 3
+        self.equal_run = (0, 0)
         return True
 
     def end_lexeme(self) -> bool:
         """End the lexeme at its last acceptance; the bytes after it are dropped."""
         kind = self.accepted
         lexical = self.lexical
-        digits = self.digits
+        counted = self.counted
         self.accepted = -1
         self.leftover = b""
-        self.digits = 0
-        if kind < 0 or kind == lexical.bad or digits > MOST_DIGITS:
+        self.counted = 0
+        if kind < 0 or kind == lexical.bad or counted > lexical.most_counted:
             return False
         if kind == lexical.line_end:
             self._end_line()
-        elif kind == lexical.continuation:
+        elif kind == lexical.line_joiner:
             if self.margin is not None:
                 self.margin = self.margin.after(b"\\")
         elif kind != lexical.space and kind != lexical.comment:
             if kind not in lexical.skipped:
                 self.symbols.append(kind)
-            if kind in lexical.modes:
+            if kind in lexical.mode_changers:
                 return self._nest(kind)
         self.state = self.start
         return True
@@ -360,7 +285,7 @@ class _Lexer:
         return True
 
     def _end_line(self) -> None:
-        if self.modes.depth or self.modes.mode != "code":
+        if self.modes.depth or not self.modes.in_code or not self.lexical.offside:
             return
         if self.margin is None:
             self.symbols.append(self.lexical.newline)
@@ -379,7 +304,7 @@ class _Lexer:
         if self.indents is None:
             self.symbols.append(column)
             return True
-        entered = self.indents.enter(column)
+        entered = self.indents.enter(column, self.lexical.most_blocks)
         if entered is None:
             return False
         self.indents, change = entered
@@ -389,5 +314,5 @@ class _Lexer:
 
 def start_of_line(lexical: LexerTables, modes: ModeStack, indents: BlockColumns | None) -> LexerState:
     """The reading at the start of a line, inside *modes*."""
-    margin = None if modes.depth or modes.mode != "code" else Margin()
+    margin = Margin() if lexical.offside and not modes.depth and modes.in_code else None
     return LexerState(lexical, lexical.dfa.starts[modes.mode], modes, indents, margin=margin)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.columns import MARGIN, Column
-from fimlsp.lexing.lexer_state import LexerState, LexerTables, Symbol, start_of_line
-from fimlsp.lexing.longest_match import closing_quotes
-from fimlsp.lexing.modes import MAX_BRACKETS, FieldRules
+from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
+from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.longest_match import closing_delimiter
 from fimlsp.lexing.values import value
 
 MOST_JOINED = 50
@@ -23,8 +23,6 @@ MOST_JOINED = 50
 
 _CHUNK = 1024
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_OPENERS = {"(": ")", "[": "]", "{": "}"}
-_OPENING, _CLOSING = {*_OPENERS, "FIELD_OPEN"}, {*_OPENERS.values(), "FIELD_CLOSE"}
 
 
 @value(eq=False)
@@ -130,7 +128,7 @@ class LineReader:
 
     def _read(self, data: bytes, start: int, end: int, lexer: LexerState) -> Line:
         lexical = self._lexicon
-        first_end, position, closed_blocks = end, start, start
+        first_end, position, closing = end, start, start
         symbols: list[Symbol] = []
         while True:
             step = lexer.feed(data[position:end])
@@ -141,13 +139,13 @@ class LineReader:
             ended = lexer.accepted == lexical.line_end
             if lexer.modes.in_code and ended:
                 return _line(lexical, end - start, symbols, end > first_end)
-            if closed_blocks < end and (quotes := closing_quotes(lexical, lexer.state)) is not None:
-                closed_blocks = data.find(quotes, end)
-                if closed_blocks < 0:
+            if closing < end and (delimiter := closing_delimiter(lexical, lexer.state)) is not None:
+                closing = data.find(delimiter, end)
+                if closing < 0:
                     return Line(first_end - start, broken=True, reach=sys.maxsize)
             if end == len(data):
                 last = lexer.close()
-                if last is None or not last.lexer.modes.in_code or lexer.accepted == lexical.continuation:
+                if last is None or not last.lexer.modes.in_code or lexer.accepted == lexical.line_joiner:
                     return Line(first_end - start, broken=True, reach=sys.maxsize)
                 return _line(lexical, end - start, symbols + last.symbols, end > first_end)
             position, end = end, physical_end(data, end)
@@ -171,34 +169,26 @@ def _physical_lines(data: bytes, start: int) -> list[bytes]:
 def _line(lexical: LexerTables, size: int, symbols: list[Symbol], is_long: bool) -> Line:
     kinds = tuple(s for s in symbols if not isinstance(s, Column) and s != lexical.newline)
     column = next((symbol for symbol in symbols if isinstance(symbol, Column)), MARGIN if kinds else None)
-    closers, openers = unmatched_brackets(lexical.kinds[kind] for kind in kinds)
+    closers, openers = unmatched_brackets(lexical.brackets, [lexical.kinds[kind] for kind in kinds])
     return Line(size, kinds, column, closers, openers, reach=size if is_long else 0)
 
 
-def unmatched_brackets(lexemes: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The closing brackets of *lexemes* that nothing here opens, and those that nothing here closes."""
+def unmatched_brackets(
+    brackets: Mapping[str, str], lexemes: Iterable[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The closing brackets of *lexemes* that nothing here opens, and those that nothing here closes.
+
+    *brackets* maps opening brackets to closing ones.
+    """
+    closing = frozenset(brackets.values())
     closers: list[str] = []
     openers: list[str] = []
     for lexeme in lexemes:
-        if lexeme in _OPENERS:
-            openers.append(_OPENERS[lexeme])
-        elif lexeme in (")", "]", "}"):
+        if lexeme in brackets:
+            openers.append(brackets[lexeme])
+        elif lexeme in closing:
             if openers:
                 openers.pop()
             else:
                 closers.append(lexeme)
     return tuple(closers), tuple(openers)
-
-
-def too_deep(rules: FieldRules, lexemes: Sequence[str], open_at_end: int) -> bool:
-    """Whether more brackets are open somewhere in *lexemes* than may be, if so many are at their end."""
-    depth = open_at_end
-    strings = 0
-    for lexeme in reversed(lexemes):
-        strings += (lexeme == "FSTRING_END") - lexeme.startswith("FSTRING_START")
-        if rules.sealed and strings:
-            continue  # brackets in a sealed string count on their own
-        depth += (lexeme in _CLOSING) - (lexeme in _OPENING)
-        if depth > MAX_BRACKETS:
-            return True
-    return False

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 
-from fimlsp.lexing.lexer_state import MOST_DIGITS, LexerTables
+from fimlsp.lexing.lexer_tables import LexerTables, remembered
 
 _NO_BYTES: frozenset[int] = frozenset()
 
@@ -16,39 +15,31 @@ def longest_match(lexical: LexerTables, state: int, data: bytes, position: int) 
 
     None if there is none. Bytes that leave the state as it is are skipped at once.
     """
-    rows, accepts, naming = lexical.dfa.rows, lexical.dfa.accepts, lexical.naming
+    rows, accepts, word_states = lexical.dfa.rows, lexical.dfa.accepts, lexical.word_states
     found: tuple[int, int] | None = None
-    start, size, name = position, len(data), -1
+    start, size, word = position, len(data), -1
     while position < size:
         following = rows[state][data[position]]
         if not following:
             break
-        if following in naming:
-            name = position + 1 if name < 0 else name
-        elif name >= 0:
-            if data[name:position] not in lexical.names:
+        if following in word_states:
+            word = position + 1 if word < 0 else word
+        elif word >= 0:
+            if data[word:position] not in lexical.words:
                 return None
-            name = -1
+            word = -1
         position += 1
         if following == state:
             position = byte_that_leaves(lexical, state)(data, position)
         state = following
         if accepts[state] >= 0:
             found = accepts[state], position
-    if found is not None and found[0] == lexical.real and has_too_many_digits(data[start : found[1]]):
-        return None
+    if found is not None and found[0] == lexical.counted_kind:
+        return None if lexical.counted_part.too_long(data[start : found[1]], 0) else found
     return found
 
 
-def has_too_many_digits(number: bytes, more: int = 0) -> bool:
-    """Whether *number*, after *more* digits, is a decimal integer that is too long for CPython."""
-    if len(number) + more <= MOST_DIGITS or (not more and number.startswith(b"0")):
-        return False
-    digits = number.replace(b"_", b"")
-    return digits.isdigit() and len(digits) + more > MOST_DIGITS
-
-
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def byte_that_leaves(
     lexical: LexerTables, state: int, forbidden: frozenset[int] = _NO_BYTES
 ) -> Callable[[bytes, int], int]:
@@ -65,7 +56,7 @@ def byte_that_leaves(
     loops = _any_of(bytes(leading.pop(state, ())))
     excursions: dict[bytes, list[int]] = {}
     for away, first in leading.items():
-        if away and accepts[away] < 0 and away not in lexical.naming:
+        if away and accepts[away] < 0 and away not in lexical.word_states:
             back = bytes(byte for byte in allowed if rows[away][byte] == state)
             if back:
                 excursions.setdefault(back, []).extend(first)
@@ -85,12 +76,12 @@ def _any_of(some: bytes) -> bytes:
     return b"[" + re.escape(some) + b"]" if some else b"(?!)"
 
 
-@lru_cache(maxsize=4096)
-def closing_quotes(lexical: LexerTables, state: int) -> bytes | None:
-    """The three quotes that alone end the lexeme being read in *state*, if it is such a string."""
+@remembered(4096)
+def closing_delimiter(lexical: LexerTables, state: int) -> bytes | None:
+    """The delimiter that alone ends the lexeme being read in *state*, if that lexeme may span lines."""
     endings = {
         suffix
         for kind in lexical.kinds_in(lexical.dfa.live[state])
         if kind != lexical.bad and (suffix := lexical.shortest_words.suffix(state, kind)) is not None
     }
-    return endings.pop() if endings in ({b"'''"}, {b'"""'}) else None
+    return endings.pop() if any(endings == {each} for each in lexical.delimiters.span) else None

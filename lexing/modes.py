@@ -1,251 +1,76 @@
-"""What is open around a byte: brackets, and the parts of f-strings.
+"""What is open around a byte, as an immutable stack of lexer modes.
 
-A `ModeStack` is an immutable stack, innermost first; equal stacks made from one bottom are the same object. It
-decides the mode of the DFA, and which bytes an enclosing f-string forbids.
+The stack decides in which mode the next lexeme is read, and which bytes whatever is open forbids inside it.
 """
 
 from __future__ import annotations
 
-from functools import cache, cached_property
-from typing import NamedTuple
-
-from fimlsp.languages.python.versions import PythonVersion
-
-_CLOSERS = {")": "(", "]": "[", "}": "{"}
-_BRACKETS = frozenset("([{)]}")
-MAX_BRACKETS = 200
-"""How many brackets may be open, CPython's MAXLEVEL."""
-_MAX_STRINGS = 149  # CPython's MAXFSTRINGLEVEL, less the mode of code
 _NO_BYTES: frozenset[int] = frozenset()
 
-_STRING_PARTS = ("FSTRING_END", "FIELD_OPEN", "FIELD_COLON", "FIELD_CLOSE", "SPEC_NL")
-_TEXTS = ("text", "spec", "respec")
-_SPECS = ("spec", "respec", "tail")
-
-
-def changes_nesting(lexeme: str) -> bool:
-    """Whether a lexeme of kind *lexeme* opens or closes anything."""
-    return lexeme in _BRACKETS or lexeme in _STRING_PARTS or lexeme.startswith("FSTRING_START:")
-
-
-class FieldRules(NamedTuple):
-    """How a version of Python reads the replacement fields of f-strings.
-
-    Up to 3.11 they are `sealed`: an f-string is read as a string first, so that its fields may contain
-    neither a backslash nor its quotes, however deep inside, and their brackets count on their own. Fields
-    may stand in each other's format specifications up to `deepest`. Where a specification `reopens`, it
-    goes on after a field in it as if it were the text of the string.
-    """
-
-    sealed: bool
-    deepest: int
-    reopens: bool
-
-
-def field_rules(version: PythonVersion) -> FieldRules:
-    """The rules of a version of Python."""
-    if version < (3, 12):
-        return FieldRules(sealed=True, deepest=2, reopens=False)
-    return FieldRules(sealed=False, deepest=3, reopens=version >= (3, 13))
+CODE = "code"
+"""The mode at the bottom of a file."""
 
 
 class ModeStack:
-    """A stack of open brackets and f-string parts.
+    """What is open, innermost first. Equal stacks that were made from one bottom are the same object.
 
-    `shape` is `"code"` at the bottom, an opening bracket, or a part of an f-string with its style Q (its
-    quote, preceded by `r` if it is raw): `text:Q`, `field:Q`, `spec:Q`, and those that `python_terminals`
-    tells of. `brackets` counts what CPython counts as open brackets, `strings` the f-strings, `fields` the
-    fields that are open in one f-string. A bottom is `known` when everything left of it has been read; at
-    an unknown bottom a closing bracket may belong to something further left.
+    This class serves languages in which nothing changes the mode; others derive from it and override what
+    differs. A bottom is `known` when everything left of it has been read; at an unknown bottom a closing
+    lexeme may belong to something further left. `depth` counts what is open above the bottom.
     """
 
-    __slots__ = (
-        "__dict__",
-        "_children",
-        "brackets",
-        "depth",
-        "fields",
-        "known",
-        "parent",
-        "rules",
-        "shape",
-        "strings",
-    )
+    __slots__ = ("depth", "known", "parent", "shape")
 
-    def __init__(
-        self,
-        rules: FieldRules,
-        shape: str = "code",
-        parent: ModeStack | None = None,
-        known: bool = True,
-        counts: tuple[int, int, int] = (0, 0, 0),
-    ) -> None:
-        self.rules = rules
+    def __init__(self, shape: str = CODE, parent: ModeStack | None = None, *, known: bool = True) -> None:
         self.shape = shape
         self.parent = parent
         self.known: bool = known if parent is None else parent.known
         self.depth: int = parent.depth + 1 if parent else 0
-        self.brackets, self.strings, self.fields = counts
-        self._children: dict[str, ModeStack | None] = {}
 
     def __repr__(self) -> str:
-        return (
-            f"{self.parent!r} {self.shape}" if self.parent else f"Nesting({self.shape}, known={self.known})"
-        )
-
-    def push(self, shape: str) -> ModeStack | None:
-        """This stack with *shape* on top; None when CPython would refuse the depth."""
-        try:
-            return self._children[shape]
-        except KeyError:
-            counts = self._counts_inside(shape.partition(":")[0])
-            child = None
-            if counts[0] <= MAX_BRACKETS and counts[1] <= _MAX_STRINGS and counts[2] <= self.rules.deepest:
-                child = ModeStack(self.rules, shape, self, counts=counts)
-            self._children[shape] = child
-            return child
-
-    def _counts_inside(self, part: str) -> tuple[int, int, int]:
-        """The numbers of brackets, strings and fields that are open in *part*."""
-        sealed = self.rules.sealed
-        if part == "text":
-            return self.brackets, 0 if sealed else self.strings + 1, 0
-        if part == "field":
-            return 1 if sealed else self.brackets + 1, self.strings, self.fields + 1
-        return self.brackets + (part not in _SPECS), self.strings, self.fields
+        bottom = f"{type(self).__name__}({self.shape}, known={self.known})"
+        return f"{self.parent!r} {self.shape}" if self.parent else bottom
 
     def after(self, lexeme: str) -> ModeStack | None:
-        """The stack after a lexeme of kind *lexeme*, None when it closes what is not open."""
-        if lexeme in "([{":
-            return self.push(lexeme)
-        if lexeme in _CLOSERS:
-            if self.shape == _CLOSERS[lexeme]:
-                return self.parent
-            return self if self.parent is None and self.shape == "code" and not self.known else None
-        if lexeme.startswith("FSTRING_START:"):
-            return self.push("text:" + lexeme.removeprefix("FSTRING_START:"))
-        return self._after_string_part(lexeme)
-
-    def _after_string_part(self, lexeme: str) -> ModeStack | None:
-        part, _, style = self.shape.partition(":")
-        if lexeme == "FIELD_OPEN":
-            return self.push(f"{'plain' if part == 'tail' else 'field'}:{style}")
-        if lexeme == "FIELD_COLON":
-            return self.push(f"{'tail' if part == 'plain' else 'spec'}:{style}")
-        if lexeme == "SPEC_NL":
-            return self.parent and self.parent.push(f"tail:{style}")
-        if lexeme == "FSTRING_END":
-            return self.parent
-        assert lexeme == "FIELD_CLOSE"
-        field = self.parent if part in _SPECS else self
-        return field and field.parent and field.parent._after_field()
-
-    def _after_field(self) -> ModeStack | None:
-        """This text or format specification, after a field in it."""
-        part, _, style = self.shape.partition(":")
-        if part == "spec" and self.rules.reopens:
-            shape = f"respec:{style}"
-            return self.parent.push(shape) if self.parent else unknown_bottom(self.rules, shape)
+        """The stack after a lexeme of kind *lexeme*; None if it closes what is not open, or opens too much."""
+        del lexeme
         return self
 
-    @cached_property
+    @property
     def mode(self) -> str:
         """The mode of the DFA in which the next lexeme is read."""
-        part = self.shape.partition(":")[0]
-        if part in _TEXTS:
-            return self.shape
-        if part in ("field", "plain", "tail"):
-            return part
-        if self.parent is None:
-            return "code" if self.shape == "code" else "nested"
-        return "code" if self.parent.mode == "code" else "nested"
+        return CODE
 
-    @cached_property
+    @property
     def in_code(self) -> bool:
-        """Whether no f-string is open, so that the text is ordinary code."""
-        return self.mode == "code"
+        """Whether the text is ordinary code, so that a line may end here."""
+        return True
 
-    @cached_property
+    @property
     def opened(self) -> tuple[str, ...]:
         """What is open from here out to ordinary code, innermost first; equal ones are closed alike."""
-        if self.in_code:
-            return ()
-        part = self.shape.partition(":")[0]
-        return (self.shape if part == "text" else part, *(self.parent._opened_outside if self.parent else ()))
+        return ()
 
-    @cached_property
-    def _opened_outside(self) -> tuple[str, ...]:
-        if self.in_code:
-            return ()
-        part = outer_part(self.shape)
-        return (part, *(self.parent._opened_outside if self.parent else ()))
-
-    @cached_property
+    @property
     def forbidden(self) -> frozenset[int]:
-        """Bytes that the enclosing f-strings do not allow here."""
-        return self._sealed[0]
+        """Bytes that whatever is open does not allow here."""
+        return _NO_BYTES
 
-    @cached_property
-    def triple_quotes(self) -> frozenset[int]:
-        """Quote bytes that may not occur three in a row here, as they would end an enclosing f-string."""
-        return self._sealed[1]
+    @property
+    def forbidden_thrice(self) -> frozenset[int]:
+        """Bytes that may not occur three in a row here, as they would end something that is open."""
+        return _NO_BYTES
 
-    @cached_property
-    def _sealed(self) -> tuple[frozenset[int], frozenset[int]]:
-        if not self.rules.sealed or self.in_code:
-            return _NO_BYTES, _NO_BYTES
-        part, _, style = self.shape.partition(":")
-        outer = self.parent
-        if part in _SPECS and outer is not None:
-            outer = outer.parent  # a specification is text again, its field seals nothing here
-        bytes_, triples = outer._sealed if outer else (_NO_BYTES, _NO_BYTES)
-        if part != "field":
-            return bytes_, triples
-        own, own_triples = sealed_by(style)
-        return bytes_ | own, triples | own_triples
-
-    @cached_property
+    @property
     def restricted(self) -> bool:
-        """Whether an enclosing f-string restricts the bytes here."""
-        return bool(self.forbidden or self.triple_quotes)
+        """Whether what is open restricts the bytes here at all."""
+        return bool(self.forbidden or self.forbidden_thrice)
 
     def permits(self, text: bytes) -> bool:
-        """Whether the enclosing f-strings allow *text* here."""
-        return not self.restricted or has_none(text, self.forbidden, self.triple_quotes)
+        """Whether what is open allows *text* here."""
+        return not self.restricted or has_none(text, self.forbidden, self.forbidden_thrice)
 
 
-def outer_part(shape: str) -> str:
-    """How *shape* stands in `ModeStack.opened` where more is open inside it."""
-    part = shape.partition(":")[0]
-    if part == "text":
-        return shape
-    return {"respec": "spec", "plain": "field"}.get(part, part)
-
-
-def sealed_by(style: str) -> tuple[frozenset[int], frozenset[int]]:
-    """The bytes that a sealed field may not contain, and those that may not occur three in a row."""
-    quote = style.removeprefix("r")
-    if len(quote) == 1:
-        return frozenset(f"\\{quote}\r\n".encode()), _NO_BYTES
-    return frozenset(b"\\"), frozenset(quote[:1].encode())
-
-
-def has_none(text: bytes, forbidden: frozenset[int], triples: frozenset[int]) -> bool:
-    """Whether *text* has no byte that is *forbidden*, and none of *triples* three times in a row."""
-    return forbidden.isdisjoint(text) and not any(bytes((quote,)) * 3 in text for quote in triples)
-
-
-@cache
-def file_start(rules: FieldRules) -> ModeStack:
-    """The bottom of a file, of which everything is known."""
-    return ModeStack(rules)
-
-
-@cache
-def unknown_bottom(rules: FieldRules, shape: str = "code") -> ModeStack:
-    """A place of *shape* of which nothing left of it is known."""
-    return ModeStack(rules, shape, known=False)
-
-
-SOME_BRACKET = "?"
-"""The shape of an unknown bottom inside a bracket of a replacement field."""
+def has_none(text: bytes, forbidden: frozenset[int], thrice: frozenset[int]) -> bool:
+    """Whether *text* has no byte that is *forbidden*, and none of *thrice* three times in a row."""
+    return forbidden.isdisjoint(text) and not any(bytes((byte,)) * 3 in text for byte in thrice)

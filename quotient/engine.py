@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from fimlsp.languages.python.grammar import python_grammar
-from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
-from fimlsp.lexing.lexer_state import LexerTables
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.options import ConnectOptions
-from fimlsp.quotient.connection.connect import State, connect, read_up_to
+from fimlsp.quotient.connect.connect import connect, read_up_to
 from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, Document
 from fimlsp.quotient.contexts.transitions import ContextTransitions
-from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.language.contract import Language
+from fimlsp.quotient.language.tables import LanguageTables, tables_of
 from fimlsp.quotient.recovery.relaxation import Relaxed, relaxed
 from fimlsp.quotient.states.file_start import FileStart
-
-Start = State | FileStart
-"""A state before or after some bytes of a middle: `feed`, `complete`, `shortest_completion`."""
+from fimlsp.quotient.states.protocol import State
 
 
 @value
@@ -28,7 +22,7 @@ class Constraint:
     names the contexts of which something had to be left out because the file is broken there.
     """
 
-    start: Start | None
+    start: State | None
     relaxed: Relaxed | None = None
 
     @property
@@ -48,7 +42,7 @@ class EditedDocument(Document):
         the string or comment that the cursor is in, if any such middle exists (see `escape.py`).
         """
         options = ConnectOptions(forbid_escape=not may_escape)
-        if start >= len(BYTE_ORDER_MARK) or not self.data.startswith(BYTE_ORDER_MARK[:start]):
+        if start >= len(BYTE_ORDER_MARK) or not self._may_be_marked(start):
             return Constraint(*self._middle(start, end, options, relax))
         mark = BYTE_ORDER_MARK
         right = self.data[end : end + len(mark)]
@@ -57,6 +51,10 @@ class EditedDocument(Document):
         found, relaxed_side = self._middle(0, end, options, relax and not parts)
         state = FileStart(mark[:start], found, tuple(parts))
         return Constraint(state if state.viable else None, relaxed_side)
+
+    def _may_be_marked(self, start: int) -> bool:
+        """Whether the text up to *start* may be the beginning of a byte order mark."""
+        return self.tables.language.byte_order_mark and self.data.startswith(BYTE_ORDER_MARK[:start])
 
     def _begins_at(self, position: int) -> bool:
         """Whether what stands from *position* on is a file."""
@@ -75,25 +73,15 @@ class EditedDocument(Document):
         return relaxed(self, start, end, found, options) if relax else (None, None)
 
 
-def python_language(version: PythonVersion = DEFAULT_VERSION) -> LanguageTables:
-    """The tables of a Python version; read from the cache on disk, or made in a few seconds.
-
-    Raises:
-        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
-    """
-    return _python_language(known_version(version))
-
-
-@cache
-def _python_language(version: PythonVersion) -> LanguageTables:
-    return LanguageTables(LexerTables(version), python_grammar(version))
-
-
 class Engine:
-    """Makes documents of one language, which share what was learnt of its lines."""
+    """Makes documents of one language, which share what was learnt of its lines.
 
-    def __init__(self, tables: LanguageTables | None = None) -> None:
-        self.tables = tables or python_language()
+    Engines of equal languages share their tables, unless others are given: those are what takes time to make.
+    """
+
+    def __init__(self, language: Language, tables: LanguageTables | None = None) -> None:
+        self.language = language
+        self.tables = tables or tables_of(language)
         self._transitions = ContextTransitions(self.tables)
 
     def document(self, data: bytes) -> EditedDocument:

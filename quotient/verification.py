@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import perf_counter
 
-from fimlsp.quotient.engine import Engine, Start
+from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.states.protocol import State
 
 
 def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]:
@@ -38,7 +39,7 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
     }
 
 
-def longest_viable(start: Start, middle: bytes) -> int:
+def longest_viable(start: State, middle: bytes) -> int:
     """How many bytes of the dead *middle* are viable, by bisection; feeds at most twice its bytes."""
     state, low, high = start, 0, len(middle)
     while high - low > 1:
@@ -51,7 +52,7 @@ def longest_viable(start: Start, middle: bytes) -> int:
     return low
 
 
-def shortest_text(start: Start, viable: bytes) -> str:
+def shortest_text(start: State, viable: bytes) -> str:
     """The shortest completion of *viable*, less an unfinished character at its end."""
     whole = viable.decode("utf-8", "ignore").encode()
     state = start.feed(whole)

@@ -1,1 +1,1 @@
-"""`fimlsp replay`."""
+"""The command `fimlsp replay`."""

@@ -12,8 +12,7 @@ from fimlsp.datasets.shown.calibration_report import write_report
 from fimlsp.datasets.shown.cursors import draw_cursors, read_files
 from fimlsp.datasets.shown.fitting import fit
 from fimlsp.datasets.shown.recording import Recorded, Recorder, record_all
-from fimlsp.datasets.sources.filters import Filters
-from fimlsp.datasets.sources.sources import SourceError
+from fimlsp.datasets.sources.source import SourceError
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED, load_model
@@ -81,7 +80,7 @@ def calibrate(
 
 
 def _record(recorder: Recorder, folders: Sequence[Path], n: int, seed: int, path: Path) -> list[Recorded]:
-    drawn = list(draw_cursors(read_files(folders, Filters()), n, seed))
+    drawn = list(draw_cursors(read_files(folders), n, seed))
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(path.stem, total=len(drawn))

@@ -1,6 +1,6 @@
 """`fimlsp replay` and `fimlsp calibrate`: what models write in files whose true text is known.
 
-Everything but click is imported by the command that needs it, so that `fimlsp --help` is quick.
+Each command imports what it needs when it runs, so that `fimlsp --help` is quick.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("markdown_it", "pyarrow", "pyflakes", "rapidfuzz")
 KINDS = ("boundary", "randspan", "line", "block", "user")
+LANGUAGES = ("python", "json")
 
 
 class RunByDefault(click.Group):
-    """A group whose sub-command `run` needs not be named."""
+    """A group whose sub-command `run` need not be named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `run` before arguments that name no sub-command."""
+        """Put `run` before arguments that do not begin with a sub-command."""
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
 
 def to_kinds(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
-    """Names of cuts, with commas between them."""
+    """Kinds of cuts, separated by commas."""
     kinds = tuple(dict.fromkeys(kind.strip() for kind in value.split(",")))
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
@@ -42,7 +43,7 @@ def to_kinds(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ..
 
 
 def to_files(_: click.Context, __: click.Parameter, value: str) -> range:
-    """`START:STOP:STEP`, each of which may be left out."""
+    """`START:STOP` or `START:STOP:STEP`; each number may be left out."""
     try:
         numbers = [int(part) if part else None for part in value.split(":")]
         start, stop, step = (*numbers, None, None)[:3] if 1 < len(numbers) < 4 else (None, None, 0)
@@ -72,6 +73,13 @@ def replay() -> None:
         raise click.ClickException(f"{missing[0]} is not installed; pip install 'fimlsp[replay]'.")
 
 
+_LANGUAGE = click.option(
+    "--language",
+    default="python",
+    show_default=True,
+    type=click.Choice(LANGUAGES),
+    help="The language of the files.",
+)
 _CUTS = click.option(
     "--cuts",
     "kinds",
@@ -108,6 +116,7 @@ _OUT = click.option("--out", required=True, type=click.Path(file_okay=False, pat
 @replay.command()
 @_SOURCES
 @_OUT
+@_LANGUAGE
 @_CUTS
 @_PER_FILE
 @_SEED
@@ -125,10 +134,13 @@ _OUT = click.option("--out", required=True, type=click.Path(file_okay=False, pat
 @click.option("--tokens", default=500, show_default=True, type=click.IntRange(1), help="The most per case.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster; `local` starts one here.")
-@click.option("--seconds", default=600.0, show_default=True, help="After so long a case counts as crashed.")
+@click.option(
+    "--seconds", default=600.0, show_default=True, help="A case that takes longer counts as crashed."
+)
 def run(
     sources: tuple[str, ...],
     out: Path,
+    language: str,
     kinds: tuple[str, ...],
     per_file: int,
     seed: int,
@@ -147,16 +159,17 @@ def run(
     """Run the cases of SOURCE... and write report.md and report.html.
 
     A SOURCE is a shard of The Stack (.parquet, .jsonl, .jsonl.gz, .jsonl.zst), a folder, a file, or `stdlib`,
-    `site-packages` or a part of these, such as site-packages/rich. The same command again goes on where it
-    was interrupted.
+    `site-packages` or a part of these, such as site-packages/rich. If a run was interrupted, the same command
+    continues it.
     """
+    from fimlsp.datasets.cases.bench import BenchSettings
     from fimlsp.datasets.command_line.run_command import run_cases
-    from fimlsp.datasets.runs.bench import BenchSettings
-    from fimlsp.datasets.runs.runner import Crew
+    from fimlsp.datasets.runs.runner import Workers
 
-    selection = select(sources, kinds, per_file, seed, files, shard, bytes_max, cases)
+    selection = select(sources, language, kinds, per_file, seed, files, shard, bytes_max, cases)
+    settings = BenchSettings(model, device, tokens, language)
     with plain_errors():
-        run_cases(selection, BenchSettings(model, device, tokens), Crew(workers, ray, seconds), out, limit)
+        run_cases(selection, settings, Workers(workers, ray, seconds), out, limit)
 
 
 @replay.command()
@@ -164,6 +177,7 @@ def run(
 @click.option(
     "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File for the cases."
 )
+@_LANGUAGE
 @_CUTS
 @_PER_FILE
 @_SEED
@@ -174,6 +188,7 @@ def run(
 def cut(
     sources: tuple[str, ...],
     out: Path,
+    language: str,
     kinds: tuple[str, ...],
     per_file: int,
     seed: int,
@@ -186,15 +201,16 @@ def cut(
     from fimlsp.datasets.command_line.run_command import save_cases
 
     with plain_errors():
-        save_cases(select(sources, kinds, per_file, seed, files, shard, bytes_max, None), out, limit)
+        selection = select(sources, language, kinds, per_file, seed, files, shard, bytes_max, None)
+        save_cases(selection, out, limit)
 
 
 @replay.command()
 @click.argument("case")
 @_OUT
 def show(case: str, out: Path) -> None:
-    """Print CASE of the run in --out: the cut, the truth, and what each method made of it."""
-    from fimlsp.datasets.reports.show import show_case
+    """Print CASE of the run in --out: the cut, the truth, and each method's answer."""
+    from fimlsp.datasets.command_line.show_command import show_case
 
     with plain_errors():
         show_case(open_run(out), case)
@@ -204,7 +220,7 @@ def show(case: str, out: Path) -> None:
 @click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @_OUT
 def report(folders: tuple[Path, ...], out: Path) -> None:
-    """Write the report of a run again, or one of several shards, into --out."""
+    """Write the report of a run, or of all its shards together, into --out."""
     from fimlsp.datasets.reports.report import write_report
 
     with plain_errors():
@@ -280,7 +296,7 @@ def calibrate(context: click.Context, arguments: tuple[str, ...]) -> None:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Errors of files and folders as one sentence."""
+    """Turn errors of files and folders into a message without a traceback."""
     from fimlsp.datasets.runs.run_folder import RunFolderError
 
     try:
@@ -301,6 +317,7 @@ def open_run(path: Path) -> RunFolder:
 
 def select(
     sources: tuple[str, ...],
+    language: str,
     kinds: tuple[str, ...],
     per_file: int,
     seed: int,
@@ -309,15 +326,17 @@ def select(
     bytes_max: int,
     cases: Path | None,
 ) -> Selection:
-    """The selection that the options mean."""
+    """The selection that the options describe."""
     from fimlsp.datasets.cuts.selection import Selection, read_cases
+    from fimlsp.datasets.languages.known import LANGUAGES as KNOWN_LANGUAGES
     from fimlsp.datasets.sources.filters import Filters
-    from fimlsp.datasets.sources.sources import SourceError, check_source
+    from fimlsp.datasets.sources.source import Source, SourceError
 
+    filters = Filters(KNOWN_LANGUAGES[language], bytes_max)
     try:
         for source in sources:
-            check_source(source)
+            Source(source, filters.language).check()
         saved = None if cases is None else read_cases(cases)
     except (SourceError, ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    return Selection(sources, kinds, per_file, seed, files, shard, Filters(bytes_max), saved)
+    return Selection(sources, kinds, per_file, seed, files, shard, filters, saved)

@@ -17,8 +17,7 @@ from fimlsp.datasets.shown.report import Judged, write_report
 from fimlsp.datasets.shown.run import ask_all, read_run
 from fimlsp.datasets.shown.summary import Summary
 from fimlsp.datasets.shown.verdict import Shown
-from fimlsp.datasets.sources.filters import Filters
-from fimlsp.datasets.sources.sources import SourceError
+from fimlsp.datasets.sources.source import SourceError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -38,7 +37,7 @@ def judge_server(
     """
     console = Console(stderr=True)
     try:
-        cursors = list(draw_cursors(read_files(folders, Filters()), n, seed))
+        cursors = list(draw_cursors(read_files(folders), n, seed))
         if not cursors:
             raise click.ClickException("There are no Python files to draw cursors from.")
         workspaces = [folder if folder.is_dir() else folder.parent for folder in folders]

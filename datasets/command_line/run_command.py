@@ -1,4 +1,4 @@
-"""`fimlsp replay run` and `cut`: a run with its progress on the terminal, and cases without a run."""
+"""`fimlsp replay run` and `fimlsp replay cut`: a run with a progress bar, and saved cases without a run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 
 import click
+from fimlsp.datasets.cases.bench import Bench, BenchSettings
+from fimlsp.datasets.cases.result import Result
 from fimlsp.datasets.cuts.selection import Selection, Task, limited
 from fimlsp.datasets.reports.report import write_report
-from fimlsp.datasets.runs.attempt import Result
-from fimlsp.datasets.runs.bench import Bench, BenchSettings
 from fimlsp.datasets.runs.local_pool import PoolError
 from fimlsp.datasets.runs.plan import about, plan_of
 from fimlsp.datasets.runs.run_folder import RunFolder
-from fimlsp.datasets.runs.runner import Crew, run
+from fimlsp.datasets.runs.runner import Workers, run
 from fimlsp.models.errors import ModelError
 from rich.console import Console
 from rich.progress import (
@@ -41,22 +41,22 @@ class RateColumn(ProgressColumn):
 
 
 def run_cases(
-    selection: Selection, settings: BenchSettings, crew: Crew, out: Path, limit: int | None
+    selection: Selection, settings: BenchSettings, workers: Workers, out: Path, limit: int | None
 ) -> None:
     """Run and report, with a progress bar.
 
     Raises:
-        click.ClickException: the run cannot begin or go on; what is done stays done.
+        click.ClickException: the run cannot begin or go on; the results so far are kept.
     """
     console = Console(stderr=True)
     folder = RunFolder(out)
     try:
-        folder.claim(plan_of(selection, settings), about(["fimlsp", *sys.argv[1:]], crew.workers))
-        _run_with_progress(selection, settings, crew, folder, limit, console)
+        folder.claim(plan_of(selection, settings), about(["fimlsp", *sys.argv[1:]], workers.count))
+        _run_with_progress(selection, settings, workers, folder, limit, console)
     except (ModelError, PoolError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
-        console.print(f"interrupted with {len(folder.done())} cases done; the same command goes on.")
+        console.print(f"interrupted with {len(folder.done())} cases done; the same command continues.")
         raise SystemExit(INTERRUPTED) from None
     write_report([folder], out)
     console.print(f"wrote {out / 'report.md'} and {out / 'report.html'}")
@@ -65,7 +65,7 @@ def run_cases(
 def _run_with_progress(
     selection: Selection,
     settings: BenchSettings,
-    crew: Crew,
+    workers: Workers,
     folder: RunFolder,
     limit: int | None,
     console: Console,
@@ -82,7 +82,7 @@ def _run_with_progress(
             failed += result.crash is not None
             bar.update(task, advance=1, description=f"cases, {failed} crashed" if failed else "cases")
 
-        run(selection, partial(Bench.in_worker, settings), crew, folder, limit, report)
+        run(selection, partial(Bench.in_worker, settings), workers, folder, limit, report)
 
 
 def save_cases(selection: Selection, out: Path, limit: int | None) -> None:

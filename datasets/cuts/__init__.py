@@ -1,1 +1,1 @@
-"""Where holes are cut, and which cases a run has."""
+"""Where holes are cut into files, and which cases a run has."""

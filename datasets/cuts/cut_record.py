@@ -1,4 +1,4 @@
-"""A case without its text: one JSON line that makes the same cut wherever the same file is."""
+"""A case without its text, as one line of JSON: it makes the same cut wherever the same file is found."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from fimlsp.datasets.cuts.cuts import STRATEGIES, Cut
-from fimlsp.datasets.cuts.suites import NoTokensError
+from fimlsp.datasets.cuts.strategies import STRATEGIES, Cut
+from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.datasets.languages.suites import NoTokensError
 from fimlsp.datasets.sources.source_file import Excluded, SourceFile
 
 HASH_DIGITS = 12
@@ -16,7 +17,16 @@ HASH_DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class CutRecord:
-    """A cut, the file it belongs to (by hash; the name is for readers), and what it was drawn from."""
+    """A cut, the file it belongs to, and what it was drawn from.
+
+    Attributes:
+        kind: the name of the strategy.
+        source: the hash of the file.
+        name: where the file was found, for readers.
+        index: the number of this cut among those of its kind in the file, from 0.
+        seed: that of the run.
+        cut: the hole.
+    """
 
     kind: str
     source: str
@@ -27,7 +37,7 @@ class CutRecord:
 
     @property
     def case(self) -> str:
-        """Names the case, in this run and in any other of the same seed."""
+        """The name of the case, which is the same in every run with this seed."""
         return f"{self.kind}-{self.source[:HASH_DIGITS]}-{self.index}"
 
     def to_json(self) -> dict[str, Any]:
@@ -46,10 +56,10 @@ class CutRecord:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> CutRecord:
-        """The record of an object; other fields are passed over.
+        """The record that *row* describes; other fields are ignored.
 
         Raises:
-            ValueError: a field is missing or of another type.
+            ValueError: a field is missing or has another type.
         """
         try:
             cut = Cut(int(row["start"]), int(row["end"]), bool(row.get("swapped", False)))
@@ -71,14 +81,14 @@ class CutRecord:
 
 
 def make_cuts(
-    file: SourceFile, kinds: Sequence[str], per_file: int, seed: int
+    file: SourceFile, language: ReplayLanguage, kinds: Sequence[str], per_file: int, seed: int
 ) -> Iterator[CutRecord | Excluded]:
-    """*per_file* cuts of each kind; the generator of each is seeded by kind, seed, hash and index alone."""
+    """*per_file* cuts of each kind, each drawn from kind, seed, hash of the file and index alone."""
     for kind in kinds:
         for index in range(per_file):
             random = Random(f"{kind} {seed} {file.hash} {index}")
             try:
-                cut = STRATEGIES[kind](file.text, random)
+                cut = STRATEGIES[kind](file.text, random, language)
             except NoTokensError as error:
                 yield Excluded(file.name, "cannot be tokenised", str(error))
                 break

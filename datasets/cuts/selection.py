@@ -1,4 +1,4 @@
-"""Which cases a run has: files of its sources that pass the filters, and the cuts of each."""
+"""Which cases a run has: the files of its sources that pass the filters, and the cuts of each."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from itertools import chain
 from pathlib import Path
 
 from fimlsp.datasets.cuts.cut_record import CutRecord, make_cuts
-from fimlsp.datasets.sources.filters import OTHER_LANGUAGE, Filters, check_parses
+from fimlsp.datasets.sources.filters import OTHER_LANGUAGE, Filters
+from fimlsp.datasets.sources.source import Source
 from fimlsp.datasets.sources.source_file import Excluded, SourceFile
-from fimlsp.datasets.sources.sources import n_files, read_source
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A file with its cases."""
+    """A file and its cases."""
 
     file: SourceFile
     records: tuple[CutRecord, ...]
@@ -24,30 +24,30 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Part *number*, from 1, of *count* equal parts: every so-manieth file."""
+    """Part *number* of *count* equal parts, numbered from 1: every *count*-th file."""
 
     number: int = 1
     count: int = 1
 
     def has(self, index: int) -> bool:
-        """Whether the file with this *index* belongs to it."""
+        """Whether the file with this *index* belongs to the part."""
         return index % self.count == self.number - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What decides the cases.
+    """What decides the cases of a run.
 
     Attributes:
-        sources: see `sources.py`; their files are numbered through from 0, those left out included, but
-            not those that are said to be in another language.
-        kinds: kinds of cuts, names in `STRATEGIES`.
-        per_file: cuts of each kind in each file.
-        seed: of all cuts.
+        sources: names of sources (see `source.py`). All their files are numbered consecutively from 0, except
+            those that the source states to be in another language.
+        kinds: kinds of cuts, keys of `STRATEGIES`.
+        per_file: how many cuts of each kind a file gets.
+        seed: the seed of all cuts.
         files: the numbers of the files to look at.
-        shard: those of them that this run takes.
-        filters: what leaves files out.
-        saved: cases by the hash of their file, instead of cuts of these kinds; None: cut anew.
+        shard: which of those files this run takes.
+        filters: the language, and which files are left out.
+        saved: cases to repeat, by the hash of their file; None to draw new cuts.
     """
 
     sources: tuple[str, ...]
@@ -60,18 +60,21 @@ class Selection:
     saved: Mapping[str, Sequence[CutRecord]] | None = None
 
     def __iter__(self) -> Iterator[Task | Excluded]:
-        """Tasks and exclusions in the order of the files."""
+        """Tasks and exclusions, in the order of the files."""
         for found in self._files():
-            checked = check_parses(found) if isinstance(found, SourceFile) else found
+            checked = self.filters.check_valid(found) if isinstance(found, SourceFile) else found
             if isinstance(checked, Excluded):
                 yield checked
             else:
                 yield from self._cut(checked)
 
+    def _sources(self) -> list[Source]:
+        return [Source(name, self.filters.language) for name in self.sources]
+
     def _files(self) -> Iterator[SourceFile | Excluded]:
-        """The files of the shard. Each text comes once, in whatever shard its first file is."""
+        """The files of the shard. Of files with the same text, in whatever shard, only the first counts."""
         seen, index = set[str](), -1
-        for found in chain.from_iterable(map(read_source, self.sources)):
+        for found in chain.from_iterable(source.files() for source in self._sources()):
             file = self.filters.identify(found)
             is_foreign = isinstance(file, Excluded) and file.reason == OTHER_LANGUAGE
             index += not is_foreign
@@ -87,7 +90,7 @@ class Selection:
             yield from self._missing(seen)
 
     def _first_of_its_text(self, file: SourceFile | Excluded, seen: set[str]) -> SourceFile | Excluded | None:
-        """The file, unless its text was *seen* before; None if there are saved cases and none is its."""
+        """The file, unless its text was *seen* before; None if there are saved cases, but none of it."""
         if isinstance(file, Excluded):
             return file
         if self.saved is not None and file.hash not in self.saved:
@@ -98,7 +101,7 @@ class Selection:
         return file
 
     def _missing(self, seen: set[str]) -> Iterator[Excluded]:
-        """The files of saved cases that are not among those *seen*."""
+        """The files of saved cases that were not *seen*."""
         for digest, records in (self.saved or {}).items():
             if digest not in seen:
                 reason = "no file with the hash of saved cases"
@@ -108,15 +111,15 @@ class Selection:
         if self.saved is not None:
             yield Task(file, tuple(replace(record, name=file.name) for record in self.saved[file.hash]))
             return
-        cuts = list(make_cuts(file, self.kinds, self.per_file, self.seed))
+        cuts = list(make_cuts(file, self.filters.language, self.kinds, self.per_file, self.seed))
         yield from (cut for cut in cuts if isinstance(cut, Excluded))
         yield Task(file, tuple(cut for cut in cuts if isinstance(cut, CutRecord)))
 
     def estimate(self) -> int | None:
-        """At most how many cases there are; None if only reading everything tells."""
+        """An upper bound of the number of cases; None if only reading everything tells."""
         if self.saved is not None:
             return sum(map(len, self.saved.values())) // self.shard.count
-        counts = [n_files(source) for source in self.sources]
+        counts = [source.n_files() for source in self._sources()]
         if None in counts:
             return None
         total = sum(count or 0 for count in counts)
@@ -125,7 +128,7 @@ class Selection:
 
 
 def limited(selected: Iterator[Task | Excluded], limit: int | None) -> Iterator[Task | Excluded]:
-    """The first *limit* cases, all if it is None, and what is left out on the way."""
+    """The first *limit* cases (all if it is None), and the exclusions before the last of them."""
     left = float("inf") if limit is None else limit
     for each in selected:
         if left <= 0:
@@ -139,10 +142,10 @@ def limited(selected: Iterator[Task | Excluded], limit: int | None) -> Iterator[
 
 
 def read_cases(path: Path) -> dict[str, list[CutRecord]]:
-    """Saved cases, or those of a run's results, by the hash of their file.
+    """The cases in a file of saved cases or of a run's results, by the hash of their source file.
 
     Raises:
-        ValueError: a line is none; the message tells which.
+        ValueError: a line is not a case; the message says which.
     """
     cases = dict[str, list[CutRecord]]()
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

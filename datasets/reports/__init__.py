@@ -1,1 +1,1 @@
-"""From the files of a run to tables, plots and pages."""
+"""Tables, charts and pages, made from the files of a run."""

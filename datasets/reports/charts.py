@@ -1,4 +1,4 @@
-"""Small charts as SVG, without a drawing library: those that the reports have."""
+"""Charts of the reports, as SVG."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SHEET = (
 
 
 def lines(
-    title: str, axes: tuple[str, str], places: Sequence[str], series: Mapping[str, Sequence[float | None]]
+    title: str, axes: tuple[str, str], labels: Sequence[str], series: Mapping[str, Sequence[float | None]]
 ) -> str:
-    """Shares of 0 to 1 by named *places*, one line for each of *series*; None leaves a gap."""
-    across = _across(len(places))
-    parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(places)], _shares())
+    """Shares from 0 to 1 at each of *labels*, one line for each of *series*; None leaves a gap."""
+    across = _across(len(labels))
+    parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(labels)], _shares())
     for number, (name, values) in enumerate(series.items()):
         colour = _colour(name, number)
         points = [(across(n), _up(value)) for n, value in enumerate(values) if value is not None]
@@ -44,7 +44,7 @@ def lines(
 def scatter(
     title: str, axes: tuple[str, str], series: Mapping[str, Sequence[Point]], level: tuple[float, str]
 ) -> str:
-    """Points of positive numbers on two logarithmic axes, and a level line with its name."""
+    """Points with positive coordinates on two logarithmic axes, and a horizontal line with its name."""
     points = [point for each in series.values() for point in each]
     x, x_marks = _log_scale([x for x, _ in points], LEFT, WIDTH - RIGHT)
     y, y_marks = _log_scale([*(y for _, y in points), level[0]], HEIGHT - BOTTOM, TOP)
@@ -65,11 +65,11 @@ def scatter(
 
 
 def bars(
-    title: str, axes: tuple[str, str], places: Sequence[str], series: Mapping[str, Sequence[float]]
+    title: str, axes: tuple[str, str], labels: Sequence[str], series: Mapping[str, Sequence[float]]
 ) -> str:
-    """Shares of 0 to 1 by named *places*, beside each other one bar for each of *series*."""
-    across = _across(len(places))
-    parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(places)], _shares())
+    """Shares from 0 to 1 at each of *labels*, as adjacent bars, one for each of *series*."""
+    across = _across(len(labels))
+    parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(labels)], _shares())
     width = 0.8 * (across(1) - across(0)) / max(1, len(series))
     for number, (name, values) in enumerate(series.items()):
         colour = _colour(name, number)
@@ -90,7 +90,7 @@ def _colour(name: str, number: int) -> str:
 
 def _across(n: int) -> Callable[[float], float]:
     step = (WIDTH - LEFT - RIGHT) / max(1, n)
-    return lambda place: LEFT + (place + 0.5) * step
+    return lambda number: LEFT + (number + 0.5) * step
 
 
 def _up(share: float) -> float:
@@ -104,16 +104,16 @@ def _shares() -> list[Mark]:
 def _log_scale(
     values: Sequence[float], begin: float, end: float
 ) -> tuple[Callable[[float], float], list[Mark]]:
-    """The place of a value between *begin* and *end*, and marks at the powers of ten."""
+    """A map of *values* to coordinates between *begin* and *end*, and marks at the powers of ten."""
     exponents = [log10(value) for value in values if value > 0] or [0.0]
     low, high = int(min(exponents) // 1), int(-(-max(exponents) // 1))
     high = max(high, low + 1)
 
-    def place(value: float) -> float:
+    def scale(value: float) -> float:
         share = (log10(max(value, 10.0**low)) - low) / (high - low)
         return begin + share * (end - begin)
 
-    return place, [(place(10.0**power), _power(power)) for power in range(low, high + 1)]
+    return scale, [(scale(10.0**power), _power(power)) for power in range(low, high + 1)]
 
 
 def _power(exponent: int) -> str:

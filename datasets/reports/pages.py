@@ -1,4 +1,4 @@
-"""Markdown tables, and pages written twice: as Markdown, and as HTML with the pictures in it."""
+"""Markdown tables, and pages that are written both as Markdown and as HTML with its pictures inside."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pre{background:#f6f6f6;padding:.6rem;overflow:auto}svg{max-width:100%}"""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """The lines of a Markdown table, with an empty line behind it."""
+    """The lines of a Markdown table and an empty line."""
     body = [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
     return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *body, ""]
 
@@ -23,7 +23,7 @@ def _cell(value: object) -> str:
 
 
 def number(value: float | None) -> str | None:
-    """A figure of about three digits; None stays None."""
+    """A number with about three digits; None stays None."""
     if value is None:
         return None
     if value == 0 or abs(value) >= 100:
@@ -32,18 +32,18 @@ def number(value: float | None) -> str | None:
 
 
 def share(part: int, whole: int) -> str | None:
-    """`65,353 = 68.51 %`; None of nothing."""
+    """*part* and its percentage, such as `65,353 = 68.51 %`; None if *whole* is 0."""
     return f"{part:,} = {100 * part / whole:.2f} %" if whole else None
 
 
-def fenced(text: str) -> list[str]:
-    """*text* as a block of code, whatever is in it."""
+def fenced(text: str, language: str) -> list[str]:
+    """*text* as a block of code in *language*, whatever is in it."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", text))])
-    return [f"{fence}python", text.encode(errors="replace").decode(), fence, ""]
+    return [f"{fence}{language}", text.encode(errors="replace").decode(), fence, ""]
 
 
 def write_page(folder: Path, name: str, lines: Sequence[str], pictures: Mapping[str, str]) -> None:
-    """Write `name.md` and `name.html` into *folder*, and the *pictures* of it, SVG by name."""
+    """Write `name.md` and `name.html` into *folder*, and their *pictures*, as SVG by file name."""
     from markdown_it import MarkdownIt
 
     text = "\n".join(lines)

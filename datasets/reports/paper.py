@@ -1,4 +1,4 @@
-"""Figures of Melcer et al. 2024 (arXiv 2402.17988), Tables I and II and section VII, to stand beside ours.
+"""Figures of Melcer et al. 2024 (arXiv 2402.17988), Tables I and II and section VII, for comparison.
 
 Their model is SantaCoder (1.1 B parameters), their files are Python files of The Stack.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+LANGUAGE = "python"
 SETUP_MS = 270.0
 SETUP_MS_PER_CHARACTER = 0.283
 MS_PER_TOKEN = 4.5
@@ -15,7 +16,7 @@ MS_PER_TOKEN = 4.5
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """One table: successes by method, of so many cases in so many files."""
+    """One table of the paper: successes by method, and the numbers of files and cases."""
 
     title: str
     files: int
@@ -40,5 +41,5 @@ TABLES: Mapping[str, PaperTable] = {
 
 
 def setup_ms(characters: int) -> float:
-    """What their implementation takes before the first token, by the size of the file."""
+    """Milliseconds that their implementation takes before the first token, by the size of the file."""
     return SETUP_MS + SETUP_MS_PER_CHARACTER * characters

@@ -1,4 +1,4 @@
-"""The report of a run, from its files alone: `report` and `failures` as .md and .html, and pictures."""
+"""Writes the report of a run from its files alone: `report` and `failures` as .md and .html, and charts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fimlsp.datasets.cases.result import CONSTRAINED, METHODS, Result
+from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.reports import charts, failures, paper, tables
-from fimlsp.datasets.reports.metrics import size_class
+from fimlsp.datasets.reports.distribution import size_class
 from fimlsp.datasets.reports.pages import table, write_page
-from fimlsp.datasets.runs.attempt import METHODS, Result
 from fimlsp.datasets.runs.run_folder import RunFolder
 from fimlsp.datasets.sources.source_file import Excluded
 
@@ -21,18 +22,22 @@ EXAMPLES = 3
 
 
 def write_report(folders: Sequence[RunFolder], out: Path) -> None:
-    """Write the report of one run, or of the shards of one, into *out*."""
+    """Write the report of one run, or of all shards of a run, into *out*."""
     out.mkdir(parents=True, exist_ok=True)
     results = list(_results(folders))
     excluded = [each for folder in folders for each in folder.excluded()]
     pictures = _pictures(results)
-    lines = [*_head(folders, results), *_body(results, list(pictures)), *_left_out(results, excluded)]
+    lines = [
+        *_head(folders, results),
+        *_body(results, folders[0].language, list(pictures)),
+        *_left_out(results, excluded),
+    ]
     write_page(out, "report", lines, pictures)
-    write_page(out, "failures", failures.page(results), {})
+    write_page(out, "failures", failures.page(results, folders[0].language.name), {})
 
 
 def _results(folders: Sequence[RunFolder]) -> Iterator[Result]:
-    """All results; answers are kept only where the failures page needs them."""
+    """All results, without the answers that the page of failures does not show."""
     for folder in folders:
         for result in folder.results():
             if result.excerpt is None:
@@ -49,6 +54,7 @@ def _head(folders: Sequence[RunFolder], results: Sequence[Result]) -> list[str]:
     rows = [
         ["model", f"{plan['model']} ({plan['model_files']})"],
         ["tokens at most", plan["tokens"]],
+        ["language", folders[0].language.name],
         ["sources", f"{', '.join(plan['sources'])}; files {plan['files']}"],
         ["cuts", cuts_of(plan)],
         ["fimlsp", f"{plan['fimlsp']}, code {plan['code']}"],
@@ -71,32 +77,27 @@ def _head(folders: Sequence[RunFolder], results: Sequence[Result]) -> list[str]:
 
 
 def cuts_of(plan: Mapping[str, Any]) -> str:
-    """Which cuts a run has, in words."""
+    """The cuts of a run, in words."""
     if isinstance(plan["cuts"], str):
         return f"saved cases ({plan['cuts']})"
     return f"{', '.join(plan['cuts'])}; {plan['per_file']} of each in a file, seed {plan['seed']}"
 
 
-def _body(results: Sequence[Result], pictures: Sequence[str]) -> list[str]:
+def _body(results: Sequence[Result], language: ReplayLanguage, pictures: Sequence[str]) -> list[str]:
     kinds = {kind: tables.of_kind(results, kind) for kind in tables.kinds_of(results)}
     lines = [
         "## Success",
         "",
-        "A case succeeds if CPython parses left, answer and right together; a crash is a failure.",
-        "The paper's model is SantaCoder (1.1 B parameters) on files of The Stack. Most of what any",
+        f"A case succeeds if {language.judge} accepts left, answer and right together; a crash fails.",
+        "The paper's model is SantaCoder (1.1 B parameters) on Python files of The Stack. Most of what any",
         "constraint gains over the unconstrained output is the choice of where to stop, which checking a",
         "finished output has as well.",
         "",
     ]
     for kind, chosen in kinds.items():
-        lines += tables.success(chosen, kind)
-    lines += [
-        "## Beyond the grammar",
-        "",
-        "The constraint is the grammar, as in the paper. Some of what CPython parses its compiler refuses.",
-        "",
-        *tables.compiling(results),
-    ]
+        lines += tables.success(chosen, kind, language.name)
+    if language.compiler is not None:
+        lines += _beyond_the_grammar(results)
     lines += ["## Cases that the constraint lost", "", *failures.summary(results)]
     lines += ["All methods:", "", *tables.causes(results)]
     for kind, chosen in kinds.items():
@@ -118,6 +119,16 @@ def _body(results: Sequence[Result], pictures: Sequence[str]) -> list[str]:
         *tables.by_size(results),
     ]
     return [*lines, *(line for picture in pictures for line in (f"![{picture[:-4]}]({picture})", ""))]
+
+
+def _beyond_the_grammar(results: Sequence[Result]) -> list[str]:
+    return [
+        "## Beyond the grammar",
+        "",
+        "The constraint is the grammar, as in the paper. The compiler refuses some of what parses.",
+        "",
+        *tables.compiling(results),
+    ]
 
 
 def _left_out(results: Sequence[Result], excluded: Sequence[Excluded]) -> list[str]:
@@ -168,14 +179,14 @@ def _time(ran: Sequence[Result]) -> str:
             for result in ran[::step]
             if result.attempts[method].tokens
         ]
-        for method in tables.CONSTRAINED
+        for method in CONSTRAINED
     }
     axes = ("characters of the file", "ms per token, engine alone")
     return charts.scatter("Time per token", axes, series, (paper.MS_PER_TOKEN, "the paper's"))
 
 
 def _rejections(ran: Sequence[Result]) -> str:
-    series = {method: _rejection_shares(ran, method) for method in tables.CONSTRAINED}
+    series = {method: _rejection_shares(ran, method) for method in CONSTRAINED}
     axes = ("refused candidates before a token", "tokens")
     return charts.bars("Rejections per token", axes, list(REJECTIONS), series)
 

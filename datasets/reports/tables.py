@@ -1,44 +1,43 @@
-"""The tables of the report, each from the results alone."""
+"""The tables of the report, each made from the results alone."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
+from fimlsp.datasets.cases.result import CONSTRAINED, DECODED, METHODS, Attempt, Result
 from fimlsp.datasets.reports import paper
-from fimlsp.datasets.reports.metrics import Distribution, size_class
+from fimlsp.datasets.reports.distribution import Distribution, size_class
 from fimlsp.datasets.reports.pages import number, share, table
-from fimlsp.datasets.runs.attempt import DECODED, METHODS, Attempt, Result
 
-CONSTRAINED = ("constrained", "steered")
 MOST_ERRORS = 4
 COSTS = ("", "n", "median", "90 %", "max", "mean")
 
 
 def kinds_of(results: Sequence[Result]) -> list[str]:
-    """The kinds of cuts, in their first order."""
+    """The kinds of cuts, in the order in which they first occur."""
     return list(dict.fromkeys(result.kind for result in results))
 
 
 def of_kind(results: Sequence[Result], kind: str) -> list[Result]:
-    """Those of one kind of cut."""
+    """The results of one kind of cut."""
     return [result for result in results if result.kind == kind]
 
 
 def attempts(results: Sequence[Result], method: str) -> list[Attempt]:
-    """What *method* made of each case that did not crash."""
+    """The attempts of *method* at the cases that did not crash."""
     return [result.attempts[method] for result in results if method in result.attempts]
 
 
 def n_ok(results: Sequence[Result], method: str) -> int:
-    """How many cases *method* has a parsing answer for; a crash is none."""
+    """The number of cases for which *method* has an answer that parses; a crash is a failure."""
     return sum(attempt.ok for attempt in attempts(results, method))
 
 
-def success(results: Sequence[Result], kind: str) -> list[str]:
-    """One of the paper's tables with a row of ours."""
+def success(results: Sequence[Result], kind: str, language: str) -> list[str]:
+    """The row of this run, below that of the paper if it has the same kind of cut in the same language."""
     rows = list[list[object]]()
-    if kind in paper.TABLES:
+    if language == paper.LANGUAGE and kind in paper.TABLES:
         theirs = paper.TABLES[kind]
         counts = [
             share(theirs.successes[m], theirs.cases) if m in theirs.successes else None for m in METHODS
@@ -51,7 +50,7 @@ def success(results: Sequence[Result], kind: str) -> list[str]:
 
 
 def compiling(results: Sequence[Result]) -> list[str]:
-    """How many answers that parse compile as well, in files that did, and what speaks against the others."""
+    """How many of the answers that parse also compile, in files that compile, and why the others do not."""
     chosen = [result for result in results if result.compiles]
     rows = list[list[object]]()
     for method, name in METHODS.items():
@@ -129,12 +128,12 @@ def _quantities(ran: Sequence[Result]) -> Iterator[tuple[str, list[float]]]:
 
 
 def _shared_setup(ran: Sequence[Result]) -> list[float]:
-    """What the cuts of each file that has several cost together, as a multiple of the first."""
+    """For each file with several cuts: the set-up time of all of them as a multiple of that of the first."""
     return [sum(times) / times[0] for times in _setups_by_file(ran)]
 
 
 def _setups_by_file(ran: Sequence[Result]) -> list[list[float]]:
-    """The set-up times of each file that has several, that of the first cut at their head."""
+    """The set-up times of each file with several cuts, beginning with that of its first cut."""
     by_file = defaultdict[str, list[float]](list)
     for result in ran:
         if result.first or str(result.record["source"]) in by_file:
@@ -143,7 +142,7 @@ def _setups_by_file(ran: Sequence[Result]) -> list[list[float]]:
 
 
 def per_token(attempt: Attempt) -> float:
-    """Milliseconds of the engine for each token that was written."""
+    """Milliseconds in the engine per written token."""
     return attempt.engine_ms / max(1, attempt.tokens)
 
 
@@ -152,7 +151,7 @@ def _per_check(attempt: Attempt) -> float:
 
 
 def by_size(results: Sequence[Result]) -> list[str]:
-    """Success and times by the size of the file; "all cuts / first" is of sums over the files."""
+    """Success and times by the size of the file; "all cuts / first" is a ratio of sums over the files."""
     ran = sorted((result for result in results if result.attempts), key=lambda result: result.size)
     classes = defaultdict[str, list[Result]](list)
     for result in ran:
@@ -183,7 +182,7 @@ def _median(values: Sequence[float]) -> str | None:
 
 
 def ratio(results: Sequence[Result]) -> list[str]:
-    """The engine's times over those that the paper's formula gives for the same files."""
+    """The engine's times beside those that the paper's formula gives for the same files."""
     ran = [result for result in results if result.attempts]
     first = [result for result in ran if result.first]
     written = attempts(ran, "constrained")
@@ -213,7 +212,7 @@ def _ratio(name: str, results: Sequence[Result], theirs: Callable[[Result], floa
 
 
 def causes(results: Sequence[Result]) -> list[str]:
-    """Why answers are missing or do not parse, by method."""
+    """How often each method has no valid answer, by cause."""
     rows = list[list[object]]()
     for method, title in METHODS.items():
         found = Counter(attempt.cause for attempt in attempts(results, method) if not attempt.ok)
@@ -230,6 +229,6 @@ def endings(results: Sequence[Result]) -> list[str]:
         steered = (
             share(sum(attempt.steered for attempt in tried), len(tried)) if method == "steered" else None
         )
-        told = ", ".join(f"{stop} {count:,}" for stop, count in stops.most_common())
-        rows.append([METHODS[method], told, steered])
+        reasons = ", ".join(f"{stop} {count:,}" for stop, count in stops.most_common())
+        rows.append([METHODS[method], reasons, steered])
     return table(["method", "decoding ended by", "steering took part"], rows)

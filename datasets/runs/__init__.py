@@ -1,1 +1,1 @@
-"""Cases decoded by every method, in worker processes, with results on disk."""
+"""Many cases, in worker processes, with results on disk."""

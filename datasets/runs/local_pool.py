@@ -1,4 +1,4 @@
-"""Cases in worker processes of this machine. A worker that dies or hangs costs one case."""
+"""Runs cases in worker processes of this machine. A worker that dies or hangs costs one case."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from multiprocessing.process import BaseProcess
 from time import monotonic
 from typing import Protocol
 
+from fimlsp.datasets.cases.result import Result
 from fimlsp.datasets.cuts.cut_record import CutRecord
 from fimlsp.datasets.cuts.selection import Task
-from fimlsp.datasets.runs.attempt import Result
 from fimlsp.datasets.sources.source_file import SourceFile
 from fimlsp.models.errors import ModelError
 
@@ -25,11 +25,11 @@ TICK = 1.0
 
 
 class PoolError(Exception):
-    """The workers cannot work; the message is one sentence for the user."""
+    """The workers cannot work; the message is a sentence for the user."""
 
 
 class CaseRunner(Protocol):
-    """What does the work in a worker; `Bench` is the real one."""
+    """Runs cases in a worker; `Bench` is the real one."""
 
     def run(self, file: SourceFile, record: CutRecord) -> Result:
         """The result of one case."""
@@ -43,19 +43,19 @@ def run_locally(
 ) -> Iterator[Result]:
     """The results of all *tasks*, as they come. *make* is called once in each worker.
 
-    A case may take *seconds_max*.
+    A case that takes longer than *seconds_max* counts as crashed.
 
     Raises:
         PoolError: the model cannot be loaded.
     """
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
-    crew = [_Worker(make) for _ in range(workers)]
+    pool = [_Worker(make) for _ in range(workers)]
     try:
         while True:
-            for worker in crew:
+            for worker in pool:
                 if worker.is_idle and (task := next(tasks, None)) is not None:
                     worker.start(task)
-            busy = [worker for worker in crew if not worker.is_idle]
+            busy = [worker for worker in pool if not worker.is_idle]
             if not busy:
                 return
             ready = wait([worker.connection for worker in busy], timeout=TICK)
@@ -65,17 +65,17 @@ def run_locally(
                 elif worker.is_ready and monotonic() - worker.since > seconds_max:
                     yield worker.give_up(f"took longer than {seconds_max:.0f} seconds")
     finally:
-        for worker in crew:
+        for worker in pool:
             worker.stop()
 
 
 @dataclass(slots=True)
 class _Worker:
-    """The parent's side of a worker: the process, and the cases it still owes."""
+    """The parent's side of a worker: the process, and the cases whose results are still to come."""
 
     make: MakeRunner
     task: Task | None = None
-    owed: deque[CutRecord] = field(default_factory=deque)
+    pending: deque[CutRecord] = field(default_factory=deque)
     since: float = 0.0
     is_ready: bool = False
     connection: Connection = field(init=False)
@@ -86,17 +86,17 @@ class _Worker:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no case is owed."""
-        return not self.owed
+        """Whether no result is still to come."""
+        return not self.pending
 
     def start(self, task: Task) -> None:
-        """Give it a file with its cases."""
-        self.task, self.owed, self.since = task, deque(task.records), monotonic()
-        if self.owed:
+        """Send the worker a file with its cases."""
+        self.task, self.pending, self.since = task, deque(task.records), monotonic()
+        if self.pending:
             self.connection.send(task)
 
     def receive(self) -> Iterator[Result]:
-        """The result that has come, if it is one."""
+        """The result that the process has sent, if it was one."""
         try:
             message = self.connection.recv()
         except (EOFError, OSError):
@@ -108,7 +108,7 @@ class _Worker:
             return
         self.since = monotonic()
         if isinstance(message, Result):
-            self.owed.popleft()
+            self.pending.popleft()
             yield message
         elif message == READY:
             self.is_ready = True
@@ -116,12 +116,12 @@ class _Worker:
             raise PoolError(message)
 
     def give_up(self, why: str) -> Result:
-        """The result of a case that could not be finished; a new process goes on behind it."""
-        record = self.owed.popleft()
+        """The result of a case that could not be finished; a new process takes the cases after it."""
+        record = self.pending.popleft()
         self.stop()
         self._spawn()
-        if self.task is not None and self.owed:
-            self.start(Task(self.task.file, tuple(self.owed)))
+        if self.task is not None and self.pending:
+            self.start(Task(self.task.file, tuple(self.pending)))
         return Result(record.to_json(), crash=why)
 
     def stop(self) -> None:
@@ -140,7 +140,7 @@ class _Worker:
 
 
 def _work(connection: Connection, make: MakeRunner) -> None:
-    """The worker: results of the cases of every task it is sent, until the other side is gone."""
+    """Run in the worker process: answer each task with the results of its cases until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         runner = make()

@@ -1,4 +1,4 @@
-"""The configuration of a run: what decides its results, and what only describes how they were made."""
+"""The configuration of a run: everything that decides its results, and how it was started."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from fimlsp.datasets.cases.bench import BenchSettings
 from fimlsp.datasets.cuts.selection import Selection
-from fimlsp.datasets.runs.bench import BenchSettings
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.loading import BUNDLED
 
@@ -25,14 +25,15 @@ LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")
 
 
 def plan_of(selection: Selection, settings: BenchSettings) -> dict[str, Any]:
-    """All that decides the results. A run goes on only where none of it has changed.
+    """Everything that decides the results. A run is continued only if none of it has changed.
 
     Raises:
-        ModelError: there is no such model on this machine.
+        ModelError: the model is not on this machine.
     """
     files, shard = selection.files, selection.shard
     saved = selection.saved
     return {
+        "language": settings.language,
         "sources": list(selection.sources),
         "files": f"{files.start}:{'' if files.stop >= 1 << 62 else files.stop}:{files.step}",
         "cuts": list(selection.kinds) if saved is None else digest(sorted(saved)),
@@ -51,7 +52,7 @@ def plan_of(selection: Selection, settings: BenchSettings) -> dict[str, Any]:
 
 
 def about(command: Sequence[str], workers: int) -> dict[str, Any]:
-    """How and where the run was started, for the report."""
+    """How and on which machine the run was started, for the report."""
     return {
         "command": shlex.join(command),
         "workers": workers,
@@ -61,12 +62,12 @@ def about(command: Sequence[str], workers: int) -> dict[str, Any]:
 
 
 def digest(parts: Sequence[str]) -> str:
-    """A short hash of some texts."""
+    """A short hash of *parts*."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
 
 
 def code_digest(rooms: Sequence[str] = ROOMS) -> str:
-    """A short hash of the code of *rooms*, by default what decides the results: engine, decoding, methods."""
+    """A short hash of the code and the grammars of *rooms*, by default those that decide the results."""
     root = Path(__file__).parents[2]
     files = [
         path for room in rooms for path in sorted((root / room).rglob("*")) if path.suffix in (".py", ".lark")
@@ -75,14 +76,14 @@ def code_digest(rooms: Sequence[str] = ROOMS) -> str:
 
 
 def model_digest(model: str | None) -> str:
-    """A short hash that tells checkpoints apart: configuration, tokenizer, and samples of the weights."""
+    """A short hash of a checkpoint: its configuration, its tokenizer, and samples of its weights."""
     folder = BUNDLED if model is None else find_folder(model)
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*.json"))]
     return digest([*texts, *map(_sampled, sorted(folder.glob("*.safetensors")))])
 
 
 def _sampled(path: Path) -> str:
-    """Name, size and a hash of some of the bytes of a file that may be too large to be read whole."""
+    """The name, the size and a hash of samples of a file, which may be too large to be read whole."""
     size, samples = path.stat().st_size, hashlib.sha256()
     with path.open("rb") as file:
         for number in range(N_SAMPLES):

@@ -1,4 +1,4 @@
-"""Cases on the machines of a Ray cluster (the extra `fimlsp[ray]`), each of which has fimlsp installed."""
+"""Runs cases on a Ray cluster (the extra `fimlsp[ray]`); each of its machines must have fimlsp installed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from fimlsp.datasets.cases.result import Result
 from fimlsp.datasets.cuts.cut_record import CutRecord
 from fimlsp.datasets.cuts.selection import Task
-from fimlsp.datasets.runs.attempt import Result
 from fimlsp.datasets.runs.local_pool import CaseRunner, MakeRunner, PoolError
 from fimlsp.datasets.sources.source_file import SourceFile
 
@@ -20,7 +20,7 @@ REACH_SECONDS = 10.0
 
 
 class _Actor:
-    """A runner on some machine of the cluster."""
+    """A runner on a machine of the cluster."""
 
     def __init__(self, make: MakeRunner) -> None:
         self._runner: CaseRunner = make()
@@ -35,15 +35,15 @@ class _Actor:
 def run_on_ray(
     tasks: Iterator[Task], make: MakeRunner, workers: int, seconds_max: float, address: str
 ) -> Iterator[Result]:
-    """As `run_locally`, with *workers* actors of the cluster at *address*; `local` starts one here.
+    """Like `run_locally`, with *workers* actors of the cluster at *address*; `local` starts a cluster here.
 
     Raises:
         PoolError: Ray is not installed, the cluster cannot be reached, or the model cannot be loaded there.
     """
     ray = _connect(address)
     try:
-        crew = _hire(ray, make, workers)
-        yield from _results(ray, crew, tasks, seconds_max)
+        actors = _start_actors(ray, make, workers)
+        yield from _results(ray, actors, tasks, seconds_max)
     finally:
         ray.shutdown()
 
@@ -64,7 +64,7 @@ def _connect(address: str) -> Any:  # noqa: ANN401 - the module
 
 
 def _check_reachable(address: str) -> None:
-    """Raise PoolError if nothing is at HOST:PORT: Ray itself tries for minutes, then ends the process."""
+    """Raise PoolError if nothing answers at HOST:PORT; Ray would try for minutes and then end the process."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not (colon and port.isdecimal()):
         return
@@ -74,32 +74,32 @@ def _check_reachable(address: str) -> None:
         raise PoolError(f"There is no Ray cluster at {address} ({error}).") from error
 
 
-def _hire(ray: Any, make: MakeRunner, workers: int) -> list[Any]:  # noqa: ANN401 - the module
-    """Actors that are ready to work. A dead one is started again by Ray."""
+def _start_actors(ray: Any, make: MakeRunner, workers: int) -> list[Any]:  # noqa: ANN401 - the module
+    """Actors that are ready to work. Ray restarts one that dies."""
     actor = ray.remote(num_cpus=1, max_restarts=-1)(_Actor)
-    crew = [actor.remote(make) for _ in range(workers)]
+    actors = [actor.remote(make) for _ in range(workers)]
     try:
-        ray.get([member.is_ready.remote() for member in crew])
+        ray.get([each.is_ready.remote() for each in actors])
     except ray.exceptions.RayError as error:
         raise PoolError(f"The model cannot be loaded on the cluster ({error}).") from error
-    return crew
+    return actors
 
 
-def _results(ray: Any, crew: list[Any], tasks: Iterator[Task], seconds_max: float) -> Iterator[Result]:  # noqa: ANN401 - as above
-    """Each file goes to the actor that owes the least; its cases run there one after the other."""
-    owed: list[deque[tuple[Any, CutRecord]]] = [deque() for _ in crew]
+def _results(ray: Any, actors: list[Any], tasks: Iterator[Task], seconds_max: float) -> Iterator[Result]:  # noqa: ANN401 - as above
+    """The results as they come; all cases of a file go to the same actor, one after the other."""
+    pending: list[deque[tuple[Any, CutRecord]]] = [deque() for _ in actors]
     while True:
-        for member, queue in zip(crew, owed, strict=True):
+        for actor, queue in zip(actors, pending, strict=True):
             if len(queue) < TASKS_AHEAD and (task := next(tasks, None)) is not None:
                 file = ray.put(task.file)
-                queue.extend((member.run.remote(file, record), record) for record in task.records)
-        heads = [queue[0][0] for queue in owed if queue]
+                queue.extend((actor.run.remote(file, record), record) for record in task.records)
+        heads = [queue[0][0] for queue in pending if queue]
         if not heads:
             return
         ready, _ = ray.wait(heads, num_returns=1, timeout=seconds_max)
         if not ready:
             raise PoolError(f"No case was finished in {seconds_max:.0f} seconds; the cluster hangs.")
-        for queue in owed:
+        for queue in pending:
             while queue and queue[0][0] in ready:
                 reference, record = queue.popleft()
                 yield _result(ray, reference, record)

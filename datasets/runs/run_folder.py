@@ -1,7 +1,7 @@
 """The output folder of a run: `run.json`, `results.jsonl`, `excluded.jsonl`.
 
-Results are appended as they come, so that the run can be killed at any time and goes on when it is started
-again with the same configuration. `run.json` holds that configuration.
+Results are appended as they come, so that a run can be killed at any time and be continued with the same
+configuration, which `run.json` holds.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from fimlsp.datasets.runs.attempt import Result
+from fimlsp.datasets.cases.result import Result
+from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
+from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.sources.source_file import Excluded
 
 
 class RunFolderError(Exception):
-    """The folder cannot take this run; the message is one sentence for the user."""
+    """The folder cannot take or give a run; the message is a sentence for the user."""
 
 
 class RunFolder:
-    """An output folder, open for results while used as a context."""
+    """An output folder; while it is used as a context manager, results can be added."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -31,14 +33,14 @@ class RunFolder:
 
     @property
     def has_run(self) -> bool:
-        """Whether some run has begun here."""
+        """Whether a run was begun here."""
         return (self.path / "run.json").exists()
 
     def claim(self, plan: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-        """Make the folder that of *plan*, which decides the results; *about* tells more and may change.
+        """Reserve the folder for *plan*, which decides the results; *about* describes the run and may change.
 
         Raises:
-            RunFolderError: it is another plan's already.
+            RunFolderError: the folder has the results of another plan.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         plan = json.loads(json.dumps(plan))
@@ -46,9 +48,9 @@ class RunFolder:
             before = self.plan
             changed = [name for name in {**before, **plan} if before.get(name) != plan.get(name)]
             if changed:
-                told = ", ".join(f"{name}: {before.get(name)}, now {plan.get(name)}" for name in changed)
+                changes = ", ".join(f"{name}: {before.get(name)}, now {plan.get(name)}" for name in changed)
                 raise RunFolderError(
-                    f"{self.path} holds a run with another configuration ({told}); choose another --out."
+                    f"{self.path} holds a run with another configuration ({changes}); choose another --out."
                 )
         self._write("run.json", {"plan": plan, "about": about})
         self._drop_torn_line()
@@ -57,7 +59,7 @@ class RunFolder:
         (self.path / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
 
     def _drop_torn_line(self) -> None:
-        """Forget a last line that was being written when the run was killed."""
+        """Remove a last line that was not finished when the run was killed."""
         if self._results.exists():
             with self._results.open("r+b") as file:
                 data = file.read()
@@ -69,8 +71,13 @@ class RunFolder:
         return dict(self._read_json("run.json")["plan"])
 
     @property
+    def language(self) -> ReplayLanguage:
+        """The language of the files; runs from before there were several are in Python."""
+        return LANGUAGES[self.plan.get("language", PYTHON.name)]
+
+    @property
     def about(self) -> dict[str, Any]:
-        """How the run was last started, and on what."""
+        """How the run was last started, and on which machine."""
         return dict(self._read_json("run.json")["about"])
 
     def _read_json(self, name: str) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -91,19 +98,19 @@ class RunFolder:
         self._excluded_file.close()
 
     def add(self, result: Result) -> None:
-        """Append a result, so that it is on disk when this returns."""
+        """Append a result; it is in the file when this returns."""
         self._results_file.write(json.dumps(result.to_json()) + "\n")
         self._results_file.flush()
 
     def exclude(self, excluded: Excluded) -> None:
-        """Note what gives no cases."""
+        """Append a file that gives no cases."""
         self._excluded_file.write(json.dumps(asdict(excluded)) + "\n")
 
     def results(self) -> Iterator[Result]:
-        """All results, in the order in which they came.
+        """All results, in the order in which they were added.
 
         Raises:
-            RunFolderError: a line is damaged or of another version.
+            RunFolderError: a line is damaged or was written by another version.
         """
         try:
             yield from (Result.from_json(row) for row in _rows(self._results))
@@ -115,12 +122,12 @@ class RunFolder:
         return {str(row["record"]["case"]) for row in _rows(self._results)}
 
     def excluded(self) -> list[Excluded]:
-        """What gave no cases when the sources were last read."""
+        """The files that gave no cases when the sources were last read."""
         return [Excluded(**row) for row in _rows(self._excluded)]
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a file, but for one at its end that was not finished."""
+    """The lines of a file, except an unfinished one at its end."""
     if path.exists():
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):

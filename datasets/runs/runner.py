@@ -1,12 +1,12 @@
-"""A run: the cases that are still owed go to the workers, results and exclusions to the folder."""
+"""A run: the cases without a result go to the workers, and the results to the folder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from fimlsp.datasets.cases.result import Result
 from fimlsp.datasets.cuts.selection import Selection, Task, limited
-from fimlsp.datasets.runs.attempt import Result
 from fimlsp.datasets.runs.local_pool import MakeRunner, run_locally
 from fimlsp.datasets.runs.ray_pool import run_on_ray
 from fimlsp.datasets.runs.run_folder import RunFolder
@@ -16,46 +16,49 @@ SECONDS_MAX = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
-    """Who does the work: so many *workers*, of this machine or of the Ray cluster at *ray*."""
+class Workers:
+    """How many processes run the cases, on this machine or on the Ray cluster with the address *ray*.
 
-    workers: int = 1
+    A case that takes longer than *seconds_max* counts as crashed.
+    """
+
+    count: int = 1
     ray: str | None = None
     seconds_max: float = SECONDS_MAX
 
     def run(self, tasks: Iterator[Task], make: MakeRunner) -> Iterator[Result]:
-        """The results of *tasks*, as they come, from runners that *make* makes.
+        """The results of *tasks*, as they come; *make* makes the runner of each worker.
 
         Raises:
-            PoolError: it cannot begin, or not go on.
+            PoolError: the workers cannot be started, or cannot go on.
         """
         if self.ray is None:
-            return run_locally(tasks, make, self.workers, self.seconds_max)
-        return run_on_ray(tasks, make, self.workers, self.seconds_max, self.ray)
+            return run_locally(tasks, make, self.count, self.seconds_max)
+        return run_on_ray(tasks, make, self.count, self.seconds_max, self.ray)
 
 
 def run(
     selection: Selection,
     make: MakeRunner,
-    crew: Crew,
+    workers: Workers,
     folder: RunFolder,
     limit: int | None,
     report: Callable[[Result], None],
 ) -> None:
-    """Run what *selection* has, up to *limit* cases, and *folder* lacks; tell *report* each result.
+    """Run those of the first *limit* cases of *selection* that *folder* lacks; pass each result to *report*.
 
     Raises:
-        PoolError: the crew cannot work.
+        PoolError: the workers cannot be started, or cannot go on.
         SourceError: a source does not exist.
     """
     done = folder.done()
     with folder:
-        for result in crew.run(_owed(limited(iter(selection), limit), done, folder), make):
+        for result in workers.run(_pending(limited(iter(selection), limit), done, folder), make):
             folder.add(result)
             report(result)
 
 
-def _owed(selected: Iterator[Task | Excluded], done: set[str], folder: RunFolder) -> Iterator[Task]:
+def _pending(selected: Iterator[Task | Excluded], done: set[str], folder: RunFolder) -> Iterator[Task]:
     for each in selected:
         if isinstance(each, Excluded):
             folder.exclude(each)

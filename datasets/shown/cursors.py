@@ -21,9 +21,9 @@ from random import Random
 from typing import Any
 
 from fimlsp.datasets.shown.spans import Span, Spans, spans_of
-from fimlsp.datasets.sources.filters import Filters, check_parses
+from fimlsp.datasets.sources.filters import Filters
+from fimlsp.datasets.sources.source import Source
 from fimlsp.datasets.sources.source_file import SourceFile
-from fimlsp.datasets.sources.sources import read_source
 
 TRIES_MAX = 200
 HASH_DIGITS = 12
@@ -68,17 +68,17 @@ class EditedFile:
     path: Path
 
 
-def read_files(folders: Sequence[Path], filters: Filters) -> list[EditedFile]:
+def read_files(folders: Sequence[Path]) -> list[EditedFile]:
     """The files below *folders* that CPython parses, each text once, in a fixed order.
 
     Raises:
         SourceError: there is no such folder.
     """
-    files = dict[str, EditedFile]()
+    files, filters = dict[str, EditedFile](), Filters()
     for folder in folders:
-        for found in read_source(str(folder)):
+        for found in Source(str(folder.resolve()), filters.language).files():
             file = filters.identify(found)
-            checked = check_parses(file) if isinstance(file, SourceFile) else file
+            checked = filters.check_valid(file) if isinstance(file, SourceFile) else file
             if isinstance(checked, SourceFile) and "\r" not in checked.text:
                 path = folder.resolve().parent / checked.name
                 files.setdefault(checked.hash, EditedFile(checked, path))

@@ -16,13 +16,14 @@ from fimlsp.datasets.runs.run_folder import RunFolderError
 from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import Cursor, EditedFile
 from fimlsp.datasets.shown.run import read_rows
+from fimlsp.languages.python import Python
 from fimlsp.languages.python.builtin_names import BUILTIN_NAMES
 from fimlsp.models.completion import complete
 from fimlsp.models.decoding.beginnings import Beginning, Surroundings, beginnings
 from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.middle import DecodedToken, DecodeSettings
 from fimlsp.models.loading import FimModel
-from fimlsp.quotient.engine import Engine, python_language
+from fimlsp.quotient.engine import Engine
 
 TOKENS = 64
 """The most that the server lets a model write by default."""
@@ -100,7 +101,7 @@ class Recorder:
 
     def __init__(self, model: FimModel) -> None:
         self._model = model
-        self._engine = Engine(python_language())
+        self._engine = Engine(Python())
 
     def record(self, file: EditedFile, cursor: Cursor) -> Recorded:
         """What the model writes at *cursor* in *file*."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fimlsp.datasets.reports import charts
-from fimlsp.datasets.reports.metrics import Distribution
+from fimlsp.datasets.reports.distribution import Distribution
 from fimlsp.datasets.reports.pages import fenced, number, table, write_page
 from fimlsp.datasets.runs.run_folder import RunFolder
 from fimlsp.datasets.shown.run import read_run
@@ -132,8 +132,8 @@ def _examples(run: Judged) -> list[str]:
             assert each.verdict is not None
             told = "; ".join(faults(each.verdict)) or ("right" if each.verdict.right else "another text")
             lines += [f"{each.record['case']}, `{each.record['name']}`: {told}", ""]
-            lines += fenced(f"{_last_lines(each.before)}⟦{each.text}⟧")
-            lines += ["What stood there:", "", *fenced(each.truth)]
+            lines += fenced(f"{_last_lines(each.before)}⟦{each.text}⟧", "python")
+            lines += ["What stood there:", "", *fenced(each.truth, "python")]
     return lines
 
 

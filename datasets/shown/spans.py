@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from fimlsp.datasets.cuts.suites import NoTokensError, kinds_and_tokens, statement_lines_of
+from fimlsp.datasets.languages.python_tokens import kinds_and_tokens, statements_of
+from fimlsp.datasets.languages.suites import NoTokensError
 
 Span = tuple[int, int]
 """Where a piece starts and ends, in characters."""
@@ -52,7 +53,7 @@ class Spans:
 def spans_of(text: str) -> Spans | None:
     """The pieces of *text*, which parses; None if `tokenize` does not read it. O(len(text))."""
     try:
-        statements = statement_lines_of(text)
+        statements = statements_of(text)
         words, brackets = _words(text), _brackets(text)
     except NoTokensError:
         return None

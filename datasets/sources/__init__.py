@@ -1,1 +1,1 @@
-"""Files to be cut: from shards, folders or the interpreter."""
+"""Files to cut holes into: from shards of data sets, from folders, or from the running interpreter."""

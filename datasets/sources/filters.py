@@ -1,27 +1,28 @@
-"""Which files are cut: those of the language that CPython parses. Every other is named with a reason."""
+"""Which files are cut: valid files of one language and of limited size. Every other file gets a reason."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fimlsp.datasets.sources.cpython import syntax_error
-from fimlsp.datasets.sources.source_file import Excluded, Found, SourceFile
+from fimlsp.datasets.languages.known import PYTHON
+from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.datasets.sources.source_file import Excluded, FoundFile, SourceFile
 
-LANGUAGE = "python"
 OTHER_LANGUAGE = "another language"
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Limits on the files; `bytes_max` counts UTF-8."""
+    """What a file must be: written in *language*, and of at most *bytes_max* bytes as UTF-8."""
 
+    language: ReplayLanguage = PYTHON
     bytes_max: int = 1_000_000
 
-    def identify(self, found: Found) -> SourceFile | Excluded:
-        """The file that *found* is, unless it is none, is too large or in another language."""
+    def identify(self, found: FoundFile) -> SourceFile | Excluded:
+        """The file that was *found*, unless it is unreadable, too large or in another language."""
         if found.content is None:
             return Excluded(found.name, found.problem or "no content", found.detail)
-        if found.language is not None and found.language.lower() != LANGUAGE:
+        if found.language is not None and found.language.lower() != self.language.name:
             return Excluded(found.name, OTHER_LANGUAGE, found.language)
         try:
             size = len(found.content.encode())
@@ -31,8 +32,7 @@ class Filters:
             return Excluded(found.name, f"larger than {self.bytes_max:,} bytes", f"{size:,} bytes")
         return SourceFile.of(found.name, found.content)
 
-
-def check_parses(file: SourceFile) -> SourceFile | Excluded:
-    """The *file*, unless CPython refuses it."""
-    error = syntax_error(file.text)
-    return file if error is None else Excluded(file.name, "does not parse", error)
+    def check_valid(self, file: SourceFile) -> SourceFile | Excluded:
+        """The *file*, unless the language's judge refuses it."""
+        error = self.language.syntax_error(file.text)
+        return file if error is None else Excluded(file.name, "does not parse", error)

@@ -1,4 +1,4 @@
-"""Shards of data sets: rows with a column `content`, as parquet or as JSON lines, compressed or not."""
+"""Reads shards of data sets: one file in the column `content` of each row of a parquet or JSON lines file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from fimlsp.datasets.sources.source_file import Found
+from fimlsp.datasets.sources.source_file import FoundFile
 
 COLUMN = "content"
 LANGUAGE_COLUMNS = ("lang", "language")
@@ -18,12 +18,12 @@ ROWS_AT_ONCE = 64
 
 
 def is_shard(path: Path) -> bool:
-    """Whether the name of *path* is that of a shard."""
+    """Whether *path* has the name of a shard."""
     return path.suffix == ".parquet" or _is_json_lines(path)
 
 
 def n_rows(path: Path) -> int | None:
-    """The number of rows if the shard tells without being read; 1 for one that cannot be opened."""
+    """The number of rows; None if only reading the shard tells, 1 if it cannot be opened."""
     if _is_json_lines(path):
         return None
     import pyarrow
@@ -35,8 +35,8 @@ def n_rows(path: Path) -> int | None:
         return 1
 
 
-def read_shard(path: Path, name: str) -> Iterator[Found]:
-    """The rows of a shard, named `name#0`, `name#1` and so on; one problem where it cannot be read on."""
+def read_shard(path: Path, name: str) -> Iterator[FoundFile]:
+    """The rows of a shard, named `name#0`, `name#1` and so on; the last one is a problem if reading fails."""
     rows = _json_lines(path, name) if _is_json_lines(path) else _parquet_rows(path, name)
     while True:
         try:
@@ -44,7 +44,7 @@ def read_shard(path: Path, name: str) -> Iterator[Found]:
         except StopIteration:
             return
         except Exception as error:  # a damaged shard can fail in any decoder
-            yield Found(name, None, "shard cannot be read", str(error).partition("\n")[0])
+            yield FoundFile(name, None, "shard cannot be read", str(error).partition("\n")[0])
             return
         yield found
 
@@ -54,38 +54,38 @@ def _is_json_lines(path: Path) -> bool:
     return inner.suffix in (".jsonl", ".ndjson")
 
 
-def _parquet_rows(path: Path, name: str) -> Iterator[Found]:
+def _parquet_rows(path: Path, name: str) -> Iterator[FoundFile]:
     import pyarrow.parquet
 
     with pyarrow.parquet.ParquetFile(path) as shard:
         columns = shard.schema_arrow.names
         if COLUMN not in columns:
-            yield Found(name, None, f"no column `{COLUMN}`", f"it has {', '.join(columns)}")
+            yield FoundFile(name, None, f"no column `{COLUMN}`", f"it has {', '.join(columns)}")
             return
         wanted = [column for column in (COLUMN, *LANGUAGE_COLUMNS) if column in columns]
         number = 0
         for batch in shard.iter_batches(batch_size=ROWS_AT_ONCE, columns=wanted):
-            for place in range(batch.num_rows):
-                yield _parquet_row(batch, place, f"{name}#{number}")
+            for row in range(batch.num_rows):
+                yield _parquet_row(batch, row, f"{name}#{number}")
                 number += 1
 
 
-def _parquet_row(batch: Any, place: int, name: str) -> Found:  # noqa: ANN401 - pyarrow has no types
+def _parquet_row(batch: Any, row: int, name: str) -> FoundFile:  # noqa: ANN401 - pyarrow has no types
     try:
-        row = {column: batch.column(column)[place].as_py() for column in batch.schema.names}
+        values = {column: batch.column(column)[row].as_py() for column in batch.schema.names}
     except UnicodeDecodeError as error:
-        return Found(name, None, "not UTF-8", str(error))
-    return _of_row(row, name)
+        return FoundFile(name, None, "not UTF-8", str(error))
+    return _of_row(values, name)
 
 
-def _json_lines(path: Path, name: str) -> Iterator[Found]:
+def _json_lines(path: Path, name: str) -> Iterator[FoundFile]:
     with _open(path) as stream:
         for number, line in enumerate(_lines(stream)):
-            place = f"{name}#{number}"
+            row = f"{name}#{number}"
             if line is None:
-                yield Found(place, None, "line too long", f"more than {LINE_MAX:,} bytes")
+                yield FoundFile(row, None, "line too long", f"more than {LINE_MAX:,} bytes")
             elif line.strip():
-                yield _of_line(line, place)
+                yield _of_line(line, row)
 
 
 def _open(path: Path) -> BinaryIO:
@@ -98,7 +98,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """The lines; None for one that is longer than any file worth cutting."""
+    """The lines; None for a line longer than `LINE_MAX` bytes, more than any file worth cutting has."""
     while line := stream.readline(LINE_MAX):
         if len(line) < LINE_MAX or line.endswith(b"\n"):
             yield line
@@ -108,18 +108,18 @@ def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
         yield None
 
 
-def _of_line(line: bytes, name: str) -> Found:
+def _of_line(line: bytes, name: str) -> FoundFile:
     try:
         row = json.loads(line)
     except UnicodeDecodeError as error:
-        return Found(name, None, "not UTF-8", str(error))
+        return FoundFile(name, None, "not UTF-8", str(error))
     except (ValueError, RecursionError) as error:
-        return Found(name, None, "line is not JSON", str(error))
+        return FoundFile(name, None, "line is not JSON", str(error))
     return _of_row(row, name)
 
 
-def _of_row(row: object, name: str) -> Found:
+def _of_row(row: object, name: str) -> FoundFile:
     if not isinstance(row, Mapping) or not isinstance(row.get(COLUMN), str):
-        return Found(name, None, f"no text in `{COLUMN}`", "")
+        return FoundFile(name, None, f"no text in `{COLUMN}`", "")
     language = next((str(row[column]) for column in LANGUAGE_COLUMNS if row.get(column)), None)
-    return Found(name, row[COLUMN], language=language)
+    return FoundFile(name, row[COLUMN], language=language)

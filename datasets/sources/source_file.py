@@ -1,4 +1,4 @@
-"""Values on the way from a source to its cases: a file as found, a file to be cut, a file left out."""
+"""A file as it was found, a file that holes are cut into, and a file that was left out."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A file of a source: its place in it, and its content, or why that cannot be had.
+class FoundFile:
+    """A file of a source, with its content or the reason why it cannot be read.
 
     Attributes:
-        name: where it was found; never an absolute path.
-        content: its text; None if there is none.
-        problem: why there is none, a reason of few words, and what may help.
-        language: what the source says it is written in; None where it does not say.
+        name: where it was found in its source; never an absolute path.
+        content: its text; None if it cannot be read.
+        problem: why it cannot be read, in a few words that are the same for all such files.
+        detail: what is particular to this file's problem.
+        language: the language that the source states; None if it states none.
     """
 
     name: str
@@ -26,7 +27,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """A file, or a part of a source, that gives no cases; equal reasons are counted together."""
+    """A file, or a part of a source, that gives no cases. Reports count equal reasons together."""
 
     name: str
     reason: str
@@ -35,10 +36,12 @@ class Excluded:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file that cases are cut from.
+    """A file that holes are cut into.
 
-    `text` is the content with line feeds as line ends and one more line feed, as the protocol has it;
-    `hash` is the SHA-256 of the content in hexadecimal digits.
+    Attributes:
+        name: where it was found, for readers.
+        text: its content with line feeds as line ends and one more line feed, as the protocol has it.
+        hash: the SHA-256 of the content, in hexadecimal digits.
     """
 
     name: str
@@ -47,11 +50,11 @@ class SourceFile:
 
     @classmethod
     def of(cls, name: str, content: str) -> SourceFile:
-        """The file of a *content*, which can be encoded as UTF-8."""
+        """The file with this *content*, which must be encodable as UTF-8."""
         content = content.replace("\r\n", "\n")
         return cls(name, content + "\n", hashlib.sha256(content.encode()).hexdigest())
 
     @property
     def content(self) -> str:
-        """The text without the line feed that was added."""
+        """The text without the added line feed."""
         return self.text[:-1]

@@ -1,1 +1,5 @@
 """Python 3.8 to 3.13."""
+
+from fimlsp.languages.python.language import Python, python
+
+__all__ = ["Python", "python"]

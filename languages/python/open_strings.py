@@ -12,10 +12,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
+from fimlsp.languages.python.fstrings import (
+    SOME_BRACKET,
+    FieldRules,
+    PythonModes,
+    outer_part,
+    sealed_by,
+    unknown_bottom,
+)
 from fimlsp.lexing.longest_match import longest_match
-from fimlsp.lexing.modes import SOME_BRACKET, ModeStack, has_none, outer_part, sealed_by, unknown_bottom
-from fimlsp.lexing.values import value
-from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.lexing.modes import ModeStack, has_none
+from fimlsp.quotient.language.contract import OpenModes, StringTail, TextAfterCursor
 
 _FIELD, _PLAIN, _TAIL = "field:", "plain:", "tail:"  # of a string of any style
 _LONGEST_ESCAPE = len(rb"\U0010ffff")
@@ -28,30 +35,19 @@ _BEYOND_ASCII = (
 _OPENERS = {")": "(", "]": "[", "}": "{"}
 
 
-@value
-class StringTail:
-    """One reading of the text after a cursor up to ordinary code.
+class OpenStrings(OpenModes):
+    """Reads the *text* after one cursor in strings of *styles*; each place of it once."""
 
-    `kinds` are its lexemes, `end` is where code begins, `opened` what it closes (as `ModeStack.opened`).
-    """
-
-    kinds: tuple[int, ...]
-    end: int
-    opened: tuple[str, ...]
-
-
-class OpenStrings:
-    """Reads the text after one cursor in strings of *styles*; each place of it once."""
-
-    def __init__(self, tables: LanguageTables, data: bytes, cursor: int, styles: Iterable[str]) -> None:
-        self.tables = tables
-        self.lexical = tables.lexical
-        self.data = data
-        self.cursor = cursor
+    def __init__(self, text: TextAfterCursor, rules: FieldRules, styles: Iterable[str]) -> None:
+        self.lexical = text.lexical
+        self.rules = rules
+        self.data = text.data
+        self.cursor = text.cursor
         self.styles = tuple(styles)
+        self._may_follow = text.may_follow
         self._text = self.lexical.kinds.index("FSTRING_TEXT")
         self._depth = 0
-        self._rests: dict[tuple[ModeStack, int, int], list[StringTail]] = {}
+        self._rests: dict[tuple[PythonModes, int, int], list[StringTail]] = {}
 
     def places(self) -> list[ModeStack]:
         """The places in f-strings where the cursor may be, as unknown bottoms."""
@@ -61,7 +57,7 @@ class OpenStrings:
         places = self._bottoms(self.cursor, *shapes, _FIELD, _PLAIN, _TAIL, SOME_BRACKET)
         return [place for place in places if not self._is_dead_text(place)]
 
-    def _is_dead_text(self, place: ModeStack) -> bool:
+    def _is_dead_text(self, place: PythonModes) -> bool:
         """Whether *place* goes on with plain text that leads nowhere, whatever begins before it."""
         if place.mode != place.shape or self._begins_with_quote(place.shape):
             return False
@@ -71,16 +67,17 @@ class OpenStrings:
         in_name = self.data[plain.end() : plain.end() + 1] == b"}"
         return not in_name and not self._from(place, self.cursor)
 
-    def rests(self, place: ModeStack, kind: int | None, position: int) -> list[StringTail]:
+    def tails(self, place: ModeStack, kind: int | None, position: int) -> list[StringTail]:
         """The readings from *position* on, after a lexeme of *kind* that was begun inside *place*, if any."""
-        if place.in_code and kind not in self.lexical.modes:
+        assert isinstance(place, PythonModes)
+        if place.in_code and kind not in self.lexical.mode_changers:
             return [StringTail((), position, ())]
         at_cursor = self.cursor
         found = self._from(place, position) if kind is None else self._after(place, kind, at_cursor, position)
         own = place.opened if place.shape != SOME_BRACKET else ()
         return [StringTail(rest.kinds, rest.end, (*own, *rest.opened[len(own) :])) for rest in found]
 
-    def _from(self, modes: ModeStack, position: int, level: int = 0) -> list[StringTail]:
+    def _from(self, modes: PythonModes, position: int, level: int = 0) -> list[StringTail]:
         """The readings from *position* on; *level* fields of the bottom's string were closed before."""
         key = modes, position, level
         if key not in self._rests:
@@ -91,7 +88,7 @@ class OpenStrings:
                 self._depth -= 1
         return self._rests[key]
 
-    def _read(self, modes: ModeStack, position: int, level: int) -> Iterator[StringTail]:
+    def _read(self, modes: PythonModes, position: int, level: int) -> Iterator[StringTail]:
         """As `_from`; recursive only where something is closed that was not opened after the cursor."""
         lexical = self.lexical
         kinds: list[int] = []
@@ -104,7 +101,7 @@ class OpenStrings:
             if not modes.permits(self.data[begin : found[1]]):
                 return
             kind, end = found
-            if kind in lexical.modes:
+            if kind in lexical.mode_changers:
                 lexeme = lexical.kinds[kind]
                 if modes.shape == SOME_BRACKET and lexeme in _OPENERS:
                     brackets.append(_OPENERS[lexeme])
@@ -122,7 +119,7 @@ class OpenStrings:
             position = end
         yield StringTail(tuple(kinds), position, tuple(brackets))
 
-    def _skip_text(self, modes: ModeStack, position: int, kinds: list[int]) -> int:
+    def _skip_text(self, modes: PythonModes, position: int, kinds: list[int]) -> int:
         """The end of plain text at *position*, put into *kinds* as one lexeme."""
         if modes.mode != modes.shape:
             return position
@@ -148,26 +145,25 @@ class OpenStrings:
 
     def _may_stand(self, kinds: list[int]) -> bool:
         """Whether *kinds*, at most two, may stand beside each other."""
-        terminals = self.tables.terminals(kinds)
-        return -1 not in terminals and (len(kinds) < 2 or terminals in self.tables.neighbours)
+        return self.lexical.bad not in kinds and self._may_follow(kinds)
 
     def _after(
-        self, modes: ModeStack, kind: int, position: int, end: int, level: int = 0
+        self, modes: PythonModes, kind: int, position: int, end: int, level: int = 0
     ) -> Iterator[StringTail]:
         """The readings from *end* on, after a lexeme of *kind* at *position*."""
-        if kind not in self.lexical.modes:
+        if kind not in self.lexical.mode_changers:
             yield from self._from(modes, end, level)
             return
         lexeme = self.lexical.kinds[kind]
         if modes.parent is None and modes.shape == _FIELD and lexeme == "FIELD_COLON":
             for style in self.styles:
-                inside = unknown_bottom(self.lexical.rules, f"field:{style}").push(f"spec:{style}")
+                inside = unknown_bottom(self.rules, f"field:{style}").push(f"spec:{style}")
                 if inside is not None and self._is_unsealed(style, position):
                     yield from self._from(inside, end, level)
             return
         if modes.parent is None and lexeme == "SPEC_NL":
             style = modes.shape.partition(":")[2]
-            inside = unknown_bottom(self.lexical.rules, f"field:{style}").push(f"tail:{style}")
+            inside = unknown_bottom(self.rules, f"field:{style}").push(f"tail:{style}")
             assert inside is not None
             yield from (
                 StringTail(r.kinds, r.end, ("spec", *r.opened)) for r in self._from(inside, end, level)
@@ -184,7 +180,7 @@ class OpenStrings:
                 for rest in self._from(place, end, level):
                     yield StringTail(rest.kinds, rest.end, (*closed, *rest.opened))
 
-    def _closed_below(self, modes: ModeStack, lexeme: str) -> tuple[str, ...]:
+    def _closed_below(self, modes: PythonModes, lexeme: str) -> tuple[str, ...]:
         """What *lexeme* closes that the text after the cursor has not opened; nothing if it cannot."""
         if modes.parent is not None:  # a format specification, of a field that is at the bottom
             at_bottom = modes.parent.parent is None and lexeme == "FIELD_CLOSE"
@@ -197,11 +193,11 @@ class OpenStrings:
         return (_OPENERS[lexeme],) if part == SOME_BRACKET and lexeme in _OPENERS else ()
 
     def _around(
-        self, modes: ModeStack, lexeme: str, position: int, end: int, level: int
-    ) -> Iterator[ModeStack]:
+        self, modes: PythonModes, lexeme: str, position: int, end: int, level: int
+    ) -> Iterator[PythonModes]:
         """What may lie around that which *lexeme* closes."""
         if lexeme == "FSTRING_END":
-            yield self.lexical.unknown
+            yield unknown_bottom(self.rules)
         if lexeme != "FIELD_CLOSE":
             yield from self._bottoms(end, _FIELD, _PLAIN, SOME_BRACKET)
             return
@@ -213,16 +209,16 @@ class OpenStrings:
             yield from self._bottoms(end, f"tail:{style}")
         if field == "plain":
             return
-        spec = "respec" if self.lexical.rules.reopens else "spec"
+        spec = "respec" if self.rules.reopens else "spec"
         for each in (style,) if style else self.styles:
             if part != "field" or self._is_unsealed(each, position):
-                specs = (f"{spec}:{each}",) if level < self.lexical.rules.deepest else ()
+                specs = (f"{spec}:{each}",) if level < self.rules.deepest else ()
                 yield from self._bottoms(end, f"text:{each}", *specs)
 
-    def _bottoms(self, position: int, *shapes: str) -> Iterator[ModeStack]:
+    def _bottoms(self, position: int, *shapes: str) -> Iterator[PythonModes]:
         """The places of those *shapes* that the language has and that may be closed after *position*."""
         for shape in shapes:
-            place = unknown_bottom(self.lexical.rules, shape)
+            place = unknown_bottom(self.rules, shape)
             if place.mode in self.lexical.dfa.starts and self._may_close(shape, position):
                 yield place
 
@@ -255,7 +251,7 @@ class OpenStrings:
 
     def _is_unsealed(self, style: str, end: int) -> bool:
         """Whether a field of a string of *style* may contain the text from the cursor to *end*."""
-        if not self.lexical.rules.sealed:
+        if not self.rules.sealed:
             return True
         return has_none(self.data[self.cursor : end], *sealed_by(style))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 
 from fimlsp.lexing.automata.nfa import Nfa, Terminals, byte_classes, thompson
@@ -24,7 +24,7 @@ class CompactDfa:
     """rows[state][column] is the next state."""
     accepts: tuple[int, ...]
     live: tuple[int, ...]
-    starts: Mapping[str, int]
+    starts: Mapping[str, int] = field(hash=False)
     kinds: tuple[str, ...]
 
     def expand(self) -> Dfa:
@@ -43,7 +43,7 @@ class Dfa:
     """accepts[state] is the number of the kind accepted there, -1 if none is."""
     live: tuple[int, ...]
     """live[state] is the bit set of the kinds accepted at the state or at any that can be reached from it."""
-    starts: Mapping[str, int]
+    starts: Mapping[str, int] = field(hash=False)
     """The start state of each mode."""
     kinds: tuple[str, ...]
     """The name of each kind."""

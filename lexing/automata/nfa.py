@@ -20,7 +20,7 @@ class Rule:
 class Terminals:
     """All lexemes of a language, by lexer mode. Of two kinds that match the same bytes the first one wins."""
 
-    modes: Mapping[str, tuple[Rule, ...]]
+    modes: Mapping[str, tuple[Rule, ...]] = field(hash=False)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -28,7 +28,7 @@ class Terminals:
         return tuple(dict.fromkeys(rule.kind for rules in self.modes.values() for rule in rules))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Nfa:
     """A nondeterministic automaton that reads bytes; its states are numbers."""
 

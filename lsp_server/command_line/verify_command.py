@@ -16,15 +16,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
+from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lsp_server.errors import summary
-from fimlsp.quotient.engine import Engine, python_language
+from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.verification import verify_case
 
 
 def answer_lines(lines: Iterable[bytes], python: PythonVersion = DEFAULT_VERSION) -> Iterator[str]:
     """One JSON line for each of *lines*, judged as *python* would; blank lines are passed over."""
-    engine = Engine(python_language(python))
+    engine = Engine(Python(python))
     for line in lines:
         if line.strip():
             yield json.dumps(answer(engine, line))

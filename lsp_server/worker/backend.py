@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lsp_server.context.neighbourhood import OpenFile, neighbours_of, shown_path
 from fimlsp.lsp_server.context.workspace_files import WorkspaceFiles, workspace_files
@@ -18,7 +19,7 @@ from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.repetition import Connects, without_repetition
 from fimlsp.models.decoding.extent import is_one_line
-from fimlsp.quotient.engine import Engine, python_language
+from fimlsp.quotient.engine import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +57,7 @@ class Backend:
     """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.worker.Backend`."""
 
     def __init__(self) -> None:
-        self.documents = EngineDocuments(lambda python: Engine(python_language(python)))
+        self.documents = EngineDocuments(lambda python: Engine(Python(python)))
         self._files: dict[int, WorkspaceFiles] = {}
         self._model: FimModel | None = None
         self._why_no_model = "no model is loaded yet"

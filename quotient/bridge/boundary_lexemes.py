@@ -7,19 +7,18 @@ distinct ends (Melcer et al. 2024, arXiv 2402.17988, section V, find a median of
 
 from __future__ import annotations
 
-import re
+from collections import deque
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from fimlsp.lexing.automata.dfa import DEAD
-from fimlsp.lexing.lexer_state import LexerState, LexerTables
+from fimlsp.lexing.lexer_state import LexerState
+from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.line import physical_end
-from fimlsp.lexing.longest_match import byte_that_leaves, closing_quotes
+from fimlsp.lexing.longest_match import byte_that_leaves, closing_delimiter
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.lexing.values import value
 
 _LINE_FEED, _RETURN = b"\n\r"
-_TRIPLE_QUOTES = b"'''", b'"""'
 
 End = tuple[int, int] | None
 """The kind of a lexeme, and how many bytes of the right context belong to it; None if it has no end there."""
@@ -31,7 +30,7 @@ class BoundaryLexeme:
 
     `kind` is the lexeme that straddles the end, None if the last lexeme ends with the middle; the right
     context goes on `offset` bytes after the cursor. `states` are the DFA's states that lead here, in a
-    middle that ends inside `place`; where they are inside the name of a character, `name` is what the right
+    middle that ends inside `place`; where they are inside a word that is checked, `word` is what the right
     context has of it.
     """
 
@@ -39,7 +38,7 @@ class BoundaryLexeme:
     offset: int
     place: ModeStack
     states: frozenset[int]
-    name: bytes | None = None
+    word: bytes | None = None
 
 
 def boundary_lexemes(
@@ -57,36 +56,16 @@ def boundary_lexemes(
             by_start[start] = _straddling(runs, start)
         yield BoundaryLexeme(None, 0, place, frozenset((start,)))
         for (kind, offset), following in by_start[start].items():
-            naming, outside = _states_before(lexical, start, data[cursor], following)
-            if kind in lexical.skipped and kind not in lexical.modes:
-                yield BoundaryLexeme(None, offset, place, naming | outside)
+            in_word, outside = _states_before(lexical, start, data[cursor], following)
+            if kind in lexical.skipped and kind not in lexical.mode_changers:
+                yield BoundaryLexeme(None, offset, place, in_word | outside)
                 continue
             if outside:
                 yield BoundaryLexeme(kind, offset, place, outside)
-            name = data[cursor : data.find(b"}", cursor)] if naming else b""
-            if naming and lexical.names.between(b"", name) is not None:
-                yield BoundaryLexeme(kind, offset, place, naming, name)
-
-
-def closing_quote(data: bytes, cursor: int, quote: str) -> int | None:
-    """Where an f-string of *quote* that is open at *cursor* would end; None if nowhere."""
-    plain = quote.removeprefix("r").encode()
-    if len(plain) == 1:
-        found = _ON_ONE_LINE[plain].match(data, cursor)
-        return found.end() if found else None
-    start = data.find(plain, cursor)
-    while start >= 0:
-        before = data[cursor:start]
-        if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
-            return start + len(plain)
-        start = data.find(plain, start + 1)
-    return None
-
-
-_ON_ONE_LINE = {
-    quote: re.compile(rb"(?:[^\\\r\n%s]|\\(?:\r\n|.))*%s" % (quote, quote), re.DOTALL)
-    for quote in (b"'", b'"')
-}
+            closing = bytes((lexical.word_part.closing,))
+            word = data[cursor : data.find(closing, cursor)] if in_word else b""
+            if in_word and lexical.words.between(b"", word) is not None:
+                yield BoundaryLexeme(kind, offset, place, in_word, word)
 
 
 def _straddling(runs: BoundaryLexer, start: int) -> dict[tuple[int, int], tuple[int, ...]]:
@@ -94,9 +73,9 @@ def _straddling(runs: BoundaryLexer, start: int) -> dict[tuple[int, int], tuple[
     found: dict[tuple[int, int], tuple[int, ...]] = {}
     lexical, data, cursor = runs.lexical, runs.data, runs.cursor
     if cursor < len(data):
-        absent = runs.absent_quotes()
+        absent = runs.absent_delimiters()
         for state in _moves(lexical, start, data[cursor]):
-            if absent and _quotes_after(lexical, state) in absent:
+            if absent and _delimiter_after(lexical, state) in absent:
                 continue
             end = runs.end(state)
             if end is not None and end[0] not in (lexical.bad, lexical.space):
@@ -113,7 +92,7 @@ class BoundaryLexer:
         self.cursor = cursor
         self.forbidden = before.forbidden
         self.known: dict[tuple[int, int], End] = {}
-        self.last: dict[bytes, int] = {}  # where the quotes that end a string stand for the last time
+        self.last: dict[bytes, int] = {}  # where a delimiter stands for the last time
 
     def end_of(self, state: int) -> End:
         """The end of the lexeme that is being read in *state* when the right context begins."""
@@ -126,13 +105,13 @@ class BoundaryLexer:
 
         Bytes that leave the state as it is are skipped at once, so that long strings cost little.
         """
-        data, rows, naming = self.data, self.lexical.dfa.rows, self.lexical.naming
+        data, rows, word_states = self.data, self.lexical.dfa.rows, self.lexical.word_states
         position = self.cursor
         if self._is_unclosed(state, position + 1):
             return self.lexical.bad, len(data) - position
         path: list[tuple[int, int, int]] = []
         found: End = None
-        name = -1  # where the name of a character begins that is read in the right context
+        word = -1  # where a checked word begins that is read in the right context
         while True:
             here = state, position
             if here in self.known:
@@ -141,11 +120,11 @@ class BoundaryLexer:
             if data[position] in self.forbidden:
                 found = self.lexical.bad, position + 1 - self.cursor
                 break
-            if name >= 0 or state in naming:
-                if self._is_no_name(state, name, position):
+            if word >= 0 or state in word_states:
+                if self._is_no_word(state, word, position):
                     found = self.lexical.bad, position + 1 - self.cursor
                     break
-                name = self._name_at(state, name, position)
+                word = self._word_at(state, word, position)
             position += 1
             if position < len(data) and rows[state][data[position]] == state:
                 if self._is_unclosed(state, position):
@@ -158,49 +137,50 @@ class BoundaryLexer:
             state = rows[state][data[position]]
         return self._remember(path, found)
 
-    def absent_quotes(self) -> frozenset[bytes]:
-        """The quotes of which no string ends behind the first byte of the right context."""
+    def absent_delimiters(self) -> frozenset[bytes]:
+        """The closing delimiters that close nothing behind the first byte of the right context."""
         position = self.cursor + 1
         rest_of_line = self.data[position : physical_end(self.data, position)]
-        absent = [quotes for quotes in _TRIPLE_QUOTES if self._is_last(quotes, position)]
-        if b"\\" not in rest_of_line:
-            absent += [quote for quote in (b"'", b'"') if quote not in rest_of_line]
+        delimiters = self.lexical.delimiters
+        absent = [each for each in delimiters.span if self._is_last(each, position)]
+        if delimiters.escape not in rest_of_line:
+            absent += [each for each in delimiters.within if each not in rest_of_line]
         return frozenset(absent)
 
     def _is_unclosed(self, state: int, position: int) -> bool:
         """Whether *state* is in a string that nothing from *position* on can end."""
-        closed_blocks = closing_quotes(self.lexical, state)
-        return closed_blocks is not None and self._is_last(closed_blocks, position)
+        closing = closing_delimiter(self.lexical, state)
+        return closing is not None and self._is_last(closing, position)
 
-    def _is_last(self, quotes: bytes, position: int) -> bool:
-        """Whether *quotes* do not stand anywhere from *position* on."""
-        if quotes not in self.last:
-            self.last[quotes] = self.data.rfind(quotes)
-        return self.last[quotes] < position
+    def _is_last(self, delimiter: bytes, position: int) -> bool:
+        """Whether *delimiter* does not stand anywhere from *position* on."""
+        if delimiter not in self.last:
+            self.last[delimiter] = self.data.rfind(delimiter)
+        return self.last[delimiter] < position
 
-    def _name_at(self, state: int, name: int, position: int) -> int:
-        if state not in self.lexical.naming:
+    def _word_at(self, state: int, word: int, position: int) -> int:
+        if state not in self.lexical.word_states:
             return -1
-        return position + 1 if self.data[position] == ord("{") else name
+        return position + 1 if self.data[position] == self.lexical.word_part.opening else word
 
-    def _is_no_name(self, state: int, name: int, position: int) -> bool:
-        """Whether a name that began at *name* ends at *position*, and no character has it."""
-        if name < 0 or state in self.lexical.naming:
+    def _is_no_word(self, state: int, word: int, position: int) -> bool:
+        """Whether a checked word that began at *word* ends at *position* and is none of those known."""
+        if word < 0 or state in self.lexical.word_states:
             return False
-        return self.data[name:position] not in self.lexical.names
+        return self.data[word:position] not in self.lexical.words
 
     def _remember(self, path: list[tuple[int, int, int]], found: End) -> End:
         for state, position, after in reversed(path):
             kind = self.lexical.dfa.accepts[state]
             if found is None and kind >= 0:
-                nothing_follows = kind == self.lexical.continuation and after == len(self.data)
+                nothing_follows = kind == self.lexical.line_joiner and after == len(self.data)
                 found = self.lexical.bad if nothing_follows else kind, after - self.cursor
-            if state not in self.lexical.naming:  # what a name is depends on where it began
+            if state not in self.lexical.word_states:  # what a word is depends on where it began
                 self.known[state, position] = found
         return found
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _moves(lexical: LexerTables, start: int, byte: int) -> dict[int, list[int]]:
     """The states inside a lexeme begun in *start*, by the state that *byte* leads them to."""
     moves: dict[int, list[int]] = {}
@@ -211,46 +191,50 @@ def _moves(lexical: LexerTables, start: int, byte: int) -> dict[int, list[int]]:
     return moves
 
 
-@lru_cache(maxsize=4096)
-def _quotes_after(lexical: LexerTables, state: int) -> bytes | None:
-    """The quotes that must follow, if a string is being read; one only if no line end may stand before it."""
+@remembered(4096)
+def _delimiter_after(lexical: LexerTables, state: int) -> bytes | None:
+    """The delimiter that must follow, if there is one; one within a line only if no line end may precede it."""
     kinds = [kind for kind in lexical.kinds_in(lexical.dfa.live[state]) if kind != lexical.bad]
     suffixes = [lexical.shortest_words.suffix(state, kind) or b"" for kind in kinds]
-    endings = {suffix[-1:] * (not suffix.endswith(_TRIPLE_QUOTES)) for suffix in suffixes}
+    delimiters = lexical.delimiters
+    endings = {suffix[-1:] * (not suffix.endswith(delimiters.span)) for suffix in suffixes}
     row = lexical.dfa.rows[state]
-    if endings in ({b"'"}, {b'"'}) and not row[_LINE_FEED] and not row[_RETURN]:
+    if len(endings) == 1 and endings <= {*delimiters.within} and not row[_LINE_FEED] and not row[_RETURN]:
         return endings.pop()
-    return closing_quotes(lexical, state)
+    return closing_delimiter(lexical, state)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _states_before(
     lexical: LexerTables, start: int, byte: int, following: tuple[int, ...]
 ) -> tuple[frozenset[int], frozenset[int]]:
-    """The states inside a lexeme that *byte* leads to one of *following*: those in a name, and the others."""
+    """The states inside a lexeme that *byte* leads to one of *following*: those in a word, and the others."""
     moves = _moves(lexical, start, byte)
     states = frozenset(state for after in following for state in moves[after])
-    return states & lexical.naming, states - lexical.naming
+    return states & lexical.word_states, states - lexical.word_states
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def reachable(lexical: LexerTables, start: int) -> tuple[int, ...]:
     """The DFA's states that can be reached from *start*, itself included."""
     rows = lexical.dfa.rows
     found = {start: None}
-    for state in (waiting := [start]):
-        fresh = [following for following in dict.fromkeys(rows[state]) if following not in found]
-        found.update(dict.fromkeys(fresh))
-        waiting += fresh
+    waiting = deque(found)
+    while waiting:
+        following = [state for state in dict.fromkeys(rows[waiting.popleft()]) if state not in found]
+        found.update(dict.fromkeys(following))
+        waiting += following
     found.pop(DEAD, None)
     return tuple(found)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def way_to(lexical: LexerTables, state: int, goals: frozenset[int]) -> bytes | None:
     """A shortest byte string from *state* to one of *goals*, None if there is none."""
     found: dict[int, bytes] = {state: b""}
-    for current in (waiting := [state]):
+    waiting = deque(found)
+    while waiting:
+        current = waiting.popleft()
         if current in goals:
             return found[current]
         for following, byte in _exits(lexical, current):
@@ -260,7 +244,7 @@ def way_to(lexical: LexerTables, state: int, goals: frozenset[int]) -> bytes | N
     return None
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _exits(lexical: LexerTables, state: int) -> tuple[tuple[int, bytes], ...]:
     """The states that *state* is followed by, each with the least byte that leads there, by that byte."""
     row = lexical.dfa.rows[state]
@@ -270,11 +254,11 @@ def _exits(lexical: LexerTables, state: int) -> tuple[tuple[int, bytes], ...]:
 
 def way_into(lexer: LexerState, boundary: BoundaryLexeme) -> bytes | None:
     """A short byte string that brings the lexeme being read to where it meets the right context at *boundary*."""
-    if boundary.name is None:
+    if boundary.word is None:
         return way_to(lexer.lexical, lexer.state, boundary.states)
     way: bytes | None = b""
-    if not lexer.name:
+    if not lexer.word:
         way = way_to(lexer.lexical, lexer.state, boundary.states)
-        way = way and way[: way.rfind(b"{") + 1]
-    rest = lexer.lexical.names.between(lexer.name[1:], boundary.name)
+        way = way and way[: way.rfind(bytes((lexer.lexical.word_part.opening,))) + 1]
+    rest = lexer.lexical.words.between(lexer.word[1:], boundary.word)
     return None if way is None or rest is None else way + rest

@@ -23,7 +23,7 @@ from fimlsp.quotient.language.escape import BLOCK, NOTHING, Inside
 from fimlsp.quotient.language.tables import LanguageTables
 
 
-@value
+@value(eq=False)
 class LineEnd:
     """One way to read the rest of the cursor's line: the backward sets at the cursor.
 
@@ -130,7 +130,7 @@ class ClosedBlock:
         return column if self.below is None or self.below.deeper_than(column) else None
 
 
-@value
+@value(eq=False)
 class _Level:
     """One of the successive minima: the blocks of its column, and those between it and the one before.
 
@@ -213,7 +213,7 @@ class ClosedBlocks:
         every = self.tables.bodies
         start = self.tables.backward.start(every)
         places = [(level.same, ending.rest)]
-        if ending.goes_on in (GroupContinuation.END, GroupContinuation.SUITE_END):
+        if self.tables.suites and ending.goes_on in (GroupContinuation.END, GroupContinuation.SUITE_END):
             places.append((level.between, every))
         group_end = GroupEnd(group, line_end.marker, (), BLOCK if indented else NOTHING)
         for block, rest in places:
@@ -245,6 +245,8 @@ class ClosedBlocks:
     def _add_suites(self, level: _Level, inner: tuple[ClosedBlock, ...], inside: Inside) -> None:
         """Add that the last group of a block ends with one of the *inner* blocks."""
         every = self.tables.bodies
+        if not self.tables.suites:
+            return
         group_end = GroupEnd(self.tables.backward.start(every), None, inner, inside)
         self._block_ends[level.between].append(BlockEnd(every, group_end))
         same = self._block_ends[level.same]

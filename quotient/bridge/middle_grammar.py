@@ -21,10 +21,11 @@ from fimlsp.quotient.bridge.closed_blocks import BlockEnd, ClosedBlock, ClosedBl
 from fimlsp.quotient.bridge.open_blocks import left_blocks
 from fimlsp.quotient.bridge.partial_rules import LeftPartialRules, RightPartialRules
 from fimlsp.quotient.contexts.left import LeftContext
-from fimlsp.quotient.earley.automaton import Automaton, Rhs
+from fimlsp.quotient.earley.automaton import Automaton
 from fimlsp.quotient.earley.open_rules import Child, Open
 from fimlsp.quotient.earley.sets import Earley, EarleySet
 from fimlsp.quotient.grammar.costs import CheapestSentences
+from fimlsp.quotient.grammar.rules import Rhs
 from fimlsp.quotient.language.escape import BLOCK, of_child
 from fimlsp.quotient.language.tables import LanguageTables
 
@@ -43,7 +44,7 @@ class RightGrammar:
         self.cheapest: dict[int, CheapestSentences] = {}
 
 
-@value
+@value(eq=False)
 class MiddleGrammar:
     """The grammar of the middles between two contexts.
 
@@ -121,7 +122,8 @@ class _Pairs:
         """The middles in a block of groups of kind *body* that is the one at *depth*, and *closed*."""
         for block_end in self.right.closed_blocks.block_ends_in(closed, self.blocks[depth].frame.column):
             if block_end.may_end(body, self.tables):
-                yield from self._between_groups(depth, block_end, body)
+                if body in self.tables.lists:
+                    yield from self._between_groups(depth, block_end, body)
                 if block_end.group_end is not None:
                     yield from self._in_group(depth, block_end.group_end, body)
 
@@ -172,4 +174,4 @@ class _Pairs:
             closed -= BLOCK
         insides = tables.backward.insides(self.right.open_rules(group_end))
         opened = of_child(right, insides) - BLOCK | group_end.inside
-        return tables.brackets.escapes(closed, between, opened)
+        return tables.enclosures.escapes(closed, between, opened)

@@ -17,8 +17,8 @@ from itertools import count
 from fimlsp.lexing.columns import MARGIN
 from fimlsp.quotient.bridge.closed_blocks import BlockEnd, ClosedBlock, ClosedBlocks, GroupEnd
 from fimlsp.quotient.bridge.open_blocks import LeftBlock
-from fimlsp.quotient.earley.automaton import LazyRules, Rhs
 from fimlsp.quotient.earley.open_rules import Child, Open, OpenRules, OpenSuite
+from fimlsp.quotient.grammar.rules import LazyRules, Rhs
 
 
 class RightPartialRules(LazyRules):

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from fimlsp.lexing.columns import MARGIN
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_into, way_to
+from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.dijkstra import Source, completions
+from fimlsp.quotient.completion.incomplete import Incomplete
 from fimlsp.quotient.completion.unlexer import STEPS, Unlexer, columns_before, indentation
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.grammar.costs import CheapestSentences, Costs
-
-if TYPE_CHECKING:
-    from fimlsp.quotient.states.grammar_state import Connection, GrammarState, RightEntry
 
 _TRIES = 200
 _BEGUN_TRIES = 20
@@ -26,13 +24,13 @@ class NoCompletionError(AssertionError):
     """A viable middle for which no completion was found: the engine is at fault."""
 
 
-def shortest_completion(state: GrammarState) -> bytes:
+def shortest_completion(state: Incomplete) -> bytes:
     """A text, near the shortest, that completes *state*; empty if it is complete.
 
     O(open rules). Raises NoCompletionError if none is found, which would be a fault of the engine.
     """
-    if state.lexer.name or state.lexer.name_must_follow:
-        return _with_name(state)
+    if state.lexer.word or state.lexer.word_must_follow:
+        return _with_word(state)
     found = _completion(state, _COST_OF_SKIPPING)
     if found is None:
         found = _completion(state, 0)
@@ -45,18 +43,21 @@ def shortest_completion(state: GrammarState) -> bytes:
     return found
 
 
-def _with_name(state: GrammarState) -> bytes:
-    """The completion of a state in which the name of a character, or its brace, is missing."""
+def _with_word(state: Incomplete) -> bytes:
+    """The completion of a state in which a word that is checked, or its delimiter, is missing."""
     direct = _straddling(state)
     if direct is not None:
         return direct
     lexer = state.lexer
-    rest = b"{" if not lexer.name else (lexer.lexical.names.between(lexer.name[1:], b"") or b"") + b"}"
-    named = state.feed(rest)
-    return rest if named is None else rest + shortest_completion(named)
+    part = lexer.lexical.word_part
+    rest = bytes((part.opening,))
+    if lexer.word:
+        rest = (part.words.between(lexer.word[1:], b"") or b"") + bytes((part.closing,))
+    closed = state.feed(rest)
+    return rest if closed is None else rest + shortest_completion(closed)
 
 
-def _completion(state: GrammarState, skipping: int) -> bytes | None:
+def _completion(state: Incomplete, skipping: int) -> bytes | None:
     """The cheapest sentence of the grammar that can be written and does complete *state*.
 
     *skipping* is what it costs to let a comment swallow what follows the cursor.
@@ -73,7 +74,7 @@ def _completion(state: GrammarState, skipping: int) -> bytes | None:
     return direct
 
 
-def _completions_after_a_step(state: GrammarState) -> Iterator[bytes]:
+def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
     """Completions by dearer sentences, where the cheapest does not fit the columns of the right context."""
     for source in _sources(state):
         for symbols in _steps(state.connection, source.chart):
@@ -85,7 +86,7 @@ def _completions_after_a_step(state: GrammarState) -> Iterator[bytes]:
                     yield writer.text + rest
 
 
-def _completions_after_a_beginning(state: GrammarState) -> Iterator[bytes]:
+def _completions_after_a_beginning(state: Incomplete) -> Iterator[bytes]:
     """Completions that leave one of the cheapest sentences, which do not fit themselves, near its end."""
     for text in islice(_candidates(state, 0), _BEGUN_TRIES):
         for size in reversed(range(1, len(text))):
@@ -109,7 +110,7 @@ def _steps(connection: Connection, chart: EarleySet, most: int = 3) -> Iterator[
                 yield from ((symbol, *rest) for rest in _steps(connection, after, most - 1))
 
 
-def _straddling(state: GrammarState) -> bytes | None:
+def _straddling(state: Incomplete) -> bytes | None:
     """The lexeme being read may reach into the right context."""
     ways = [
         way
@@ -122,7 +123,7 @@ def _straddling(state: GrammarState) -> bytes | None:
     return found[0] if found else None
 
 
-def _candidates(state: GrammarState, skipping: int) -> Iterator[bytes]:
+def _candidates(state: Incomplete, skipping: int) -> Iterator[bytes]:
     """Texts that bring *state* to the end of a sentence of its grammar, cheapest first."""
     grammar = state.connection.grammar
     cheapest = _cheapest(state.connection, skipping)
@@ -138,7 +139,7 @@ def _candidates(state: GrammarState, skipping: int) -> Iterator[bytes]:
 
 
 def _endings(
-    state: GrammarState, source: Source, symbols: Sequence[int], right_entries: Sequence[RightEntry]
+    state: Incomplete, source: Source, symbols: Sequence[int], right_entries: Sequence[RightEntry]
 ) -> Iterator[bytes]:
     """Texts for *symbols* after *source* that meet the right context at one of *right_entries*."""
     for opened in dict.fromkeys(entry.opened for entry in right_entries):
@@ -149,7 +150,7 @@ def _endings(
 
 
 def _written(
-    state: GrammarState, source: Source, symbols: Sequence[int], opened: tuple[str, ...] = ()
+    state: Incomplete, source: Source, symbols: Sequence[int], opened: tuple[str, ...] = ()
 ) -> Unlexer | None:
     """*symbols* after *source*, as `Unlexer.write`; None if they cannot be written."""
     for step in STEPS:
@@ -183,7 +184,7 @@ def _leads(entry: RightEntry, writer: Unlexer) -> Iterator[bytes]:
     yield from (b"", b" ")
 
 
-def _sources(state: GrammarState) -> list[Source]:
+def _sources(state: Incomplete) -> list[Source]:
     """The charts after each way to finish the lexeme being read."""
     lexer = state.lexer
     if lexer.at_lexeme_start:
@@ -194,7 +195,7 @@ def _sources(state: GrammarState) -> list[Source]:
     return [*_after_lexemes(state, live), *_after_fallback(state)]
 
 
-def _after_skipped(state: GrammarState, live: int) -> list[Source]:
+def _after_skipped(state: Incomplete, live: int) -> list[Source]:
     """The lexeme being read is none of the grammar's; a comment takes the rest of its line."""
     lexer, lexical = state.lexer, state.lexer.lexical
     if not live & lexical.ends_line:
@@ -214,7 +215,7 @@ def _after_skipped(state: GrammarState, live: int) -> list[Source]:
     return [] if chart is None else [Source(chart, len(prefix), prefix)]
 
 
-def _after_lexemes(state: GrammarState, live: int) -> Iterator[Source]:
+def _after_lexemes(state: Incomplete, live: int) -> Iterator[Source]:
     tables = state.connection.tables
     for terminal in tables.live_terminals(live):
         suffixes = (
@@ -224,15 +225,15 @@ def _after_lexemes(state: GrammarState, live: int) -> Iterator[Source]:
         )
         suffix = min((s for s in suffixes if s is not None), key=len)
         if state.lexer.too_long and not suffix:
-            suffix = b"."
+            suffix = state.lexer.lexical.counted_part.way_out
         chart = state.connection.grammar.earley.scan(state.chart, (terminal,))
         if chart is not None:
             yield Source(chart, len(suffix), suffix)
-            if state.lexer.quote_run[1]:  # the quote that ends the string could be one too many in a row
+            if state.lexer.equal_run[1]:  # the delimiter could be one too many in a row
                 yield Source(chart, 1 + len(suffix), b" " + suffix)
 
 
-def _after_fallback(state: GrammarState) -> list[Source]:
+def _after_fallback(state: Incomplete) -> list[Source]:
     """The lexeme ended earlier, and what was read since begins the next one."""
     following = state.after_fallback()
     return [] if following is None else _sources(following)

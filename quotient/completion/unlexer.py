@@ -41,25 +41,19 @@ class Unlexer:
     ) -> bool:
         """Write terminals; *blocks* tells which columns the INDENTs of closed blocks may have.
 
-        The f-strings that are still open after them have the styles in *opened* (see `ModeStack.opened`).
+        The strings that are still open after them are those in *opened* (see `ModeStack.opened`).
         """
-        kinds = self._kinds_of_open_strings(symbols, opened)
+        kinds = self._kinds_of_opening(symbols, opened)
         return all(self._write(symbol, blocks, kinds.get(place)) for place, symbol in enumerate(symbols))
 
-    def _kinds_of_open_strings(self, symbols: Sequence[int], opened: tuple[str, ...]) -> dict[int, int]:
-        """By place in *symbols*, the kind of each beginning of an f-string that is not ended in them."""
-        styles = iter([part.removeprefix("text:") for part in opened if part.startswith("text:")])
-        kinds: dict[int, int] = {}
-        start, end = map(self.tables.grammar.symbol, ("FSTRING_START", "FSTRING_END"))
-        ended = 0
-        for place in reversed(range(len(symbols) if opened else 0)):
-            if symbols[place] == end:
-                ended += 1
-            elif symbols[place] == start and ended:
-                ended -= 1
-            elif symbols[place] == start and (style := next(styles, None)) is not None:
-                kinds[place] = self.tables.lexical.kinds.index(f"FSTRING_START:{style}")
-        return kinds
+    def _kinds_of_opening(self, symbols: Sequence[int], opened: tuple[str, ...]) -> dict[int, int]:
+        """By place in *symbols*, the kind of each that opens a string which is not closed in them."""
+        if not opened:
+            return {}
+        grammar = self.tables.grammar
+        names = [grammar.name(symbol) if grammar.is_terminal(symbol) else "" for symbol in symbols]
+        kinds = self.tables.language.kinds_of_opening(names, opened)
+        return {place: self.tables.lexical.kinds.index(kind) for place, kind in kinds.items()}
 
     def _write(self, symbol: int, blocks: dict[int, ClosedBlock], kind: int | None) -> bool:
         tables = self.tables

@@ -36,13 +36,17 @@ class Document:
         self._reset()
 
     def _reset(self) -> None:
-        first = len(BYTE_ORDER_MARK) if self.data.startswith(BYTE_ORDER_MARK) else 0
+        first = len(BYTE_ORDER_MARK) if self._is_marked() else 0
         self._lefts = LeftOffsets(Offsets([first], [start_of_file(self.tables)]))
         self._rights = RightOffsets(Offsets([0], [end_of_file(self.tables)]))
         self._left_stale: list[LeftOffsets] = []
         self._right_stale: list[RightOffsets] = []
         self._dead: set[int] = set()
         self._cached_for_suffix: BoundedDict[tuple[int, Hashable], object] = BoundedDict(_MOST_SUFFIXES)
+
+    def _is_marked(self) -> bool:
+        """Whether the text begins with a byte order mark that counts for nothing."""
+        return self.tables.language.byte_order_mark and self.data.startswith(BYTE_ORDER_MARK)
 
     def prepare(self) -> None:
         """Make all contexts now, so that no later question pays for them. O(len(data)) the first time."""
@@ -211,10 +215,10 @@ class Document:
         O(len(data)) for a copy of the bytes, and O(contexts set aside), which while typing are few.
         """
         length = len(self.data)
-        marked = self.data.startswith(BYTE_ORDER_MARK)
+        marked = self._is_marked()
         kept = memoryview(self.data)
         self.data = b"".join((kept[:start], replacement, kept[end:]))
-        if marked != self.data.startswith(BYTE_ORDER_MARK):
+        if marked != self._is_marked():
             self._reset()
             return
         shift = len(replacement) - (end - start)

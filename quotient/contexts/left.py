@@ -10,6 +10,7 @@ from fimlsp.lexing.line import Line
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.lexing.values import value
 from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.grammar.cfg import SENTINELS
 from fimlsp.quotient.language.interner import Interned
 from fimlsp.quotient.language.tables import LanguageTables
 
@@ -71,11 +72,16 @@ class LeftContext(Interned):
         if line.blank:
             return self
         context = None if line.broken else self._after_line(line)
-        return self.passing_over(self.tables.lexical.known) if context is None else context
+        return self.passing_over() if context is None else context
 
-    def passing_over(self, modes: ModeStack) -> LeftContext:
-        """This context, with something after it that could not be parsed; then *modes* is open."""
-        return _context(self.tables, self.frame, self.start, modes, broken=True)
+    def passing_over(self) -> LeftContext:
+        """This context, with something after it that could not be parsed.
+
+        With an offside layout the next group of the block follows; without one the only group goes on.
+        """
+        if not self.tables.offside:
+            return _context(self.tables, self.frame, self.group, self.modes, broken=True)
+        return _context(self.tables, self.frame, self.start, self.tables.lexical.start, broken=True)
 
     def _at(self, frame: Frame, group: EarleySet) -> LeftContext:
         """This context with another innermost block or group."""
@@ -86,15 +92,16 @@ class LeftContext(Interned):
         if modes is None:
             return None
         context: LeftContext | None = self
-        if not self.modes.depth and line.column != self.frame.column:
+        offside = self.tables.offside
+        if offside and not self.modes.depth and line.column != self.frame.column:
             assert line.column is not None
-            entered = self.indents.enter(line.column)
+            entered = self.indents.enter(line.column, self.tables.lexical.most_blocks)
             if entered is None:
                 return None
             change = entered[1]
             context = self.opened(line.column) if change > 0 else self.closed(-change)
         symbols = self.tables.terminals(line.kinds)
-        if modes.depth:
+        if modes.depth or not offside:
             context = context and context.after_symbols(symbols)
         elif self.modes.depth:
             context = context and context.after_symbols((*symbols, self.tables.newline))
@@ -115,7 +122,7 @@ class LeftContext(Interned):
 
     def _after_brackets(self, line: Line) -> ModeStack | None:
         modes: ModeStack | None = self.modes
-        for lexeme in (*line.closers, *map(_opening, line.openers)):
+        for lexeme in (*line.closers, *map(self.tables.opening_of.__getitem__, line.openers)):
             modes = modes and modes.after(lexeme)
         return modes
 
@@ -183,13 +190,13 @@ def _context(
     return tables.once(LeftContext, tables, frame, group, modes, broken)
 
 
-def _opening(closer: str) -> str:
-    return {")": "(", "]": "[", "}": "{"}[closer]
-
-
 def start_of_file(tables: LanguageTables) -> LeftContext:
     """The context at the beginning of a file."""
     bodies = frozenset((tables.file_body,))
-    start = tables.forward.start(bodies)
+    group = tables.forward.start(bodies)
+    if not tables.offside:
+        begun = tables.forward.read(group, (tables.grammar.symbol(SENTINELS[0]),))
+        assert begun is not None
+        group = begun
     frame = tables.once(Frame, MARGIN, bodies)
-    return _context(tables, frame, start, tables.lexical.known, broken=False)
+    return _context(tables, frame, group, tables.lexical.start, broken=False)

@@ -18,6 +18,7 @@ from fimlsp.lexing.columns import MARGIN, Column
 from fimlsp.lexing.line import Line
 from fimlsp.lexing.values import value
 from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.grammar.cfg import SENTINELS
 from fimlsp.quotient.language.interner import Interned
 from fimlsp.quotient.language.tables import LanguageTables
 
@@ -112,9 +113,14 @@ class RightContext(Interned):
             if head.group is not None:
                 yield GroupContinuation.SUITE_JOIN, head.group, head.rest
 
+    @property
+    def within_group(self) -> bool:
+        """Whether a line end before this context counts for nothing, as it is within a group."""
+        return self.unmatched > 0 or not self.tables.offside
+
     def ways(self) -> dict[Ending, EarleySet]:
         """For each way to go on, the backward set at the end of the line before, its line end included."""
-        if self.unmatched:
+        if self.within_group:
             return dict(self.inside)
         found: dict[Ending, EarleySet] = {}
         for ending in self.endings:
@@ -131,6 +137,8 @@ class RightContext(Interned):
         """The context before *line*, which stands directly before this one. Amortised O(line)."""
         if line.blank:
             return self
+        if not self.tables.offside:
+            return self._before_line_of_group(line)
         too_deep = self.tables.too_deep(line.kinds, self.unmatched)
         if line.broken or len(line.openers) > self.unmatched or too_deep:
             return self._passing_over()
@@ -147,6 +155,13 @@ class RightContext(Interned):
         logical = self.after_logical_line()
         heads = logical._heads(line.column, ways)
         return logical._before_heads(line.column, heads, self.broken) or self._passing_over()
+
+    def _before_line_of_group(self, line: Line) -> RightContext:
+        """As `before_line`, in a language without a layout."""
+        if line.broken:
+            return self._passing_over()
+        ways = read_backward(self.tables, self.ways(), self.tables.terminals(line.kinds))
+        return self._inside(0, ways) if ways else self._passing_over()
 
     def _inside(self, unmatched: int, ways: dict[Ending, EarleySet]) -> RightContext:
         """The context before a line within brackets, given its readings."""
@@ -227,7 +242,14 @@ def read_backward(
 
 def end_of_file(tables: LanguageTables) -> RightContext:
     """The context at the end of a file."""
-    return _context(tables, MARGIN, (), tables.bodies, None, broken=False)
+    place = MARGIN, (), tables.bodies, None
+    if tables.offside:
+        return _context(tables, *place, broken=False)
+    start = tables.backward.start(tables.bodies)
+    end = tables.backward.read(start, (tables.grammar.symbol(SENTINELS[1]),))
+    assert end is not None
+    ending = tables.once(Ending, GroupContinuation.END, start, tables.bodies)
+    return _context(tables, *place, broken=False, inside=((ending, end),))
 
 
 def _context(

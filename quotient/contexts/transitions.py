@@ -34,7 +34,7 @@ class ContextTransitions:
 
     def after(self, context: LeftContext, line: Line) -> LeftContext:
         """As `LeftContext.after_line`."""
-        letter = self._letter(line, context.modes.depth > 0)
+        letter = self._letter(line, context.modes.depth > 0 or not self.tables.offside)
         if letter is None:
             return context.after_line(line)
         key = context, letter
@@ -45,7 +45,7 @@ class ContextTransitions:
 
     def before(self, context: RightContext, line: Line) -> RightContext:
         """As `RightContext.before_line`."""
-        letter = self._letter(line, context.unmatched > 0)
+        letter = self._letter(line, context.within_group)
         if letter is None:
             return context.before_line(line)
         key = context, letter

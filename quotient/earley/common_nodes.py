@@ -7,11 +7,12 @@ left, whole children, and the beginning of one that is open on the right.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
 from fimlsp.lexing.values import value
-from fimlsp.quotient.earley.automaton import Rhs
 from fimlsp.quotient.earley.open_rules import Child, Open, OpenRules, OpenSuite, RulesByNumber
+from fimlsp.quotient.grammar.rules import Rhs
 
 
 @value
@@ -36,7 +37,9 @@ def find_common_nodes(
     between: list[tuple[Child, Rhs, Child]] = []
     suites: dict[int, None] = {}
     both = {(begun, ended): None} if begun in left else {}
-    for begun, ended in (waiting := list(both)):
+    waiting = deque(both)
+    while waiting:
+        begun, ended = waiting.popleft()
         for before, inner, after in _ways(left, right, begun, ended, repetitions):
             if inner is not None:
                 between.append((before, inner, after))

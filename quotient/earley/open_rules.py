@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from fimlsp.lexing.values import value
-from fimlsp.quotient.earley.automaton import DOT, DOT_BITS, Predicted, Rhs, Rules, State
+from fimlsp.quotient.earley.automaton import Predicted, State
 from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.grammar.rules import DOT, DOT_BITS, Rhs, Rules
 
 Open = tuple[int, EarleySet]
 """A nonterminal and the set at which it was begun."""
@@ -191,10 +192,11 @@ def _begin_with(rules: Rules) -> dict[int, frozenset[int]]:
             parents[rhs[0]].add(lhs)
     found: dict[int, frozenset[int]] = {}
     for symbol in parents:
-        above = dict.fromkeys((symbol,))
-        for each in (waiting := [symbol]):
-            fresh = parents[each] - above.keys()
-            above.update(dict.fromkeys(fresh))
+        above = {symbol}
+        waiting = [symbol]
+        while waiting:
+            fresh = parents[waiting.pop()] - above
+            above |= fresh
             waiting += fresh
         found[symbol] = frozenset(above)
     return found

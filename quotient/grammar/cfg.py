@@ -37,7 +37,7 @@ class Grammar:
     terminals: tuple[str, ...]
     nonterminals: tuple[str, ...]
     productions: tuple[Production, ...]
-    repetitions: Mapping[int, int]
+    repetitions: Mapping[int, int] = field(hash=False)
     _symbols: Mapping[str, int] = field(init=False, repr=False, compare=False)
     _by_lhs: Mapping[int, tuple[Production, ...]] = field(init=False, repr=False, compare=False)
 
@@ -95,6 +95,21 @@ def make_grammar(start: str, rules: Alternatives, repetitions: Mapping[str, str]
     return Grammar(
         terminals, nonterminals, productions, {symbols[k]: symbols[v] for k, v in repetitions.items()}
     )
+
+
+SENTINELS = "⊢", "⊣"
+"""Terminals that stand before the first and behind the last symbol of a file that is one group."""
+
+
+def between_sentinels(grammar: Grammar) -> Grammar:
+    """The grammar of the sentences of *grammar*, each between the `SENTINELS`."""
+    begin, end = SENTINELS
+    start = grammar.name(grammar.start)
+    rules: dict[str, list[tuple[str, ...]]] = {f"{begin}{start}{end}": [(begin, start, end)]}
+    for production in grammar.productions:
+        rules.setdefault(grammar.name(production.lhs), []).append(tuple(map(grammar.name, production.rhs)))
+    repetitions = {grammar.name(a): grammar.name(b) for a, b in grammar.repetitions.items()}
+    return make_grammar(next(iter(rules)), rules, repetitions)
 
 
 def without_useless(start: str, rules: Alternatives) -> dict[str, list[tuple[str, ...]]]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 
-from fimlsp.quotient.earley.automaton import DOT_BITS, Rhs, Rules
+from fimlsp.quotient.grammar.rules import DOT_BITS, Rhs, Rules
 
 Costs = dict[int, int]
 """For each symbol the cost of its cheapest sentence, in bytes."""

@@ -8,15 +8,11 @@ bracket or block that is open on the left and opens one of the same kind that is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from fimlsp.quotient.earley.open_rules import Child, OpenRules, OpenSuite
 from fimlsp.quotient.earley.sets import EarleySet
-
-_OPENING = ("(", "[", "{", "FIELD_OPEN", "FSTRING_START")
-_CLOSING = (")", "]", "}", "FIELD_CLOSE", "FSTRING_END")
-
 
 Inside = frozenset[Literal["bracket", "block"]]
 """What is open within a rule, on one side of the cursor."""
@@ -29,12 +25,17 @@ Insides = dict[EarleySet, Inside]
 """What is open behind each set at which something open was begun."""
 
 
-class Brackets:
-    """The terminals of a language that come in pairs: brackets, and the parts of f-strings."""
+class Enclosures:
+    """The terminals of a language that come in pairs, such as brackets; *pairs* maps each to what closes it."""
 
-    def __init__(self, terminals: Iterable[str]) -> None:
+    def __init__(self, terminals: Iterable[str], pairs: Mapping[str, str]) -> None:
         numbers = {name: number for number, name in enumerate(terminals)}
-        self._step = {numbers[name]: 1 for name in _OPENING} | {numbers[name]: -1 for name in _CLOSING}
+        self._step = {numbers[name]: 1 for name in pairs if name in numbers}
+        self._step |= {numbers[name]: -1 for name in pairs.values() if name in numbers}
+
+    def __contains__(self, symbol: int) -> bool:
+        """Whether *symbol* opens or closes anything."""
+        return symbol in self._step
 
     def unmatched(self, symbols: Iterable[int]) -> tuple[bool, bool]:
         """Whether *symbols* close a bracket that they did not open, and whether they leave one open."""

@@ -1,127 +1,36 @@
-"""A language as tables: its lexicon, its grammar, and recognisers for both directions.
+"""A language as tables: its lexemes, its grammar, and recognisers for both directions.
 
-Groups. Between line starts of one block, a file is a sequence of *groups*: statements, or the cases of a
-`match`. A group does not depend on its neighbours, and a nested block stands in it as one symbol, its
-*suite*. So contexts are parsed group by group, and neither the length of a file nor the depth of its nesting
-is ever paid twice.
+Groups. With an offside layout a file is, between the line starts of one block, a sequence of *groups*, such as
+statements. A group does not depend on its neighbours, and a nested block stands in it as one symbol, its *suite*.
+So contexts are parsed group by group, and neither the length of a file nor the depth of its nesting is ever
+paid twice. Without a layout the whole file is one group, which two sentinels enclose: then something is open at
+every place of the file, at its very beginning and end as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 
 from fimlsp.lexing.bounded_dict import BoundedDict
-from fimlsp.lexing.lexer_state import LexerTables
-from fimlsp.lexing.line import too_deep
-from fimlsp.lexing.modes import MAX_BRACKETS
-from fimlsp.quotient.earley.automaton import Automaton, Rules
-from fimlsp.quotient.earley.canonical_sets import SharedSets
+from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.quotient.earley.common_nodes import CommonNodes, find_common_nodes
-from fimlsp.quotient.earley.open_rules import Open, OpenRuleFinder, OpenRules
-from fimlsp.quotient.earley.sets import Earley, EarleySet
-from fimlsp.quotient.grammar.cfg import Grammar
+from fimlsp.quotient.earley.open_rules import Open, OpenRules
+from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.grammar.cfg import SENTINELS, Grammar, between_sentinels
 from fimlsp.quotient.grammar.costs import CheapestSentences, cheapest
-from fimlsp.quotient.language.escape import Brackets, Insides
+from fimlsp.quotient.grammar.rules import Rules
+from fimlsp.quotient.language.contract import DEDENT, INDENT, NEWLINE, Language
+from fimlsp.quotient.language.direction import Direction
+from fimlsp.quotient.language.escape import Enclosures
 from fimlsp.quotient.language.interner import Interner
 from fimlsp.quotient.language.line_classes import LineClasses
 
 _MOST_REMEMBERED = 3_000
-_MOST_SPINES = 1024
 _MOST_JOINED = 4096
 _INDENT_COST = 4
-_NONE = frozenset[int]()
-
-_Top = tuple[EarleySet, tuple[int, ...] | None, frozenset[int]]
-"""What a spine is climbed from."""
-
-
-class Direction:
-    """A recogniser that reads groups from one side, remembering what it read."""
-
-    __slots__ = (
-        "_begun",
-        "_brackets",
-        "_finder",
-        "_insides",
-        "_memo",
-        "_open_rules_at",
-        "_sets",
-        "_starts",
-        "earley",
-        "rules",
-    )
-
-    def __init__(self, rules: Rules, brackets: Brackets) -> None:
-        self.rules = rules
-        self._brackets = brackets
-        self._finder = OpenRuleFinder(rules)
-        self.earley = Earley(Automaton(rules))
-        self._open_rules_at: BoundedDict[_Top, OpenRules] = BoundedDict(_MOST_SPINES)
-        self._insides: BoundedDict[OpenRules, Insides] = BoundedDict(_MOST_SPINES)
-        self._begun: BoundedDict[_Top, frozenset[int]] = BoundedDict(_MOST_SPINES)
-        self._sets = SharedSets()
-        self._starts: dict[frozenset[int], EarleySet] = {}
-        self._memo: BoundedDict[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = BoundedDict(
-            _MOST_REMEMBERED
-        )
-
-    def start(self, bodies: frozenset[int]) -> EarleySet:
-        """The set before a group that may be any of *bodies*; always the same object."""
-        found = self._starts.get(bodies)
-        if found is None:
-            found = self._starts[bodies] = self.earley.start(bodies)
-        return found
-
-    def read(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
-        """As `Earley.read`; equal readings from one set give the same object."""
-        key = before, symbols
-        try:
-            return self._memo[key]
-        except KeyError:
-            found = self._memo[key] = self.earley.read(before, symbols)
-            return found
-
-    def shared(self, found: EarleySet) -> EarleySet:
-        """As `SharedSets.standing_for`."""
-        return self._sets.standing_for(found)
-
-    def open_rules(
-        self, last: EarleySet, suites: tuple[int, ...] | None, not_next: frozenset[int] = _NONE
-    ) -> OpenRules:
-        """As `OpenRuleFinder.open_rules`, remembered."""
-        top = last, suites, not_next
-        found = self._open_rules_at.get(top)
-        if found is None:
-            found = self._open_rules_at[top] = self._finder.open_rules(*top)
-        return found
-
-    def begun(
-        self,
-        last: EarleySet,
-        suites: tuple[int, ...] | None,
-        bodies: frozenset[int],
-        not_next: frozenset[int] = _NONE,
-    ) -> frozenset[int]:
-        """Which of *bodies* the group may be whose spine is that at *last*, remembered."""
-        top = last, suites, not_next
-        found = self._begun.get(top)
-        if found is None:
-            opened = self.open_rules(*top).opened
-            found = self._begun[top] = bodies & opened.get(self.start(bodies), _NONE)
-        return found
-
-    def insides(self, of: OpenRules) -> Insides:
-        """As `Brackets.insides`, remembered."""
-        found = self._insides.get(of)
-        if found is None:
-            found = self._insides[of] = self._brackets.insides(of)
-        return found
-
-    def read_any(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
-        """The set after one symbol, any of *symbols*."""
-        return self.read(before, symbols) if len(symbols) == 1 else self.earley.scan(before, symbols)
+_NO_SYMBOL = -1  # which no rule expects
 
 
 class LanguageTables:
@@ -133,13 +42,17 @@ class LanguageTables:
     which equal ones are the same object.
     """
 
-    def __init__(self, lexical: LexerTables, grammar: Grammar) -> None:
-        self.lexical = lexical
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        lexical = self.lexical = LexerTables(language.lexis())
+        self.offside = lexical.offside
+        grammar = language.grammar() if self.offside else between_sentinels(language.grammar())
         self.grammar = grammar
+        self.opening_of = {closing: opening for opening, closing in lexical.brackets.items()}
         self.once = Interner()
-        self.newline = grammar.symbol("NEWLINE")
-        self.indent = grammar.symbol("INDENT")
-        self.dedent = grammar.symbol("DEDENT")
+        self.newline, self.indent, self.dedent = (
+            grammar.symbol(name) if self.offside else _NO_SYMBOL for name in (NEWLINE, INDENT, DEDENT)
+        )
         self.terminal_of = tuple(self._terminal(kind) for kind in lexical.kinds)
         self.suites: dict[int, int] = {}
         self.lists: dict[int, int] = {}
@@ -150,19 +63,27 @@ class LanguageTables:
         self._at_line_start: BoundedDict[EarleySet, tuple[EarleySet | None, frozenset[int]]] = BoundedDict(
             _MOST_REMEMBERED
         )
-        self._find_suites()
-        self.bodies = frozenset(self.lists)
-        self.file_body = grammar.repetitions[self._file_list()]
+        if self.offside:
+            self._find_suites()
+        self.file_body = grammar.repetitions[self._file_list()] if self.offside else grammar.start
+        self.bodies = frozenset(self.lists) or frozenset((grammar.start,))
         self.neighbours = neighbours(grammar)
         layout = {self.newline, self.dedent}
         self.line_ends = frozenset(symbol for symbol, last in _ends(grammar, -1).items() if last <= layout)
         self.shortest_words = lexical.shortest_words
         self.kinds_of = self._kinds_of()
-        self.brackets = Brackets(grammar.terminals)
-        self.forward = Direction(self._rules(backward=False), self.brackets)
-        self.backward = Direction(self._rules(backward=True), self.brackets)
-        self.line_classes = LineClasses(
-            grammar, self.suites.keys(), self.lists.keys(), self.lists.values(), self.forward
+        self.enclosures = Enclosures(grammar.terminals, language.enclosures)
+        self.enclosing_kinds = lexical.mode_changers.union(
+            kind for kind, terminal in enumerate(self.terminal_of) if terminal in self.enclosures
+        )
+        self.forward = Direction(self._rules(backward=False), self.enclosures)
+        self.backward = Direction(self._rules(backward=True), self.enclosures)
+
+    @cached_property
+    def line_classes(self) -> LineClasses:
+        """The logical lines that stand for others, in a language with an offside layout."""
+        return LineClasses(
+            self.grammar, self.suites.keys(), self.lists.keys(), self.lists.values(), self.forward
         )
 
     @property
@@ -171,7 +92,7 @@ class LanguageTables:
         return len(self.grammar.terminals) + len(self.grammar.nonterminals)
 
     def _terminal(self, kind: str) -> int:
-        name = kind.partition(":")[0] if kind.startswith("FSTRING_START") else kind
+        name = self.language.terminal(kind)
         return self.grammar.symbol(name) if name in self.grammar.terminals else -1
 
     def _kinds_of(self) -> dict[int, tuple[int, ...]]:
@@ -185,6 +106,7 @@ class LanguageTables:
         """What each symbol of the grammar costs at least in bytes, and how its cheapest sentence begins."""
         starts = self.lexical.dfa.starts.values()
         costs = {self.newline: 1, self.indent: _INDENT_COST, self.dedent: 1}
+        costs |= dict.fromkeys(map(self.grammar.symbol, () if self.offside else SENTINELS), 0)
         for terminal, kinds in self.kinds_of.items():
             texts = [
                 text
@@ -204,8 +126,9 @@ class LanguageTables:
                 self.lists[self.grammar.repetitions[groups]] = groups
 
     def _file_list(self) -> int:
-        (production,) = self.grammar.productions_of(self.grammar.symbol("file"))
+        (production,) = self.grammar.productions_of(self.grammar.start)
         (groups,) = production.rhs
+        self.lists.setdefault(self.grammar.repetitions[groups], groups)
         return groups
 
     def _rules(self, *, backward: bool) -> Rules:
@@ -224,7 +147,7 @@ class LanguageTables:
         return found
 
     def terminals(self, kinds: Iterable[int]) -> tuple[int, ...]:
-        """The terminals of lexeme *kinds*; BAD becomes -1, which no rule expects."""
+        """The terminals of lexeme *kinds*; -1, which no rule expects, for kinds without one."""
         terminal_of = self.terminal_of
         return tuple([terminal_of[kind] for kind in kinds])
 
@@ -234,12 +157,10 @@ class LanguageTables:
 
     def too_deep(self, kinds: Sequence[int], open_at_end: int) -> bool:
         """Whether more brackets are open somewhere in *kinds* than may be, if so many are at their end."""
-        if len(kinds) + open_at_end <= MAX_BRACKETS:
-            return False
-        return too_deep(self.lexical.rules, [self.lexical.kinds[kind] for kind in kinds], open_at_end)
+        return self.lexical.too_deep(kinds, open_at_end)
 
     def common_nodes(self, left: OpenRules, right: OpenRules, begun: Open, ended: Open) -> CommonNodes:
-        """As `joining.find_common_nodes`, remembered."""
+        """As `find_common_nodes`, remembered."""
         key = left, right, begun, ended
         found = self._common_nodes.get(key)
         if found is None:
@@ -287,3 +208,9 @@ def _ends(grammar: Grammar, side: int) -> dict[int, set[int]]:
             ends[production.lhs] |= ends[production.rhs[side]]
             changed |= len(ends[production.lhs]) > size
     return ends
+
+
+@cache
+def tables_of(language: Language) -> LanguageTables:
+    """The tables of *language*, made once; the first call reads the automaton from the disk or makes it."""
+    return LanguageTables(language)

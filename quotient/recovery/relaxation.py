@@ -14,9 +14,10 @@ from typing import Literal
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.lexing.line import physical_end
 from fimlsp.quotient.bridge.options import ConnectOptions
-from fimlsp.quotient.connection.connect import State, connect
+from fimlsp.quotient.connect.connect import connect
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.contexts.left import LeftContext
+from fimlsp.quotient.states.protocol import State
 
 Relaxed = Literal["right", "left", "both"]
 Left = tuple[LeftContext, LexerState]
@@ -59,7 +60,7 @@ def _lefts(document: Document, start: int, found: Left | None) -> Iterator[tuple
     if found is not None:
         yield found, not found[0].broken
     line_start, context = document.left_at(start)
-    fresh = context.passing_over(document.tables.lexical.known)
+    fresh = context.passing_over()
     base = context if context.modes.depth else fresh
     step = context.lexer().feed(document.data[line_start:start])
     if step is not None:
@@ -77,7 +78,7 @@ def _later_beginnings(base: LeftContext, line: Sequence[Symbol]) -> Iterator[Lef
     kinds = [symbol for symbol in line if isinstance(symbol, int)]
     symbols = [terminal for terminal in tables.terminals(kinds) if terminal >= 0]
     for skipped in range(len(symbols) + 1):  # what is being read is none of them yet
-        if any(tables.brackets.unmatched(symbols[:skipped])):
+        if any(tables.enclosures.unmatched(symbols[:skipped])):
             return  # the brackets of the reading would not be those of the context
         left = base.after_symbols(tuple(symbols[skipped:]))
         if left is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fimlsp.lexing.values import value
-from fimlsp.quotient.connection.connect import State
 from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK
+from fimlsp.quotient.states.protocol import State
 
 
 @value
@@ -24,7 +24,7 @@ class FileStart:
         """Whether some middle connects."""
         return self.state is not None or self._next_part is not None
 
-    def feed(self, data: bytes) -> FileStart | State | None:
+    def feed(self, data: bytes) -> State | None:
         """The state after *data*, None if nothing that begins so connects. O(len(data))."""
         read = self.read + data
         if BYTE_ORDER_MARK.startswith(read) and read != BYTE_ORDER_MARK:

@@ -2,99 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import field
-
-from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Step, Symbol
-from fimlsp.lexing.longest_match import has_too_many_digits
-from fimlsp.lexing.modes import ModeStack
-from fimlsp.lexing.values import value
-from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, BoundaryLexer, End, way_into
-from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar
+from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.shortest import shortest_completion
 from fimlsp.quotient.earley.sets import EarleySet
-from fimlsp.quotient.language.tables import LanguageTables
 
 _NOT_ASCII = 0x80
 _BACKSLASH = ord("\\")
-
-
-@value
-class RightEntry:
-    """A seam with the marker that the middle grammar has for it.
-
-    `opened` is what of f-strings the right context closes (as `ModeStack.opened`), `quotes` the quotes that
-    it begins with, of which no more than two may stand in a row with those before. `lead` is what stands
-    before the first lexeme of the rest, None if that rest is blank. With `ends_line` nothing is left of the
-    line but its end; the `marker` stands behind that.
-    """
-
-    boundary: BoundaryLexeme
-    opened: tuple[str, ...]
-    quotes: tuple[int, int] | None
-    marker: int
-    lead: bytes | None
-    ends_line: bool = False
-
-    def admits(self, lexer: LexerState) -> bool:
-        """Whether a middle may end here after *lexer*."""
-        if lexer.modes.opened != self.opened:
-            return False
-        if self.quotes is None or self.quotes[0] not in lexer.modes.triple_quotes:
-            return True
-        quote, count = self.quotes
-        return lexer.quote_run[0] != quote or lexer.quote_run[1] + count < 3
-
-
-@value
-class Connection:
-    """What connects a left and a right context: the grammar, and the ways to meet the right.
-
-    `bracket` is the kind that the lexeme begun left of the cursor must have, if the grammar begins with it.
-    """
-
-    tables: LanguageTables
-    grammar: MiddleGrammar
-    right_entries: tuple[RightEntry, ...]
-    lexer: LexerState
-    data: bytes
-    cursor: int
-    bracket: int | None = None
-    _ways: dict[tuple[int, bytes, BoundaryLexeme], bytes | None] = field(default_factory=dict, repr=False)
-    _ends: dict[tuple[int, ModeStack], End] = field(default_factory=dict, repr=False)
-    _scans: dict[tuple[EarleySet, Symbol], EarleySet | None] = field(default_factory=dict, repr=False)
-
-    @property
-    def start(self) -> GrammarState:
-        """The state before any byte."""
-        return GrammarState(self, self.lexer, self.grammar.start)
-
-    def scan(self, chart: EarleySet, symbol: Symbol) -> EarleySet | None:
-        """The chart after *symbol* as well, None if that is not expected; remembered."""
-        key = chart, symbol
-        if key not in self._scans:
-            self._scans[key] = self.grammar.earley.scan(chart, self._terminals(chart, symbol))
-        return self._scans[key]
-
-    def _terminals(self, chart: EarleySet, symbol: Symbol) -> Sequence[int]:
-        if self.bracket is not None and chart is self.grammar.start and symbol != self.bracket:
-            return ()
-        if isinstance(symbol, Column):
-            return self.grammar.indent_terminals(chart, symbol)
-        return (self.tables.terminal_of[symbol],)
-
-    def end_of_lexeme(self, lexer: LexerState) -> End:
-        """Where the lexeme being read ends in the right context; None if it ends with the middle."""
-        key = lexer.state, lexer.modes
-        if key not in self._ends:
-            runs = BoundaryLexer(lexer.lexical, self.data, self.cursor, lexer.modes)
-            self._ends[key] = runs.end_of(lexer.state)
-        return self._ends[key]
-
-    def ends_with_continuation(self, lexer: LexerState) -> bool:
-        """Whether a backslash has joined the line to nothing."""
-        return lexer.accepted == lexer.lexical.continuation and self.cursor == len(self.data)
 
 
 class GrammarState:
@@ -146,7 +60,7 @@ class GrammarState:
         lexer = self.lexer
         if lexer.at_lexeme_start:
             return True
-        if lexer.name and lexer.lexical.names.between(lexer.name[1:], b"") is None:
+        if lexer.word and lexer.lexical.words.between(lexer.word[1:], b"") is None:
             return False
         lexical = lexer.lexical
         live = self.live
@@ -170,18 +84,17 @@ class GrammarState:
         if connection.bracket is not None and self.chart is connection.grammar.start:
             live &= 1 << connection.bracket
         accepted = self.lexer.accepted
-        if accepted not in lexical.modes or self.lexer.leftover:
+        if accepted not in lexical.mode_changers or self.lexer.leftover:
             return live
         if modes.after(lexical.kinds[accepted]) is not None:
             return live
-        kinds = lexical.modes.intersection(lexical.kinds_in(live))
+        kinds = lexical.mode_changers.intersection(lexical.kinds_in(live))
         return live & ~sum(1 << kind for kind in kinds if modes.after(lexical.kinds[kind]) is None)
 
     def _may_fall_back(self) -> bool:
         """Whether the lexeme may have ended earlier, and what was read since be finished as the next one.
 
-        Read together with what stands before, that may be no lexeme: after a number `a` begins `and`, but not
-        `as`.
+        Read together with what stands before, that may be no lexeme.
         """
         following = self.after_fallback()
         if following is None:
@@ -210,8 +123,9 @@ class GrammarState:
         return step is not None and step.lexer.accepted != step.lexer.lexical.bad
 
     def _lacks_indent(self) -> bool:
-        """Whether a line has begun where it must be indented; only the backslash of 3.8 begins one unseen."""
-        if _BACKSLASH in self.lexer.lexical.quiet or self.lexer.margin is not None:
+        """Whether a line has begun where it must be indented; only a line joiner that counts begins one unseen."""
+        lexer = self.lexer
+        if not lexer.lexical.offside or _BACKSLASH in lexer.lexical.quiet or lexer.margin is not None:
             return False
         indents = (self.connection.tables.indent, *self.connection.grammar.indents)
         return any(self.chart.expects(terminal) for terminal in indents)
@@ -219,7 +133,12 @@ class GrammarState:
     def _may_end_line(self) -> bool:
         """Whether a line end, or a comment before one, may stand here."""
         lexer = self.lexer
-        if lexer.margin is not None or lexer.modes.depth or not lexer.modes.in_code:
+        if (
+            lexer.margin is not None
+            or lexer.modes.depth
+            or not lexer.modes.in_code
+            or not lexer.lexical.offside
+        ):
             return True
         return self.chart.expects(self.connection.tables.newline)
 
@@ -228,13 +147,10 @@ class GrammarState:
         for entry in self.connection.right_entries:
             if entry.boundary.kind is None:
                 continue
-            if entry.admits(self.lexer) and self.chart.expects(entry.marker):
-                key = self.lexer.state, self.lexer.name, entry.boundary
-                ways = self.connection._ways
-                if key not in ways:
-                    ways[key] = way_into(self.lexer, entry.boundary)
-                if ways[key] is not None:
-                    return True
+            if not entry.admits(self.lexer) or not self.chart.expects(entry.marker):
+                continue
+            if self.connection.way_into(self.lexer, entry.boundary) is not None:
+                return True
         return False
 
     def after_fallback(self) -> GrammarState | None:
@@ -272,18 +188,18 @@ class GrammarState:
         if end is None or end[0] == lexer.lexical.space:
             return not connection.ends_with_continuation(lexer) and self._ends_lexeme()
         kind, offset = end
-        if lexer.digits and kind == lexer.lexical.real:
+        if lexer.counted and kind == lexer.lexical.counted_kind:
             rest = connection.data[connection.cursor : connection.cursor + offset]
-            if has_too_many_digits(rest, lexer.digits):
+            if lexer.lexical.counted_part.too_long(rest, lexer.counted):
                 return False
-        if kind in lexer.lexical.skipped and kind not in lexer.lexical.modes:
+        if kind in lexer.lexical.skipped and kind not in lexer.lexical.mode_changers:
             step = lexer._replace(accepted=kind, leftover=b"").finish()
             return step is not None and self._meets(step, offset)
         return any(
             (entry.boundary.kind, entry.boundary.offset) == end
             and lexer.state in entry.boundary.states
             and entry.admits(lexer)
-            and (entry.boundary.name is None or lexer.name[1:] + entry.boundary.name in lexer.lexical.names)
+            and (entry.boundary.word is None or lexer.word[1:] + entry.boundary.word in lexer.lexical.words)
             and self.chart.expects(entry.marker)
             for entry in connection.right_entries
         )

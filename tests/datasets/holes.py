@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 from fimlsp.datasets.cuts.cut_record import CutRecord
-from fimlsp.datasets.cuts.cuts import Cut
+from fimlsp.datasets.cuts.strategies import Cut
 from fimlsp.datasets.sources.source_file import SourceFile
 from fimlsp.models.loading import load_model
 from fimlsp.models.protocols import Candidates

@@ -3,7 +3,7 @@
 import os
 import time
 
-from fimlsp.datasets.runs.attempt import METHODS, Attempt, Result
+from fimlsp.datasets.cases.result import METHODS, Attempt, Result
 from fimlsp.models.errors import ModelError
 
 

@@ -5,13 +5,15 @@ import sys
 from dataclasses import asdict
 
 import pytest
+from fimlsp.languages.python.lexis import BRACKETS as PAIRS
+from fimlsp.languages.python.lexis import python_lexis
 from fimlsp.lexing.columns import BlockColumns, Column
-from fimlsp.lexing.lexer_state import LexerTables
+from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.line import Line, LineReader, joined, n_joined, physical_end, unmatched_brackets
 from hypothesis import given
 from hypothesis import strategies as st
 
-LEXICON = LexerTables()
+LEXICON = LexerTables(python_lexis())
 
 
 def read(data: bytes, start: int = 0) -> Line:
@@ -100,7 +102,7 @@ BRACKETS = {
 
 @pytest.mark.parametrize("text", BRACKETS)
 def test_unmatched_brackets(text):
-    closers, openers = unmatched_brackets(text)
+    closers, openers = unmatched_brackets(PAIRS, text)
     assert ("".join(closers), "".join(openers)) == BRACKETS[text]
 
 
@@ -215,20 +217,20 @@ def test_lines_one_after_the_other_are_those_read_on_their_own(pieces, size):
 def test_indents(columns, change):
     indents = BlockColumns()
     for column in columns[:-1]:
-        entered = indents.enter(column)
+        entered = indents.enter(column, 99)
         assert entered is not None
         indents = entered[0]
-    entered = indents.enter(columns[-1])
+    entered = indents.enter(columns[-1], 99)
     assert (entered and entered[1]) == change
 
 
 def test_indents_have_cpythons_limit():
     indents = BlockColumns()
     for width in range(1, 100):
-        entered = indents.enter(Column(width, width))
+        entered = indents.enter(Column(width, width), 99)
         assert entered is not None
         indents = entered[0]
-    assert indents.enter(Column(100, 100)) is None
+    assert indents.enter(Column(100, 100), 99) is None
 
 
 def test_order_of_columns():

@@ -1,10 +1,11 @@
 """Lexemes of known text, one by one."""
 
 import pytest
-from fimlsp.lexing.lexer_state import LexerTables
-from fimlsp.lexing.longest_match import has_too_many_digits, longest_match
+from fimlsp.languages.python.lexis import has_too_many_digits, python_lexis
+from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.longest_match import longest_match
 
-LEXICON = LexerTables()
+LEXICON = LexerTables(python_lexis())
 FIRST = [
     ("code", "x = 1", "NAME", 1),
     ("code", "x" * 1000 + " ", "NAME", 1000),

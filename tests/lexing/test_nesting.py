@@ -1,7 +1,13 @@
 """What is open around a byte: which lexemes open and close it, in which mode what follows is read."""
 
 import pytest
-from fimlsp.lexing.modes import ModeStack, changes_nesting, field_rules, file_start, unknown_bottom
+from fimlsp.languages.python.fstrings import (
+    PythonModes,
+    changes_modes,
+    field_rules,
+    file_start,
+    unknown_bottom,
+)
 
 RULES = field_rules((3, 11))
 KNOWN, UNKNOWN = file_start(RULES), unknown_bottom(RULES)
@@ -11,14 +17,14 @@ OPEN, COLON, CLOSE = "FIELD_OPEN", "FIELD_COLON", "FIELD_CLOSE"
 FIELD = [START, OPEN]
 
 
-def after(lexemes: list[str], bottom: ModeStack = KNOWN) -> ModeStack | None:
-    modes: ModeStack | None = bottom
+def after(lexemes: list[str], bottom: PythonModes = KNOWN) -> PythonModes | None:
+    modes: PythonModes | None = bottom
     for lexeme in lexemes:
         modes = modes and modes.after(lexeme)
     return modes
 
 
-def shapes(modes: ModeStack | None) -> list[str] | None:
+def shapes(modes: PythonModes | None) -> list[str] | None:
     """What is open, outermost first; None if something was closed that is not open."""
     if modes is None:
         return None
@@ -150,7 +156,7 @@ LIMITS = [
 def test_bytes_that_enclosing_strings_forbid(lexemes, forbidden, triple):
     modes = after(lexemes)
     assert modes is not None
-    assert (modes.forbidden, modes.triple_quotes) == (frozenset(forbidden), frozenset(triple))
+    assert (modes.forbidden, modes.forbidden_thrice) == (frozenset(forbidden), frozenset(triple))
     assert modes.restricted is bool(forbidden or triple)
 
 
@@ -185,9 +191,9 @@ def test_what_counts_as_depth(rules, lexemes, next_one):
 
 @pytest.mark.parametrize("lexeme", ["(", "}", START, END, OPEN, COLON, CLOSE])
 def test_lexemes_that_change_the_nesting(lexeme):
-    assert changes_nesting(lexeme)
+    assert changes_modes(lexeme)
 
 
 @pytest.mark.parametrize("lexeme", ["NAME", "STRING", ",", "==", "NL", ":"])
 def test_lexemes_that_do_not(lexeme):
-    assert not changes_nesting(lexeme)
+    assert not changes_modes(lexeme)

@@ -3,13 +3,15 @@
 import random
 
 import pytest
+from fimlsp.languages.python.lexis import python_lexis
 from fimlsp.lexing.columns import BlockColumns, Column
-from fimlsp.lexing.lexer_state import LexerState, LexerTables, Symbol, start_of_line
+from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
+from fimlsp.lexing.lexer_tables import LexerTables
 from hypothesis import given
 from hypothesis import strategies as st
 
-LEXICON = LexerTables()
-START = start_of_line(LEXICON, LEXICON.known, BlockColumns())
+LEXICON = LexerTables(python_lexis())
+START = start_of_line(LEXICON, LEXICON.start, BlockColumns())
 
 
 def name(symbol: Symbol) -> str:
@@ -116,7 +118,7 @@ def test_finishing(text):
 
 
 def test_columns_are_reported_where_the_left_is_unknown():
-    step = start_of_line(LEXICON, LEXICON.known, None).feed(b"  x\ny ")
+    step = start_of_line(LEXICON, LEXICON.start, None).feed(b"  x\ny ")
     assert step is not None
     assert names(step.symbols) == ">2 NAME NEWLINE >0 NAME"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 
 import pytest
+from fimlsp.languages.python import python
 from fimlsp.lsp_server.context.imports import Import, imports_of
 from fimlsp.lsp_server.context.neighbourhood import OpenFile, neighbours_of
 from fimlsp.lsp_server.context.outline import outline
@@ -72,7 +73,7 @@ REPEATED = [
 def test_what_follows_anyway_is_not_suggested(marked, kept):
     left, rest = marked.encode().split(b"<|")
     text, right = rest.split(b"|>")
-    start = Engine().document(left + right).middle(len(left), len(left)).start
+    start = Engine(python()).document(left + right).middle(len(left), len(left)).start
     assert without_repetition(left, text, right, start).decode() == kept
 
 

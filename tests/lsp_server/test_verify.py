@@ -8,13 +8,14 @@ import subprocess
 import sys
 
 import pytest
+from fimlsp.languages.python import python
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.verification import verify_case
 
 
 @pytest.fixture(scope="module")
 def engine():
-    return Engine()
+    return Engine(python())
 
 
 RELAXED = [

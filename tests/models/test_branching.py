@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from fimlsp.languages.python import python
 from fimlsp.models.completion import complete, complete_many
 from fimlsp.models.decoding.branching import decode_several
 from fimlsp.models.decoding.loop import decode_middle
@@ -147,7 +148,7 @@ def test_candidates_differ_and_connect(texts, start, n, lines, tokens):
 def test_candidates_fit_into_the_context_of_the_bundled_model():
     left, right = b"value = [1, 2]\n" * 600 + b"value = ", b"\n" + b"print(value)\n" * 600
     model = load_model()
-    start = Engine().document(left + right).middle(len(left), len(left)).start
+    start = Engine(python()).document(left + right).middle(len(left), len(left)).start
     settings = DecodeSettings(candidates=5, tokens=3, lines=None)
     found = complete_many(model, left, right, start, settings, lambda: False)
     assert max(middle.tokens for middle in found) <= 3
@@ -157,7 +158,7 @@ def test_candidates_fit_into_the_context_of_the_bundled_model():
 def test_the_bundled_model_gives_several(n):
     left, right = b"def area(width, height):\n    return ", b"\n\n\nprint(area(2, 3))\n"
     model = load_model()
-    start = Engine().document(left + right).middle(len(left), len(left)).start
+    start = Engine(python()).document(left + right).middle(len(left), len(left)).start
     found = complete_many(model, left, right, start, DecodeSettings(candidates=n), lambda: False)
     assert len({middle.text for middle in found}) == n
     assert all(start.feed(middle.text).complete for middle in found)

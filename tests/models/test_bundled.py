@@ -8,6 +8,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
+from fimlsp.languages.python import python
 from fimlsp.models.completion import complete
 from fimlsp.models.decoding.middle import DecodeSettings
 from fimlsp.models.loading import BUNDLED, load_model
@@ -24,7 +25,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def engine():
-    return Engine()
+    return Engine(python())
 
 
 def test_it_is_small_and_says_what_it_is(model):

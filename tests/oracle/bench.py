@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from fimlsp.quotient.engine import Engine, python_language
+from fimlsp.languages.python import Python
+from fimlsp.quotient.engine import Engine
 
 from .interpreters import interpreter
 from .known import known_differences
@@ -21,7 +22,7 @@ class Worker(Bench):
 
     def __init__(self, version: str, *, shrinks: bool = True) -> None:
         python = interpreter(version)
-        super().__init__(Engine(python_language(python.version)), python.judge())
+        super().__init__(Engine(Python(python.version)), python.judge())
         self.version = python.version
         self._known = known_differences(python.version)
         self._shrinks = shrinks

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from fimlsp.languages.python import python
 from fimlsp.quotient.completion.shortest import NoCompletionError
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.states.grammar_state import GrammarState
@@ -18,7 +19,7 @@ COMPLETE, VIABLE, DEAD = "complete", "viable", "dead"
 @cache
 def engine() -> Engine:
     """The engine of all tests, so that tables and lines are made once."""
-    return Engine()
+    return Engine(python())
 
 
 @cache

@@ -1,8 +1,9 @@
 """What is nested as deeply as CPython reads can still be closed; one more is refused at once."""
 
 import pytest
-from fimlsp.lexing.modes import MAX_BRACKETS
-from fimlsp.quotient.engine import Engine, python_language
+from fimlsp.languages.python import python
+from fimlsp.languages.python.fstrings import MAX_BRACKETS
+from fimlsp.quotient.engine import Engine
 
 from .middle_support import COMPLETE, is_python, start_between, verdict
 
@@ -29,7 +30,7 @@ def test_brackets(left, right, bracket):
 
 
 def test_strings_in_fields_of_strings():
-    document = Engine(python_language((3, 12))).document(b"x = \n")
+    document = Engine(python((3, 12))).document(b"x = \n")
     times, state = deepest(document.middle(4, 4).start, b"f'{")
     assert times == 149
     assert verdict(state.feed(state.shortest_completion)) == COMPLETE

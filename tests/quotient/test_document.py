@@ -4,7 +4,9 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from fimlsp.quotient.engine import EditedDocument
+from fimlsp.languages.python import python
+from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,8 +68,8 @@ def answers(document: EditedDocument, start: int, end: int, *, relax: bool) -> A
 
 
 def difference(document: EditedDocument, start: int, end: int, *, relax: bool) -> object:
-    """What *document* says otherwise than one made anew of the same text, None if nothing."""
-    fresh = engine().document(document.data)
+    """What *document* says otherwise than one of an engine that has seen no other text, None if nothing."""
+    fresh = Engine(python(), LanguageTables(python())).document(document.data)
     found = answers(document, start, end, relax=relax)
     expected = answers(fresh, start, end, relax=relax)
     return None if found == expected else (document.data, start, end, relax, found, expected)

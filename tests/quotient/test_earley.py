@@ -5,9 +5,10 @@ import random
 from functools import cache
 
 import pytest
-from fimlsp.quotient.earley.automaton import Automaton, LazyRules, Rules
+from fimlsp.quotient.earley.automaton import Automaton
 from fimlsp.quotient.earley.sets import Earley, EarleySet
 from fimlsp.quotient.grammar.costs import CheapestSentences, cheapest, cost_of
+from fimlsp.quotient.grammar.rules import LazyRules, Rules
 
 LONGEST = 5
 TERMINALS = (0, 1, 2)

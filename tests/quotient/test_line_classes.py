@@ -4,7 +4,8 @@ import random
 from functools import cache
 
 import pytest
-from fimlsp.quotient.engine import python_language
+from fimlsp.languages.python import python
+from fimlsp.quotient.language.tables import tables_of
 
 from .middle_support import engine
 from .recogniser import Recogniser
@@ -45,22 +46,22 @@ SUITES = ["", "INDENT pass NEWLINE DEDENT", "INDENT case _ : pass NEWLINE DEDENT
 
 @cache
 def recogniser() -> Recogniser:
-    return Recogniser(python_language().grammar)
+    return Recogniser(tables_of(python()).grammar)
 
 
 def symbols(line: str) -> tuple[int, ...]:
     """The terminals of a logical line, without its line end."""
     read = engine().document(line.encode()).line_at(0)
     assert not read.broken
-    return python_language().terminals(read.kinds)
+    return tables_of(python()).terminals(read.kinds)
 
 
 def names(line: str) -> list[str]:
-    return [python_language().grammar.name(symbol) for symbol in symbols(line)]
+    return [tables_of(python()).grammar.name(symbol) for symbol in symbols(line)]
 
 
 def representative(line: str) -> tuple[int, ...]:
-    return python_language().line_classes.representative(symbols(line))
+    return tables_of(python()).line_classes.representative(symbols(line))
 
 
 def test_the_lines_of_a_class_are_alike_and_others_are_not():

@@ -6,8 +6,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from fimlsp.languages.python import python
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion, version_text
-from fimlsp.quotient.engine import Engine, python_language
+from fimlsp.quotient.engine import Engine
 
 from .grammar_cases import versions_in
 from .interpreters import interpreter, judged
@@ -28,7 +29,7 @@ def cases(version: PythonVersion) -> Iterator[Case]:
 
 @cache
 def engine(version: PythonVersion) -> Engine:
-    return Engine(python_language(version))
+    return Engine(python(version))
 
 
 OFTEN = ((3, 9), (3, 12), (3, 13))

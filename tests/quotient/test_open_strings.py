@@ -1,10 +1,12 @@
 """Which f-strings the text after a cursor closes."""
 
 import pytest
+from fimlsp.languages.python import python
+from fimlsp.languages.python.fstrings import field_rules, unknown_bottom
 from fimlsp.languages.python.open_strings import OpenStrings
 from fimlsp.languages.python.terminals import F_STRING_STYLES
-from fimlsp.lexing.modes import unknown_bottom
-from fimlsp.quotient.engine import python_language
+from fimlsp.quotient.language.contract import TextAfterCursor
+from fimlsp.quotient.language.tables import tables_of
 
 # The version, where the cursor is, the text after it, and what that closes. Where a string may end in code,
 # nobody has looked at that code yet.
@@ -27,19 +29,21 @@ CLOSED = [
 ]
 
 
+def tails(version, place: str, text: bytes, styles):
+    """What the text closes in *place*, and its lexemes; the strings that may be open are those of *styles*."""
+    tables, rules = tables_of(python(version)), field_rules(version)
+    after = TextAfterCursor(tables.lexical, text, 0, None, lambda _: True, tables.may_follow)
+    found = OpenStrings(after, rules, styles).tails(unknown_bottom(rules, place), None, 0)
+    return {tail.opened: " ".join(tables.lexical.kinds[kind] for kind in tail.kinds) for tail in found}
+
+
 @pytest.mark.parametrize(("version", "place", "text", "expected"), CLOSED)
 def test_what_is_closed(version, place, text, expected):
-    tables = python_language(version)
     styles = [style for style in F_STRING_STYLES if not style.startswith("r")]
-    strings = OpenStrings(tables, text.encode(), 0, styles)
-    rests = strings.rests(unknown_bottom(tables.lexical.rules, place), None, 0)
-    found = {" ".join(r.opened): " ".join(tables.lexical.kinds[kind] for kind in r.kinds) for r in rests}
-    assert found == expected
+    found = tails(version, place, text.encode(), styles)
+    assert {" ".join(opened): kinds for opened, kinds in found.items()} == expected
 
 
 def test_many_brackets_in_a_field_take_no_deep_recursion():
     text = b"a(1), " * 3000 + b"]" * 150 + b"}'\n"
-    tables = python_language((3, 12))
-    strings = OpenStrings(tables, text, 0, ["'"])
-    rests = strings.rests(unknown_bottom(tables.lexical.rules, "?"), None, 0)
-    assert [rest.opened[-2:] for rest in rests] == [("field", "text:'")]
+    assert [opened[-2:] for opened in tails((3, 12), "?", text, ["'"])] == [("field", "text:'")]

@@ -8,6 +8,7 @@ import random
 from functools import cache
 
 import pytest
+from fimlsp.languages.python import python
 from fimlsp.languages.python.grammar import python_grammar
 from fimlsp.languages.python.terminals import python_terminals
 from fimlsp.languages.python.versions import (
@@ -17,7 +18,6 @@ from fimlsp.languages.python.versions import (
     UnknownVersionError,
     version_text,
 )
-from fimlsp.quotient.engine import python_language
 
 from .derivations import Sampler, render
 from .grammar_cases import FILES, cases, versions_in
@@ -247,7 +247,7 @@ def test_the_default_is_one_of_the_versions():
     assert python_grammar() is python_grammar(DEFAULT_VERSION)
 
 
-@pytest.mark.parametrize("make", [python_grammar, python_language])
+@pytest.mark.parametrize("make", [python_grammar, python])
 @pytest.mark.parametrize("version", [(3, 7), (3, 14), (2, 7)])
 def test_unknown_versions_are_named(make, version):
     sentence = f"Python {version_text(version)} is not known; choose one of 3.8, 3.9, 3.10, 3.11, 3.12, 3.13."

@@ -4,10 +4,11 @@ import random
 from collections.abc import Iterable
 
 import pytest
-from fimlsp.quotient.earley.automaton import Automaton, Rules
+from fimlsp.quotient.earley.automaton import Automaton
 from fimlsp.quotient.earley.canonical_sets import SharedSets
 from fimlsp.quotient.earley.open_rules import Child, OpenRuleFinder, OpenRules, OpenSuite
 from fimlsp.quotient.earley.sets import Earley, EarleySet
+from fimlsp.quotient.grammar.rules import Rules
 
 from .middle_support import engine
 from .test_earley import check_members, made, random_sides, sentences

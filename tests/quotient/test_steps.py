@@ -4,9 +4,10 @@ import gc
 import random
 
 import pytest
+from fimlsp.languages.python import python
 from fimlsp.lexing.bounded_dict import BoundedDict
-from fimlsp.quotient.engine import EditedDocument, Engine, python_language
-from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.language.tables import LanguageTables, tables_of
 
 from .middle_support import engine
 from .test_document import SAMPLE, answers, edits
@@ -45,8 +46,7 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> Engine:
     """An engine of which each table has one entry."""
     whole = BoundedDict.__init__
     monkeypatch.setattr(BoundedDict, "__init__", lambda self, _: whole(self, 1))
-    tables = python_language()
-    return Engine(LanguageTables(tables.lexical, tables.grammar))
+    return Engine(python(), LanguageTables(python()))
 
 
 def test_what_is_forgotten_changes_no_answer(monkeypatch):
@@ -70,14 +70,14 @@ def test_a_full_table_forgets_its_oldest_entries(most):
 
 
 def prepared(text: bytes) -> EditedDocument:
-    document = Engine(python_language()).document(text)
+    document = Engine(python()).document(text)
     document.prepare()
     document.middle(len(text) // 2, len(text) // 2)
     return document
 
 
 def test_contexts_go_with_the_last_who_holds_them():
-    made = python_language().once._made
+    made = tables_of(python()).once._made
     gc.collect()
     gc.disable()
     try:

@@ -5,7 +5,6 @@ from random import Random
 
 import pytest
 from fimlsp.datasets.shown.cursors import KINDS, EditedFile, draw_cursor, draw_cursors, read_files
-from fimlsp.datasets.sources.filters import Filters
 from fimlsp.datasets.sources.source_file import SourceFile
 
 SOURCE = '''\
@@ -115,4 +114,4 @@ def test_files_are_read_once_and_where_they_lie(tmp_path):
 
 def files_in(folder: Path):
     (folder / "box.py").write_text(SOURCE)
-    return read_files([folder], Filters())
+    return read_files([folder])

@@ -1,0 +1,1 @@
+"""One case, filled by every method."""

@@ -1,0 +1,132 @@
+"""Runs cases one after the other: loads the model once, and reads each file once."""
+
+from __future__ import annotations
+
+import gc
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+
+from fimlsp.datasets.cases.case import Case
+from fimlsp.datasets.cases.methods import attempts
+from fimlsp.datasets.cases.result import CONSTRAINED, Result
+from fimlsp.datasets.cases.shared_steps import SharedSteps
+from fimlsp.datasets.cases.similarity import is_one_line
+from fimlsp.datasets.cuts.cut_record import CutRecord
+from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
+from fimlsp.datasets.sources.source_file import SourceFile
+from fimlsp.models.completion import BUFFER_BYTES
+from fimlsp.models.errors import ModelError
+from fimlsp.models.loading import FimModel, load_model
+from fimlsp.models.networks.numpy.buffer_cache import BufferCache
+from fimlsp.models.prompts.prompt import Prompt, beginning, build_prompt, ending
+from fimlsp.models.protocols import NextToken
+from fimlsp.quotient.engine import EditedDocument, Engine
+
+YOUNG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSettings:
+    """The language, the model and where it runs, and how many tokens an answer may have."""
+
+    model: str | None = None
+    device: str | None = None
+    tokens: int = 500
+    language: str = PYTHON.name
+
+
+class Bench:
+    """Runs cases. Those of one file should come together, as they share what the engine learnt of it.
+
+    Raises:
+        ModelError: the model cannot be loaded, or has no room for so many tokens.
+    """
+
+    def __init__(self, settings: BenchSettings, model: FimModel | None = None) -> None:
+        self._language = LANGUAGES[settings.language]
+        self._engine = Engine(self._language.grammar)
+        self._tokens = settings.tokens
+        self._model = model = model or load(settings)
+        build_prompt(model.vocabulary, model.fim, model.context, b"", b"", settings.tokens)
+        self._file: tuple[str, EditedDocument] | None = None
+
+    @classmethod
+    def in_worker(cls, settings: BenchSettings) -> Bench:
+        """A bench in a process of its own, which collects garbage only between files.
+
+        The engine leaves no garbage, but a collection at any other time would walk through all its values.
+        """
+        gc.disable()
+        return cls(settings)
+
+    def run(self, file: SourceFile, record: CutRecord) -> Result:
+        """The result of one case. An error that ends it is part of the result."""
+        try:
+            return self._run(file, record)
+        except Exception as error:
+            return Result(record.to_json(), crash=describe(error), traceback=traceback.format_exc())
+
+    def _run(self, file: SourceFile, record: CutRecord) -> Result:
+        is_first = self._file is None or self._file[0] != file.hash
+        if is_first and not gc.isenabled():
+            gc.collect(YOUNG)
+        since = process_time()
+        case = Case.at(record.cut, file.text, self._document(file), self._language)
+        setup_ms = 1000 * (process_time() - since)
+        network, prompt = self._prepare(case)
+        answers = attempts(network, prompt, case, self._tokens)
+        return Result(
+            record=record.to_json(),
+            size=len(file.text),
+            truth=len(case.truth),
+            one_line=is_one_line(case.truth),
+            connects=case.start is not None,
+            compiles=self._language.compile_error(file.text) is None,
+            first=is_first,
+            setup_ms=round(setup_ms, 3),
+            attempts=answers,
+            excerpt=None if all(answers[name].ok for name in CONSTRAINED) else case.excerpt(),
+        )
+
+    def _document(self, file: SourceFile) -> EditedDocument:
+        """The document of *file*, with the contexts of all its lines, since its other cuts need those too."""
+        if self._file is None or self._file[0] != file.hash:
+            document = self._engine.document(file.text.encode())
+            document.prepare()
+            self._file = file.hash, document
+        return self._file[1]
+
+    def _prepare(self, case: Case) -> tuple[NextToken, Prompt]:
+        """The network and the prompt that all methods share."""
+        model = self._model
+        left, right = case.left.encode(), case.right.encode()
+        prompt = build_prompt(model.vocabulary, model.fim, model.context, left, right, self._tokens)
+        network = model.network
+        if model.uses_buffer:
+            buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
+            network = BufferCache(network, model.vocabulary, *buffer)
+        return SharedSteps(network), prompt
+
+
+def load(settings: BenchSettings) -> FimModel:
+    """The model with exact weights; if it can, it reads the text left of the cut first, as in the protocol.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    if settings.model is not None:
+        with suppress(ModelError):  # any other fault of the model is reported by the second attempt
+            return load_model(settings.model, device=settings.device, bits=None, order="psm")
+    return load_model(settings.model, device=settings.device, bits=None)
+
+
+def describe(error: BaseException) -> str:
+    """An error in one line, with the file and line where it was raised."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = f" ({Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno})" if frame else ""
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}{where}"

@@ -1,0 +1,114 @@
+"""The result of a case: each method's answer and its cost, as values that go to JSON and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+METHODS = {
+    "unconstrained": "unconstrained",
+    "longest": "checked unconstrained, longest",
+    "best": "checked unconstrained, best-scored",
+    "constrained": "constrained, as in the paper",
+    "steered": "constrained with steering",
+}
+CHECKED = ("longest", "best")
+CONSTRAINED = ("constrained", "steered")
+DECODED = ("unconstrained", *CONSTRAINED)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One method's answer to a case.
+
+    Attributes:
+        ok: whether the language's judge accepts left, text and right together.
+        text: the answer; None if there is none. Each byte that is not UTF-8 is a lone surrogate, as the error
+            handler `surrogateescape` has it.
+        cause: why the attempt failed; None if it is ok.
+        compile_error: why the compiler refuses the file although it parses; None if it does not.
+        exact, similarity, first_line: whether the answer equals the truth, and the edit similarities of the
+            whole and of the first line.
+        tokens: how many tokens the network wrote, including those that are not in the answer.
+        tried: how many candidates the constraint was asked about.
+        rejected: how many of them it refused.
+        rejections: how many tokens came after how many refused candidates, the latter as keys.
+        steered: whether steering refused a candidate or wrote an ending.
+        stop: why decoding stopped.
+        model_ms, engine_ms: milliseconds in the network and in the constraint. Steps of the network that an
+            earlier method of the case had needed already cost nothing here.
+    """
+
+    ok: bool
+    text: str | None
+    cause: str | None = None
+    compile_error: str | None = None
+    exact: bool = False
+    similarity: float = 0.0
+    first_line: float = 0.0
+    tokens: int = 0
+    tried: int = 0
+    rejected: int = 0
+    rejections: Mapping[str, int] = field(default_factory=dict)
+    steered: bool = False
+    stop: str | None = None
+    model_ms: float = 0.0
+    engine_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A case with all its attempts, or with the error that ended it.
+
+    Attributes:
+        record: the cut, as `CutRecord.to_json` gives it.
+        size: the length of the file in characters.
+        truth: the length of the true middle in characters.
+        one_line: whether the true middle has no line end.
+        connects: whether the engine finds any text that connects left and right.
+        compiles: whether the file compiles as it was.
+        first: whether the engine had not seen the file before.
+        setup_ms: milliseconds until the constraint was ready, including the reading of the file if `first`.
+        attempts: the attempts by method, keys of `METHODS`.
+        excerpt: if the constraint failed, the text left and right of the cut, and the truth.
+        crash: the error that ended the case, in one line; all other fields then have their defaults.
+        traceback: where that error was raised; None if a worker process ended.
+    """
+
+    record: Mapping[str, Any]
+    size: int = 0
+    truth: int = 0
+    one_line: bool = True
+    connects: bool = True
+    compiles: bool = True
+    first: bool = False
+    setup_ms: float = 0.0
+    attempts: Mapping[str, Attempt] = field(default_factory=dict)
+    excerpt: Mapping[str, str] | None = None
+    crash: str | None = None
+    traceback: str | None = None
+
+    @property
+    def case(self) -> str:
+        """The name of the case."""
+        return str(self.record["case"])
+
+    @property
+    def kind(self) -> str:
+        """The kind of its cut."""
+        return str(self.record["kind"])
+
+    def to_json(self) -> dict[str, Any]:
+        """An object of strings and numbers."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Result:
+        """The result that `to_json` made *row* of.
+
+        Raises:
+            KeyError, TypeError: *row* was not made by `to_json`.
+        """
+        attempts = {name: Attempt(**attempt) for name, attempt in row["attempts"].items()}
+        return cls(**{**row, "attempts": attempts})

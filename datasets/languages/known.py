@@ -1,0 +1,42 @@
+"""The languages that can be replayed, by name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from fimlsp.datasets.languages import json_judge, json_tokens, python_judge, python_tokens
+from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.languages.json import json
+from fimlsp.languages.python import python
+from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion
+
+
+def grammar_for(interpreter: PythonVersion) -> PythonVersion:
+    """The version whose grammar goes with *interpreter* as the judge: its own, or the newest one before."""
+    return max(version for version in PYTHON_VERSIONS if version <= interpreter)
+
+
+PYTHON = ReplayLanguage(
+    name="python",
+    patterns=("*.py",),
+    grammar=python(grammar_for(sys.version_info[:2])),
+    judge="CPython",
+    syntax_error=python_judge.syntax_error,
+    compiler=python_judge.compile_error,
+    suites=python_tokens.suites_of,
+    bodies=python_tokens.bodies_of,
+    statements=python_tokens.statements_of,
+)
+JSON = ReplayLanguage(
+    name="json",
+    patterns=("*.json", "*.ipynb"),
+    grammar=json,
+    judge="Python's json module (strict)",
+    syntax_error=json_judge.syntax_error,
+    compiler=None,
+    suites=json_tokens.suites_of,
+    bodies=json_tokens.bodies_of,
+    statements=json_tokens.statements_of,
+)
+LANGUAGES: Mapping[str, ReplayLanguage] = {language.name: language for language in (PYTHON, JSON)}

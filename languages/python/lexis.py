@@ -1,0 +1,125 @@
+r"""The lexemes of Python as the lexer is told of them: modes, checked parts, limits and layout.
+
+Names in `\N{...}` and digits are counted or looked up beside the automaton, which cannot know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from fimlsp.languages.python.character_names import CharacterNames
+from fimlsp.languages.python.fstrings import (
+    MAX_BRACKETS,
+    changes_modes,
+    field_rules,
+    file_start,
+    unknown_bottom,
+)
+from fimlsp.languages.python.terminals import QUOTES, python_dfa
+from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
+from fimlsp.lexing.automata.dfa import Dfa
+from fimlsp.lexing.checked_parts import CountedPart, WordPart
+from fimlsp.lexing.lexis import Delimiters, Family, Lexis, Offside
+
+BRACKETS = {"(": ")", "[": "]", "{": "}"}
+MOST_DIGITS = 4300
+"""The most digits of a decimal integer, CPython's default limit for `int`."""
+_MAX_INDENTS = 99  # CPython's MAXINDENT, less the level of the file itself
+_OPENING, _CLOSING = {*BRACKETS, "FIELD_OPEN"}, {*BRACKETS.values(), "FIELD_CLOSE"}
+_FAMILIES: dict[str, Family] = {
+    "STRING": "string",
+    "BYTES": "string",
+    "COMMENT": "comment",
+    "NL": "line end",
+    "CONTINUATION": "line end",
+}
+
+
+def python_lexis(version: PythonVersion = DEFAULT_VERSION) -> Lexis:
+    """The lexemes of a Python version; read from the cache on disk, or made in a few seconds.
+
+    Raises:
+        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
+    """
+    return _python_lexis(known_version(version))
+
+
+@cache
+def _python_lexis(version: PythonVersion) -> Lexis:
+    dfa = python_dfa(version)
+    rules = field_rules(version)
+
+    def brackets_too_deep(lexemes: Sequence[str], open_at_end: int) -> bool:
+        return too_deep(lexemes, open_at_end, sealed=rules.sealed)
+
+    return Lexis(
+        dfa=dfa,
+        start=file_start(rules),
+        unknown=unknown_bottom(rules),
+        comment="COMMENT",
+        line_joiner="CONTINUATION",
+        unseen=frozenset({"SPEC_NL"}).intersection(dfa.kinds),
+        mode_changers=frozenset(filter(changes_modes, dfa.kinds)),
+        brackets=BRACKETS,
+        most_brackets=MAX_BRACKETS,
+        too_deep=brackets_too_deep,
+        families=_FAMILIES,
+        comment_mark=b"#",
+        delimiters=Delimiters(
+            span=tuple(quote.encode() for quote in QUOTES if len(quote) == 3),
+            within=tuple(quote.encode() for quote in QUOTES if len(quote) == 1),
+        ),
+        word_part=WordPart(naming_states(dfa), CharacterNames(version), ord("{"), ord("}")),
+        counted_part=CountedPart(
+            counting_states(dfa), "REAL", MOST_DIGITS, frozenset(b"_"), has_too_many_digits, way_out=b"."
+        ),
+        # In 3.8 a backslash in the indentation is already the beginning of the line.
+        offside=Offside(frozenset(b" \t\f#\r\n" if version == (3, 8) else b" \t\f#\\\r\n"), _MAX_INDENTS),
+    )
+
+
+def naming_states(dfa: Dfa) -> frozenset[int]:
+    r"""The states inside the braces of `\N{...}`."""
+    openings = [(start, b"") for mode, start in dfa.starts.items() if ":" in mode]
+    openings += [(dfa.starts["code"], quote.encode()) for quote in QUOTES]
+    found = {dfa.run(start, quote + rb"\N{") for start, quote in openings if dfa.run(start, quote + rb"\N")}
+    found.discard(0)
+    waiting = list(found)
+    while waiting:
+        for byte, following in enumerate(dfa.rows[waiting.pop()]):
+            if following and byte != ord("}") and following not in found:
+                found.add(following)
+                waiting.append(following)
+    return frozenset(found)
+
+
+def counting_states(dfa: Dfa) -> frozenset[int]:
+    """The states inside a decimal integer that is not zero."""
+    digits = [dfa.run(dfa.starts[mode], b"1") for mode in ("code", "field", "nested")]
+    return frozenset((*digits, *(dfa.run(state, b"_") for state in digits)))
+
+
+def has_too_many_digits(number: bytes, more: int = 0) -> bool:
+    """Whether *number*, after *more* digits, is a decimal integer that is too long for CPython."""
+    if len(number) + more <= MOST_DIGITS or (not more and number.startswith(b"0")):
+        return False
+    digits = number.replace(b"_", b"")
+    return digits.isdigit() and len(digits) + more > MOST_DIGITS
+
+
+def too_deep(lexemes: Sequence[str], open_at_end: int, *, sealed: bool) -> bool:
+    """Whether more brackets are open somewhere in *lexemes* than may be, if so many are open at their end.
+
+    Brackets in the *sealed* f-strings of old versions count on their own.
+    """
+    depth = open_at_end
+    strings = 0
+    for lexeme in reversed(lexemes):
+        strings += (lexeme == "FSTRING_END") - lexeme.startswith("FSTRING_START")
+        if sealed and strings:
+            continue
+        depth += (lexeme in _CLOSING) - (lexeme in _OPENING)
+        if depth > MAX_BRACKETS:
+            return True
+    return False

@@ -1,0 +1,112 @@
+"""From two contexts to the first state of their middles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fimlsp.lexing.columns import MARGIN
+from fimlsp.lexing.lexer_state import LexerState
+from fimlsp.lexing.values import value
+from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexer
+from fimlsp.quotient.bridge.connection import Connection
+from fimlsp.quotient.bridge.middle_grammar import middle_grammar
+from fimlsp.quotient.bridge.options import ConnectOptions
+from fimlsp.quotient.connect.right_side import KeptLexemes, RightSideFinder
+from fimlsp.quotient.contexts.document import Document
+from fimlsp.quotient.contexts.left import LeftContext
+from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.quotient.states.lexeme_state import family_of_lexeme, within_lexeme
+from fimlsp.quotient.states.protocol import State
+
+
+def connect(
+    document: Document, cursor: int, left: LeftContext, lexer: LexerState, options: ConnectOptions
+) -> State | None:
+    """The middles that connect *left*, read on by *lexer*, with the text after *cursor*; None if none does.
+
+    Where only an escape connects, they may escape.
+    """
+    if options.forbid_escape:
+        begun = _with_bracket(document, cursor, left, lexer)
+        start = _connect(document, cursor, begun, lexer, options, begun.kept(document))
+        if start is not None:
+            return within_lexeme(start) or start
+    options = replace(options, forbid_escape=False)
+    return _connect(document, cursor, _LeftSide(left, lexer), lexer, options, None)
+
+
+@value
+class _LeftSide:
+    """A left context, and the state of the lexer behind it.
+
+    They have the lexeme that is being read, if it is a `bracket`, whose kind that is; otherwise not.
+    """
+
+    left: LeftContext
+    lexer: LexerState
+    bracket: int | None = None
+
+    def kept(self, document: Document) -> KeptLexemes:
+        """What a middle that must not escape begins in."""
+        strings = document.tables.language.strings_in(self.lexer.modes.opened)
+        return KeptLexemes(strings, family_of_lexeme(self.lexer))
+
+
+def _connect(
+    document: Document,
+    cursor: int,
+    begun: _LeftSide,
+    lexer: LexerState,
+    options: ConnectOptions,
+    kept: KeptLexemes | None,
+) -> GrammarState | None:
+    right = document.cached_for_suffix(
+        cursor, (options, kept), lambda: RightSideFinder(document, cursor, options, kept).right_side()
+    )
+    n_kept = _n_kept_blocks(begun.left, begun.lexer) if options.forbid_escape else None
+    bracket = None if begun.bracket is None else document.tables.terminal_of[begun.bracket]
+    grammar = middle_grammar(begun.left, right.grammar, n_kept, bracket)
+    if grammar is None:
+        return None
+    connection = Connection(
+        document.tables, grammar, right.right_entries, document.data, cursor, begun.bracket
+    )
+    start = GrammarState(connection, lexer, grammar.start)
+    return start if start.viable else None
+
+
+def _with_bracket(document: Document, cursor: int, left: LeftContext, lexer: LexerState) -> _LeftSide:
+    """*left* with the bracket that is being read, if it is one: then it is not to be left.
+
+    It is none if it makes another lexeme with the text after *cursor*, as two braces in an f-string do.
+    """
+    if lexer.accepted not in document.tables.enclosing_kinds or lexer.leftover:
+        return _LeftSide(left, lexer)
+    runs = BoundaryLexer(lexer.lexical, document.data, cursor, lexer.modes)
+    step = lexer.finish() if runs.end_of(lexer.state) is None else None
+    after = step and left.after(step.symbols)
+    if step is None or after is None:
+        return _LeftSide(left, lexer)
+    return _LeftSide(after, step.lexer, lexer.accepted)
+
+
+def _n_kept_blocks(left: LeftContext, lexer: LexerState) -> int:
+    """How many of the open blocks are not to be left: those that the cursor stands right of.
+
+    At the very beginning of a line it may be anywhere: editors strip the white space of blank lines.
+    """
+    columns = left.indents.columns
+    margin = lexer.margin
+    if margin is None or margin.column == MARGIN:
+        return len(columns)
+    return sum(not column.deeper_than(margin.column) for column in columns)
+
+
+def read_up_to(document: Document, cursor: int) -> tuple[LeftContext, LexerState] | None:
+    """The left context at *cursor*, with the lexeme being read there; None if it begins no valid file."""
+    start, context = document.left_at(cursor)
+    step = context.lexer().feed(document.data[start:cursor])
+    if step is None:
+        return None
+    left = context.after(step.symbols)
+    return None if left is None else (left, step.lexer)

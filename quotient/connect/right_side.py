@@ -1,0 +1,186 @@
+"""What the text after a cursor says about the middle before it: where it may be met, and what is closed there."""
+
+from __future__ import annotations
+
+import re
+
+from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.lexis import Family
+from fimlsp.lexing.line import Line, physical_end
+from fimlsp.lexing.values import value
+from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, boundary_lexemes
+from fimlsp.quotient.bridge.closed_blocks import ClosedBlocks, LineEnd
+from fimlsp.quotient.bridge.connection import RightEntry
+from fimlsp.quotient.bridge.middle_grammar import RightGrammar
+from fimlsp.quotient.bridge.options import ConnectOptions
+from fimlsp.quotient.contexts.document import Document
+from fimlsp.quotient.contexts.right import Ending, RightContext, read_backward
+from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.language.contract import StringTail, TextAfterCursor
+from fimlsp.quotient.language.escape import BLOCK, BRACKET, NOTHING, Inside
+from fimlsp.quotient.states.lexeme_state import staying
+
+
+@value
+class KeptLexemes:
+    """What a middle that must not escape begins in: `strings`, outermost first, and a lexeme of a family."""
+
+    strings: tuple[str, ...]
+    begun: Family | None
+
+
+@value
+class RightSide:
+    """All that the text after a cursor says about the middle before it."""
+
+    right_entries: tuple[RightEntry, ...]
+    grammar: RightGrammar
+
+
+class RightSideFinder:
+    """Finds where a middle may meet the text after a cursor; equal continuations are looked at once."""
+
+    def __init__(
+        self, document: Document, cursor: int, options: ConnectOptions, kept: KeptLexemes | None
+    ) -> None:
+        self.document = document
+        self.options = options
+        self.kept = kept
+        self.tables = document.tables
+        self.cursor = cursor
+        self.rests: dict[int, tuple[Line, RightContext] | None] = {}
+        self.line_ends: dict[tuple[RightContext, tuple[int, ...] | None, int, Inside], LineEnd] = {}
+
+    def right_side(self) -> RightSide:
+        """The ways to meet the text after the cursor, and what is closed there."""
+        right_entries = self._find()
+        return RightSide(right_entries, RightGrammar(self._closed_blocks(), len(self.line_ends)))
+
+    def _find(self) -> tuple[RightEntry, ...]:
+        lexical, data, cursor = self.tables.lexical, self.document.data, self.cursor
+        kept = None if self.kept is None else self.kept.strings
+        text = TextAfterCursor(lexical, data, cursor, kept, self._is_rest_of_line, self.tables.may_follow)
+        modes = self.tables.language.open_modes(text)
+        found = boundary_lexemes(lexical, data, cursor, modes.places())
+        if self.kept is not None:
+            rest_of_line = data[cursor : physical_end(data, cursor)]
+            found = staying(lexical, rest_of_line, self.kept.begun, found)
+        return tuple(
+            entry
+            for boundary in found
+            for tail in modes.tails(boundary.place, boundary.kind, cursor + boundary.offset)
+            if kept is None or self._keeps(kept, tail)
+            if (entry := self._entry(boundary, tail)) is not None
+        )
+
+    def _closed_blocks(self) -> ClosedBlocks:
+        """What the text after the cursor closes, for each line that the cursor's line may end before."""
+        by_context: dict[RightContext, list[LineEnd]] = {}
+        for (following, *_), line_end in self.line_ends.items():
+            if line_end.ways:
+                by_context.setdefault(following.after_logical_line(), []).append(line_end)
+        closed_blocks = ClosedBlocks(self.tables)
+        for logical, ends in by_context.items():
+            closed_blocks.add(logical, ends)
+        return closed_blocks
+
+    def _keeps(self, kept: tuple[str, ...], tail: StringTail) -> bool:
+        """Whether *tail* closes the strings *kept*, and not others in their place, beginning with the outermost."""
+        closed = self.tables.language.strings_in(tail.opened)
+        return all(begun == ended for begun, ended in zip(kept, closed, strict=False))
+
+    def _is_rest_of_line(self, position: int) -> bool:
+        return self._rest(position) is not None
+
+    def _rest(self, position: int) -> tuple[Line, RightContext] | None:
+        """The rest of a line of code from *position* on, and the context after it; None if that cannot be."""
+        if position not in self.rests:
+            self.rests[position] = self._read_rest(position)
+        return self.rests[position]
+
+    def _read_rest(self, position: int) -> tuple[Line, RightContext] | None:
+        line = self.document.line_at(position)
+        if line.broken or not self.document.transitions.may_stand(line):
+            return None
+        context_at = self.document.right_at if self.options.lenient else self.document.goes_on_at
+        following = context_at(position + line.size)
+        if following is None or (len(line.openers) > following.unmatched and self.tables.offside):
+            return None
+        return line, following
+
+    def _entry(self, boundary: BoundaryLexeme, tail: StringTail) -> RightEntry | None:
+        found = self._rest(tail.end)
+        if found is None:
+            return None
+        line, following = found
+        opened = tail.opened
+        delimiter = (
+            _leading_delimiter(self.tables.lexical, self.document.data, self.cursor) if opened else None
+        )
+        if boundary.kind is None and not tail.kinds and line.blank:
+            if following.within_group:
+                marker = self._marker(following, (), inside=BRACKET)
+                return RightEntry(boundary, opened, delimiter, marker, None)
+            marker = self._marker(following, None)
+            return RightEntry(boundary, opened, delimiter, marker, None, ends_line=True)
+        straddling = (
+            () if boundary.kind is None or boundary.kind in self.tables.lexical.skipped else (boundary.kind,)
+        )
+        kinds = (*straddling, *tail.kinds, *line.kinds)
+        if not self.tables.may_follow(kinds) or self.tables.too_deep(kinds, following.unmatched):
+            return None
+        begins_in_code = boundary.kind is None and not opened
+        lead = self._lead(tail.end) if begins_in_code else b""
+        width = line.column.tabs8 if begins_in_code and line.column is not None else 0
+        if lead.startswith(b"\\"):
+            width = min(width, 1)  # it may stand at any column, and is measured only if that is the first
+        unmatched = len(line.closers) + following.unmatched - len(line.openers)
+        inside = BLOCK | BRACKET if unmatched > 0 or opened else BLOCK
+        marker = self._marker(following, kinds, width, inside)
+        return RightEntry(boundary, opened, delimiter, marker, lead)
+
+    def _lead(self, position: int) -> bytes:
+        """What stands at *position* before the line's first lexeme."""
+        found = _LEADS[ord("\\") in self.tables.lexical.quiet].match(self.document.data, position)
+        assert found is not None
+        return found.group()
+
+    def _marker(
+        self,
+        following: RightContext,
+        kinds: tuple[int, ...] | None,
+        width: int = 0,
+        inside: Inside = NOTHING,
+    ) -> int:
+        """The marker of a line that ends with *kinds*; no kinds stand for one that is blank altogether."""
+        key = following, kinds, width, inside
+        found = self.line_ends.get(key)
+        if found is None:
+            marker = self.tables.first_free_symbol + len(self.line_ends)
+            found = self.line_ends[key] = LineEnd(
+                marker, self._ways(following, kinds), kinds is None, width, inside
+            )
+        return found.marker
+
+    def _ways(self, following: RightContext, kinds: tuple[int, ...] | None) -> dict[Ending, EarleySet]:
+        if kinds is None:
+            return {ending: ending.base for ending in following.endings}
+        terminals = self.tables.terminals(kinds)
+        behind = read_backward(self.tables, following.ways(), terminals[1:])  # often the same
+        return read_backward(self.tables, behind, terminals[:1])
+
+
+def _leading_delimiter(lexical: LexerTables, data: bytes, position: int) -> tuple[int, int] | None:
+    """The delimiter of one byte at *position*, and how many of it stand there in a row."""
+    delimiter = data[position : position + 1]
+    if not delimiter or delimiter not in lexical.delimiters.within:
+        return None
+    rest = data[position : position + 3]
+    return delimiter[0], len(rest) - len(rest.lstrip(delimiter))
+
+
+_LEADS = {
+    True: re.compile(rb"(?:[ \t\f]|\\(?:\r\n?|\n))*"),
+    False: re.compile(rb"[ \t\f]*"),
+}
+"""What a line begins with, by whether a backslash is part of that."""

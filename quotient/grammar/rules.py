@@ -1,0 +1,90 @@
+"""Dotted rules as integers, and rules that are only made when somebody asks for them.
+
+No rule is empty. A dotted rule, an *item*, is an integer: the number of the rule in its layer, times 64, and the
+position of the dot; so `item + 1` has the dot one symbol further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+DOT_BITS = 6
+DOT = (1 << DOT_BITS) - 1
+Rhs = tuple[int, ...]
+
+
+class Rules:
+    """The dotted rules of one layer.
+
+    `rhs[number]` is the right-hand side of a rule, `lhs[number]` its left-hand side; `nonterminals` are all
+    left-hand sides, also those that are only declared so far (see `LazyRules`). The right-hand sides of
+    *backward* rules are reversed.
+    """
+
+    __slots__ = ("_starts", "backward", "lhs", "nonterminals", "rhs")
+
+    def __init__(self, *, backward: bool = False) -> None:
+        self.backward = backward
+        self.rhs: list[Rhs] = []
+        self.lhs: list[int] = []
+        self.nonterminals: set[int] = set()
+        self._starts: dict[int, Sequence[int]] = {}
+
+    def add(self, lhs: int, *sides: Rhs) -> None:
+        """Append the rules `lhs -> side`. The sides have fewer than 64 symbols."""
+        first = len(self.rhs) << DOT_BITS
+        self.rhs.extend(sides)
+        self.lhs.extend([lhs] * len(sides))
+        self.nonterminals.add(lhs)
+        items = range(first, len(self.rhs) << DOT_BITS, 1 << DOT_BITS)
+        self._starts[lhs] = [*self._starts[lhs], *items] if lhs in self._starts else items
+
+    def starts(self, lhs: int) -> Sequence[int]:
+        """The items of the rules of *lhs* with their dots at 0."""
+        return self._starts[lhs]
+
+    def alternatives(self) -> dict[int, list[Rhs]]:
+        """The right-hand sides of all nonterminals."""
+        return {lhs: [self.rhs[item >> DOT_BITS] for item in items] for lhs, items in self._starts.items()}
+
+    def lhs_of(self, item: int) -> int:
+        """The left-hand side of the rule of *item*."""
+        return self.lhs[item >> DOT_BITS]
+
+    def unread(self, item: int) -> Rhs:
+        """The symbols after the dot of *item*."""
+        return self.rhs[item >> DOT_BITS][item & DOT :]
+
+
+class LazyRules(Rules):
+    """Rules of nonterminals that get their numbers, of *fresh*, when they are first mentioned.
+
+    Their right-hand sides are made when they are first needed.
+    """
+
+    __slots__ = ("_makers", "_numbers", "fresh")
+
+    def __init__(self, fresh: Iterator[int]) -> None:
+        super().__init__()
+        self.fresh = fresh
+        self._numbers: dict[Hashable, int] = {}
+        self._makers: dict[int, tuple[Callable[..., Iterable[Rhs]], tuple[object, ...]]] = {}
+
+    def symbol(self, key: Hashable, make: Callable[..., Iterable[Rhs]], *arguments: object) -> int:
+        """The nonterminal for *key*, of which *make* tells the right-hand sides.
+
+        It is called with these rules and *arguments*, so that it need not keep them alive in a cycle.
+        """
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = next(self.fresh)
+            self.nonterminals.add(number)
+            self._makers[number] = make, arguments
+        return number
+
+    def starts(self, lhs: int) -> Sequence[int]:
+        """As `Rules.starts`."""
+        if lhs not in self._starts:
+            make, arguments = self._makers.pop(lhs)
+            self.add(lhs, *make(self, *arguments))
+        return self._starts[lhs]

@@ -1,0 +1,183 @@
+"""What each method makes of the same predictions, on files with a marked hole."""
+
+import ast
+
+import pytest
+from fimlsp.datasets.cases.bench import Bench, BenchSettings
+from fimlsp.datasets.cases.case import Case
+from fimlsp.datasets.cases.methods import decode, end_points, valid_end_points, whole_text
+from fimlsp.datasets.cases.shared_steps import SharedSteps
+from fimlsp.datasets.languages.known import PYTHON
+from fimlsp.models.prompts.prompt import Prompt
+from fimlsp.quotient.engine import Engine
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ..holes import END, Writer, parse_hole, straight, written_by
+
+ENGINE = Engine(PYTHON.grammar)
+PIECES = [b"a", b" ", b"(", b")", b"\n", b"1", b":", "é".encode()[:1], b"'"]
+
+
+def run(marked, table, tokens=20):
+    return Bench(BenchSettings(tokens=tokens), written_by(table)).run(*parse_hole(marked))
+
+
+def check(marked, table, tokens=20, **expected):
+    """Each method answers as *expected*; (text,) is an answer that does not parse."""
+    result = run(marked, table, tokens)
+    assert result.crash is None
+    answers = {
+        name: attempt.text if attempt.ok or attempt.text is None else (attempt.text,)
+        for name, attempt in result.attempts.items()
+    }
+    assert answers == expected
+    assert all(attempt.cause is None for attempt in result.attempts.values() if attempt.ok)
+    assert all(attempt.cause for attempt in result.attempts.values() if not attempt.ok)
+    return result
+
+
+def test_all_agree_on_what_is_right_at_once():
+    check(
+        "f(<|a, b|>)\n", straight(b"a", b", ", b"b"),
+        unconstrained="a, b", longest="a, b", best="a, b", constrained="a, b", steered="a, b",
+    )  # fmt: skip
+
+
+def test_what_parses_may_not_compile():
+    result = check(
+        "f(a=1<|, b=2|>)\n", straight(b", ", b"a", b"=", b"3"),
+        unconstrained=", a=3", longest=", a=3", best=", a=3", constrained=", a=3", steered=", a=3",
+    )  # fmt: skip
+    assert result.compiles
+    assert {attempt.compile_error for attempt in result.attempts.values()} == {"keyword argument repeated"}
+    assert not run("return<| 1|>\n", straight(b" 1")).compiles
+
+
+def test_a_beginning_may_parse_where_the_whole_does_not():
+    check(
+        "f(<|a|>)\n", straight(b"a", b"))") | {b"a": [b"))", b" + b", END]},
+        unconstrained=("a))",), longest="a", best="a", constrained="a + b", steered="a + b",
+    )  # fmt: skip
+
+
+def test_of_two_beginnings_the_best_scored_is_another_than_the_longest():
+    table = {b"": [b"a"], b"a": [b" + b", END], b"a + b": [b"]", b"}", b")}", END]}
+    check(
+        "f(<|a|>)\n", table,
+        unconstrained=("a + b]",), longest="a + b", best="a", constrained="a", steered="a",
+    )  # fmt: skip
+
+
+def test_the_constraint_goes_on_where_checking_ends():
+    check(
+        "f(<|a|>)\n", {b"": [b"]", b"a"]},
+        unconstrained=("]",), longest="", best="", constrained="a", steered="a",
+    )  # fmt: skip
+
+
+def test_only_steering_ends_in_time():
+    check(
+        "x = [<|1]|>\n", {b"1, " * n: [b"1, "] for n in range(9)}, tokens=6,
+        unconstrained=("1, " * 6,), longest=None, best=None, constrained=None,
+        steered="1, " * 6 + "]",
+    )  # fmt: skip
+
+
+def test_half_characters_are_answers_that_do_not_parse():
+    result = check(
+        "'<|é|>'\n", straight("é".encode(), "é".encode()[:1]),
+        unconstrained=("é\udcc3",), longest="é", best="é", constrained="é", steered="é",
+    )  # fmt: skip
+    assert result.attempts["longest"].exact
+
+
+def test_an_answer_is_kept_byte_by_byte_whatever_the_encoding_of_file_names(monkeypatch):
+    monkeypatch.setattr("os.fsdecode", lambda data: data.decode("latin-1"))
+    assert run("'<|é|>'\n", straight("é".encode())).attempts["steered"].exact
+
+
+def test_what_it_took_is_counted():
+    result = run("f(<|a|>)\n", {b"": [b"]", b"}", b"a"], b"a": [b"]", END]})
+    constrained = result.attempts["constrained"]
+    assert (constrained.tokens, constrained.rejected, constrained.tried) == (1, 3, 5)
+    assert constrained.rejections == {"2": 1}
+    assert (result.attempts["unconstrained"].tokens, result.attempts["unconstrained"].rejected) == (1, 0)
+    assert (result.size, result.truth, result.one_line, result.first) == (6, 1, True, True)
+
+
+def test_likeness_is_measured_on_every_answer():
+    attempts = run("x = <|cart\ny|>\n", straight(b"cat", b"\ny", b"))")).attempts
+    assert attempts["longest"].exact is False
+    assert attempts["longest"].first_line == 0.75
+    assert attempts["longest"].similarity == pytest.approx(5 / 6, abs=1e-4)
+    assert attempts["unconstrained"].similarity == pytest.approx(4 / 7, abs=1e-4)
+
+
+def test_what_does_not_connect_is_asked_of_cpython():
+    middle = decode(Writer(straight(b"a", b"))")), Prompt((1,), 100), None, tokens=9)
+    case = Case(PYTHON, "f(", "a", ")\n", None)
+    ends = valid_end_points(case, whole_text(middle), end_points(middle))
+    assert [end.length for end in ends] == [0, 1]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sampled_from(PIECES), max_size=8))
+def test_valid_end_points_are_those_that_cpython_accepts(pieces):
+    left, right = "x = (", ")\ny\n"
+    table = straight(*pieces)
+    middle = decode(Writer(table), Prompt((1,), 100), None, tokens=9)
+    ends, text = end_points(middle), whole_text(middle)
+    file, record = parse_hole(f"{left}<|0|>{right}")
+    case = Case.at(record.cut, file.text, ENGINE.document(file.text.encode()), PYTHON)
+    assert case.start is not None
+    found = valid_end_points(case, text, ends)
+    assert found == [end for end in ends if accepted(left, text[: end.length], right)]
+
+
+def accepted(left, middle, right):
+    try:
+        ast.parse(left + middle.decode() + right)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def test_steps_are_shared_until_a_decoding_leaves_the_others():
+    table = {b"": [b"a", b"b"], b"a": [b"c", b"d"], b"ad": [b"e"]}
+    network = Writer(table)
+    shared = SharedSteps(network)
+    a, c, d = (network.token_bytes.index(text) for text in (b"a", b"c", b"d"))
+
+    def read(*tokens):
+        return [shared.begin((1, 2)), *(shared.advance(token) for token in tokens)]
+
+    first = read(a, c)
+    assert network.steps == 3
+    assert read(a, c) == first
+    assert network.steps == 3
+    assert read(a, d)[-1].tokens == [network.token_bytes.index(b"e")]
+    assert network.steps == 4
+    assert shared.begin((1, 2), (a, d)) == read(a, d)[-1]
+    assert shared.begin((7,)) == first[0]
+    assert network.steps == 5
+
+
+def test_ten_cuts_share_the_document():
+    bench = Bench(BenchSettings(tokens=1), written_by({}))
+    file, record = parse_hole("a\nf(<|a|>)\nb\n")
+    firsts = [bench.run(file, record).first for _ in range(3)]
+    other = parse_hole("g(<|a|>)\n")
+    assert firsts == [True, False, False]
+    assert bench.run(*other).first
+
+
+def test_an_error_in_a_case_is_its_result(monkeypatch):
+    def fail(*_arguments, **_more):
+        raise RuntimeError("broken\nindeed")
+
+    monkeypatch.setattr("fimlsp.datasets.cases.methods.decode", fail)
+    result = run("f(<|a|>)\n", {})
+    assert result.crash.startswith("RuntimeError: broken (test_methods.py:")
+    assert result.attempts == {}
+    assert "in fail" in result.traceback

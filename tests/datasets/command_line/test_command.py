@@ -1,0 +1,148 @@
+"""`fimlsp replay` as a user has it: with the bundled model, on files made here."""
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+from fimlsp.datasets.command_line.command import KINDS, LANGUAGES, replay
+from fimlsp.datasets.cuts.strategies import STRATEGIES
+from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
+
+SOURCE = {
+    "good.py": 'def area(width, height):\n    """Box."""\n    return width * height\n\n\nprint(area(2, 3))\n',
+    "bad.py": "print 1\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "src").mkdir()
+    for name, text in SOURCE.items():
+        (tmp_path / "src" / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*arguments):
+    return CliRunner().invoke(replay, [str(argument) for argument in arguments])
+
+
+def results(folder):
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+def test_a_run_from_cuts_to_report(folder):
+    command = ("src", "--cuts", "boundary,line", "--per-file", 2, "--tokens", 12, "--out", "out")
+    done = call(*command)
+    assert done.exit_code == 0, done.output
+    rows = results(folder / "out")
+    assert [row["record"]["kind"] for row in rows] == ["boundary", "boundary", "line", "line"]
+    assert all(row["attempts"]["steered"]["ok"] for row in rows)
+    assert "src/bad.py" in (folder / "out" / "report.md").read_text()
+    assert (folder / "out" / "report.html").exists()
+
+    again = call(*command)
+    assert again.exit_code == 0
+    assert results(folder / "out") == rows
+    other = call(*command[:-2], "--seed", 1, "--out", "out")
+    assert other.exit_code == 1
+    assert "choose another --out" in other.output
+
+    check_show(rows[-1]["record"])
+    assert call("report", "out", "--out", "copy").exit_code == 0
+    assert (folder / "copy" / "report.md").read_text() == (folder / "out" / "report.md").read_text()
+    check_saved(folder, rows)
+
+
+def check_show(record):
+    shown = call("show", record["case"], "--out", "out")
+    assert shown.exit_code == 0, shown.output
+    assert "what was cut out" in shown.output
+    truth = SOURCE["good.py"][record["start"] : record["end"]]
+    assert f"⟦{truth}⟧" in shown.output
+    assert shown.output.count("constrained") >= 4
+    missing = call("show", "line-0-0", "--out", "out")
+    assert missing.exit_code == 1
+    assert "no case line-0-0" in missing.output
+
+
+def check_saved(folder, rows):
+    """Cases saved by `cut` give the same answers."""
+    saved = call("cut", "src", "--cuts", "boundary,line", "--per-file", 2, "--out", "cases.jsonl")
+    assert saved.output == "4 cases in cases.jsonl; left out: 1 files\n"
+    replayed = call("src", "--cases", "cases.jsonl", "--tokens", 12, "--out", "again")
+    assert replayed.exit_code == 0, replayed.output
+
+    def answers(rows):
+        return [{name: attempt["text"] for name, attempt in row["attempts"].items()} for row in rows]
+
+    assert answers(results(folder / "again")) == answers(rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nowhere", "--out", "out"], "There is no nowhere; give a shard, a folder"),
+        (["src", "--out", "out", "--cuts", "line,word"], "'word' is not one of boundary, randspan"),
+        (["src", "--out", "out", "--shard", "3/2"], "'3/2' is not I/N"),
+        (["src", "--out", "out", "--files", "1:x"], "'1:x' is not START:STOP"),
+        (["src", "--out", "out", "--files", "1"], "'1' is not START:STOP"),
+        (["src", "--out", "out", "--files", "0:9:0"], "'0:9:0' is not START:STOP"),
+        (["src", "--out", "out", "--model", "./none"], "neither a folder nor a hub name"),
+        (["src", "--out", "out", "--tokens", "5000"], "ask for fewer"),
+        (["src", "--out", "out", "--cases", "src/bad.py"], "line 1 of bad.py is no case"),
+        (["show", "line-1-1", "--out", "src"], "holds no run"),
+        (["report", "src", "--out", "out"], "holds no run"),
+        (["src", "--out", "src/good.py"], "is a file"),
+        (["cut", "src", "--out", "none/cases.jsonl"], "No such file"),
+        (["src", "--out", "out", "--language", "ada"], "'ada' is not one of 'python', 'json'"),
+        (["src"], "Missing option '--out'"),
+    ],
+    ids=lambda part: " ".join(part)[:40] if isinstance(part, list) else "",
+)  # fmt: skip
+@pytest.mark.usefixtures("folder")
+def test_what_cannot_be_done_is_said_in_a_sentence(arguments, told):
+    done = call(*arguments)
+    assert done.exit_code in (1, 2)
+    assert told in re.sub(r"\s+", " ", done.output)
+    assert "Traceback" not in done.output
+
+
+def test_files_of_another_language_are_cut(folder):
+    (folder / "src" / "a.json").write_text('{"a": [1, 2]}')
+    (folder / "src" / "b.json").write_text("[NaN]")
+    cuts = "boundary,randspan,line,block,user"
+    saved = call("cut", "src", "--language", "json", "--cuts", cuts, "--per-file", 2, "--out", "cases.jsonl")
+    assert saved.output == "10 cases in cases.jsonl; left out: 1 files\n"
+
+
+def test_a_run_in_another_language(folder):
+    (folder / "src" / "a.json").write_text('{"name": [1, 2, {"b": "text"}], "c": null}')
+    cuts = "boundary,line,block,user"
+    done = call("src", "--language", "json", "--cuts", cuts, "--per-file", 2, "--tokens", 8, "--out", "out")
+    assert done.exit_code == 0, done.output
+    rows = results(folder / "out")
+    assert [row["crash"] for row in rows] == [None] * 8
+    assert all(row["attempts"]["steered"]["ok"] for row in rows)
+    report = (folder / "out" / "report.md").read_text()
+    assert "| language | json |" in report
+    assert "if Python's json module" in report
+    assert "compiler" not in report
+    shown = call("show", rows[0]["record"]["case"], "--out", "out")
+    assert shown.exit_code == 0, shown.output
+    assert "what was cut out" in shown.output
+
+
+def test_the_options_name_what_there_is():
+    assert tuple(STRATEGIES) == KINDS
+    assert tuple(KNOWN) == LANGUAGES
+
+
+@pytest.mark.usefixtures("folder")
+def test_missing_libraries_are_named(monkeypatch):
+    monkeypatch.setattr("fimlsp.datasets.command_line.command.find_spec", lambda _name: None)
+    done = call("src", "--out", "out")
+    assert done.exit_code == 1
+    assert "pip install 'fimlsp[replay]'" in done.output
+    assert call("--help").exit_code == 0

@@ -1,0 +1,216 @@
+"""The report from results made up here: every figure in it can be counted by hand."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+
+import pytest
+from fimlsp.datasets.cases.result import METHODS, Attempt, Result
+from fimlsp.datasets.reports import tables
+from fimlsp.datasets.reports.pages import fenced, number, share, table
+from fimlsp.datasets.reports.report import write_report
+from fimlsp.datasets.runs.run_folder import RunFolder
+from fimlsp.datasets.sources.source_file import Excluded
+
+PLAN = {
+    "sources": ["stdlib"], "files": "0::1", "cuts": ["boundary"], "per_file": 10, "seed": 0, "model": "m",
+    "model_files": "0", "tokens": 500, "fimlsp": "0", "code": "0", "python": "3.11.0",
+}  # fmt: skip
+ABOUT = {"command": "fimlsp replay stdlib", "machine": "a machine", "workers": 1, "libraries": {}}
+
+
+def result(number, ok, kind="boundary", first=False, size=2000, **changes):
+    """A case that the methods whose first letters are in *ok* (u, l, b, c, s) solve."""
+    record = {
+        "case": f"{kind}-{number}", "kind": kind, "source": f"{number % 2}", "name": "a.py", "index": number,
+        "seed": 0, "start": 1, "end": 2, "swapped": number == 0,
+    }  # fmt: skip
+    attempts = {
+        method: Attempt(
+            ok=method[0] in ok,
+            text="x" if method[0] in ok else None,
+            cause=None if method[0] in ok else "ran out of tokens",
+            exact=number == 1,
+            tokens=10,
+            tried=20,
+            engine_ms=2.0,
+            similarity=0.5,
+            rejections={"0": 8, "4": 2},
+        )
+        for method in METHODS
+    }
+    lost = not {"c", "s"} <= set(ok)
+    excerpt = {"left": "a = ```", "truth": "b", "right": "c"} if lost else None
+    setup_ms = 100.0 if first else 10.0
+    return Result(
+        record, size=size, attempts=attempts, first=first, setup_ms=setup_ms, excerpt=excerpt, **changes
+    )
+
+
+RESULTS = [
+    result(0, "lbcs", first=True),
+    result(1, "ulbcs"),
+    result(2, "s", one_line=False),
+    Result({**result(3, "").record}, crash="RuntimeError: no"),
+    result(4, "ulcs", kind="randspan", size=90_000),
+]
+
+
+@pytest.fixture
+def run(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.claim(PLAN, ABOUT)
+    with folder:
+        for each in RESULTS:
+            folder.add(each)
+        for name in ("b", "c"):
+            folder.exclude(Excluded(f"{name}.py", "does not parse", "bad | pipe"))
+    return folder
+
+
+@pytest.fixture
+def report(run):
+    write_report([run], run.path)
+    return (run.path / "report.md").read_text()
+
+
+def row(lines, name):
+    (found,) = [line for line in lines if line.startswith(f"| {name} |")]
+    return [cell.strip() for cell in found.strip("|").split("|")]
+
+
+def test_results_come_back_as_they_were(run):
+    assert list(run.results()) == RESULTS
+
+
+def test_success_stands_beside_the_paper():
+    lines = tables.success(tables.of_kind(RESULTS, "boundary"), "boundary", "python")
+    ours = row(lines, "this run")
+    assert ours[1:] == ["2", "4", "1 = 25.00 %", "2 = 50.00 %", "2 = 50.00 %", "2 = 50.00 %", "3 = 75.00 %"]
+    assert row(lines, "the paper, Table I, STACK-BOUNDARY")[1:5] == [
+        "9,539", "95,390", "65,353 = 68.51 %", "90,280 = 94.64 %",
+    ]  # fmt: skip
+    assert len(tables.success(RESULTS, "user", "python")) == len(lines) - 1
+    assert len(tables.success(RESULTS, "boundary", "json")) == len(lines) - 1
+
+
+def test_what_parses_and_does_not_compile_is_counted():
+    outside, repeated = "'return' outside function", "keyword argument repeated"
+    bad = {
+        "steered": Attempt(ok=True, text="return", compile_error=outside),
+        "constrained": Attempt(ok=False, text=None, cause="ran out of tokens"),
+    }
+    lines = tables.compiling(
+        [
+            replace(RESULTS[0], attempts=bad),
+            replace(RESULTS[0], attempts=bad),
+            replace(RESULTS[0], attempts={"steered": replace(bad["steered"], compile_error=repeated)}),
+            replace(RESULTS[0], attempts=bad, compiles=False),
+            *RESULTS,
+        ]
+    )
+    steered = ["7", "4 = 57.14 %", f"{outside} (2); {repeated} (1)"]
+    assert row(lines, "constrained with steering")[1:] == steered
+    assert row(lines, "constrained, as in the paper")[1:] == ["3", "3 = 100.00 %", ""]
+
+
+def test_pairs_are_counted():
+    lines = tables.pairwise([each for each in RESULTS if each.attempts])
+    assert row(lines, "**constrained with steering**")[1:] == ["2", "1", "2", "1", "–"]
+    assert row(lines, "**checked unconstrained, longest**")[1:] == ["1", "–", "1", "0", "0"]
+
+
+def test_likeness_tells_one_line_from_several():
+    lines = tables.likeness(RESULTS)
+    assert lines[2] == "| one line | unconstrained | 3 | 1 = 33.33 % | 0.000 | 0.500 |"
+    assert lines[7].startswith("| several lines | unconstrained | 1 | 0 = 0.00 % |")
+
+
+def test_times_stand_beside_the_paper():
+    lines = tables.ratio(RESULTS)
+    assert row(lines, "set-up, first cut of a file")[1:] == ["836", "100", "8"]
+    assert row(lines, "per token")[1:] == ["4.50", "0.200", "22"]
+    assert row(lines, "per candidate checked")[1:] == ["4.50", "0.100", "45"]
+    small = row(tables.by_size(RESULTS), "below 2,048")
+    assert small[1:3] == ["3", "33.3 %"]
+    assert small[-4:-1] == ["100", "10.0", "1.10"]
+
+
+def test_every_lost_case_is_linked_to_what_happened(report, run):
+    for suffix in ("md", "html"):
+        page = (run.path / f"report.{suffix}").read_text()
+        failures = (run.path / f"failures.{suffix}").read_text()
+        targets = re.findall(rf"failures\.{suffix}#([\w-]+)", page)
+        assert set(targets) == {"boundary-2", "boundary-3"}
+        assert all(f'id="{target}"' in failures for target in targets)
+    assert "1 × crashed: RuntimeError: no" in report
+    assert "1 × constrained, as in the paper: ran out of tokens" in report
+
+
+def test_all_lost_cases_are_named_and_some_are_shown(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.claim(PLAN, ABOUT)
+    with folder:
+        for n in range(10, 30):
+            folder.add(result(n, "s"))
+    write_report([folder], tmp_path)
+    page = (tmp_path / "failures.md").read_text()
+    assert all(f"boundary-{n}" in page for n in range(10, 30))
+    assert page.count("Truth:") == 12
+    assert "and 8 more" in (tmp_path / "report.md").read_text()
+
+
+def test_what_was_left_out_is_counted(report):
+    assert "| does not parse | 2 | `b.py` (bad \\| pipe); `c.py` (bad \\| pipe) |" in report
+    assert "drawn in the wrong order and swapped: 1 " in report
+    assert "5 cases in 2 files; 1 crashed." in report
+    assert "fimlsp replay stdlib" in report
+
+
+def test_pictures_are_well_formed_and_in_the_page(report, run):
+    pictures = re.findall(r"!\[\w+\]\((\w+\.svg)\)", report)
+    assert len(pictures) == 3
+    html = (run.path / "report.html").read_text()
+    for picture in pictures:
+        text = (run.path / picture).read_text()
+        ElementTree.fromstring(text)
+        assert "nan" not in text
+        assert text.strip() in html
+
+
+def test_shards_are_reported_together(run, tmp_path):
+    other = RunFolder(tmp_path / "other")
+    other.claim(PLAN, ABOUT)
+    with other:
+        other.add(result(9, "ulbcs"))
+    write_report([run, other], tmp_path / "both")
+    assert "6 cases in 2 files; 1 crashed." in (tmp_path / "both" / "report.md").read_text()
+
+
+@pytest.mark.parametrize("results", [[], [RESULTS[3]]], ids=["nothing", "only a crash"])
+def test_a_run_without_answers_has_a_report(tmp_path, results):
+    folder = RunFolder(tmp_path)
+    folder.claim(PLAN, ABOUT)
+    with folder:
+        for each in results:
+            folder.add(each)
+    write_report([folder], tmp_path)
+    assert f"{len(results)} cases" in (tmp_path / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, None), (0, "0"), (0.1234, "0.123"), (1.234, "1.23"), (12.34, "12.3"), (1234.5, "1,234")],
+)
+def test_numbers_have_three_digits(value, text):
+    assert number(value) == text
+
+
+def test_pieces_of_markdown():
+    assert table(["a", "b"], [[1, None], ["x|y", "z\n"]]) == [
+        "| a | b |", "|---|---|", "| 1 | – |", "| x\\|y | z  |", "",
+    ]  # fmt: skip
+    assert fenced("a ```` b", "python")[0] == "`````python"
+    assert share(1, 0) is None
+    assert json.dumps(share(1, 3)) == '"1 = 33.33 %"'

@@ -1,0 +1,154 @@
+"""Runs that are interrupted, workers that die: nothing is lost, nothing is done twice."""
+
+import json
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from fimlsp.datasets.cuts.selection import Selection, Task
+from fimlsp.datasets.runs import local_pool
+from fimlsp.datasets.runs.local_pool import PoolError
+from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
+from fimlsp.datasets.runs.runner import Workers, run
+
+PLAN = {"seed": 0, "cuts": ["line"], "files": "0:"}
+ABOUT = {"command": "fimlsp replay"}
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch):
+    """Worker processes find the scripted bench by the search path of this one."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[1])
+
+
+def make(name="ScriptedBench"):
+    return getattr(import_module("scripted_bench"), name)
+
+
+@pytest.fixture
+def sources(tmp_path):
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    for name in ["a.py", "dies.py", "z.py"]:
+        (folder / name).write_text(f"x = 1  # {name}\n")
+    (folder / "bad.py").write_text("x = (\n")
+    return folder
+
+
+def start(sources, out, workers=None, limit=None, maker="ScriptedBench", report=lambda _: None):
+    folder = RunFolder(out)
+    folder.claim(PLAN, ABOUT)
+    selection = Selection((str(sources),), kinds=("line",), per_file=3)
+    run(selection, make(maker), workers or Workers(1, seconds_max=60), folder, limit, report)
+    return folder
+
+
+def outcomes(folder):
+    return {result.case: result.crash for result in folder.results()}
+
+
+def test_a_dying_worker_costs_one_case(sources, tmp_path):
+    told = []
+    folder = start(sources, tmp_path / "out", report=told.append)
+    crashed = {case: crash for case, crash in outcomes(folder).items() if crash}
+    assert list(crashed.values()) == ["the worker process ended (exit status 7)"]
+    assert next(iter(crashed)).endswith("-1")
+    assert len(outcomes(folder)) == len(told) == 9
+    assert [each.reason for each in folder.excluded()] == ["does not parse"]
+
+
+def test_a_hanging_case_is_given_up(tmp_path):
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / "hangs.py").write_text("x = 1\n")
+    folder = start(tmp_path / "sources", tmp_path / "out", Workers(1, seconds_max=1))
+    assert [crash for crash in outcomes(folder).values() if crash] == ["took longer than 1 seconds"]
+    assert len(outcomes(folder)) == 3
+
+
+def test_resuming_equals_one_go(sources, tmp_path):
+    whole = start(sources, tmp_path / "one")
+
+    def stop_after_four(_result, seen=[]):  # noqa: B006 - counts
+        seen.append(1)
+        if len(seen) == 4:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        start(sources, tmp_path / "two", report=stop_after_four)
+    with (tmp_path / "two" / "results.jsonl").open("a") as file:
+        file.write('{"torn')
+    resumed = start(sources, tmp_path / "two")
+    assert [result.case for result in resumed.results()] == [result.case for result in whole.results()]
+    assert outcomes(resumed) == outcomes(whole)
+    assert resumed.excluded() == whole.excluded()
+    again = start(sources, tmp_path / "two", report=pytest.fail)
+    assert outcomes(again) == outcomes(whole)
+
+
+def test_a_limit_can_be_raised(sources, tmp_path):
+    assert len(outcomes(start(sources, tmp_path / "out", limit=2))) == 2
+    assert len(outcomes(start(sources, tmp_path / "out", limit=5))) == 5
+    assert outcomes(start(sources, tmp_path / "out")) == outcomes(start(sources, tmp_path / "all"))
+
+
+def test_two_workers_do_what_one_does(sources, tmp_path):
+    one = start(sources, tmp_path / "one")
+    two = start(sources, tmp_path / "two", Workers(2, seconds_max=60))
+    assert outcomes(one) == outcomes(two)
+
+
+@pytest.mark.parametrize(
+    ("maker", "told"), [("no_model", "There is no model"), ("dies_at_once", r"exit status 9")]
+)
+def test_a_model_that_cannot_be_loaded_ends_the_run(sources, tmp_path, maker, told):
+    with pytest.raises(PoolError, match=told):
+        start(sources, tmp_path / "out", maker=maker)
+
+
+def test_tasks_are_read_only_when_a_worker_is_free(sources):
+    selection = Selection((str(sources),), kinds=("line",), per_file=1)
+    read = []
+
+    def tasks():
+        for each in selection:
+            if isinstance(each, Task):
+                read.append(each)
+                yield each
+
+    results = local_pool.run_locally(tasks(), make(), 1, 60)
+    assert len(list(islice(results, 1))) == 1
+    assert len(read) < 3
+    results.close()
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"),
+    [
+        ({**PLAN, "seed": 1}, "seed: 0, now 1"),
+        ({"seed": 0, "cuts": ["line"]}, "files: 0:, now None"),
+        ({**PLAN, "cuts": ("line", "user")}, r"cuts: \['line'\], now \['line', 'user'\]"),
+    ],
+)
+def test_a_folder_keeps_its_configuration(tmp_path, plan, told):
+    RunFolder(tmp_path).claim(PLAN, ABOUT)
+    RunFolder(tmp_path).claim(PLAN, {"command": "again"})
+    with pytest.raises(RunFolderError, match=told):
+        RunFolder(tmp_path).claim(plan, ABOUT)
+    assert json.loads((tmp_path / "run.json").read_text())["about"] == {"command": "again"}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"), [("{torn\n", "Line 1 of .* is damaged"), ('{"record": {}}\n', "another version")]
+)
+def test_a_damaged_line_is_named(tmp_path, line, told):
+    RunFolder(tmp_path).claim(PLAN, ABOUT)
+    (tmp_path / "results.jsonl").write_text(line)
+    with pytest.raises(RunFolderError, match=told):
+        list(RunFolder(tmp_path).results())
+
+
+def test_a_folder_without_a_run_says_so(tmp_path):
+    with pytest.raises(RunFolderError, match="holds no run"):
+        _ = RunFolder(tmp_path).plan
+    assert not RunFolder(tmp_path).has_run
