@@ -28,7 +28,7 @@ def write_report(
     lines = [
         "# Calibration",
         "",
-        *table(["", ""], [[name, value] for name, value in plan.items()]),
+        *table(["", ""], [[name, _told(value)] for name, value in plan.items()]),
         f"Fitted to {acceptance.beginnings:,} texts at {acceptance.cursors:,} cursors. A right text is worth",
         f"its characters, and {LINE_WORTH} more if it ends a line; a wrong one costs. What is worth most is",
         f"shown, if it is worth anything and has {CHARACTERS_MIN} characters. *Wholly right*: all of it is",
@@ -52,32 +52,36 @@ def write_report(
     write_page(out, "report", lines, {"calibration.svg": _curve(acceptance)})
 
 
+def _told(value: object) -> object:
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+
 def _outcomes(acceptance: Acceptance, judged: Sequence[Recorded]) -> list[str]:
     pairs = estimated(judged, acceptance)
-    rows = [_row("all that decoding gives", *_everything(judged))]
-    rows += [_row("the best cut, known afterwards", *_hindsight(judged))]
+    rows = [_row("all that decoding gives", _everything(judged))]
+    rows += [_row("the best cut, known afterwards", _hindsight(judged))]
     for confidence in CONFIDENCES:
         cost = acceptance.cost(confidence)
         if cost <= COSTS[-1]:
             rows.append(_row(f"confidence {confidence}, cost {cost:g}", outcome(pairs, cost)))
     rows += [_row(f"cost {cost:g}", outcome(pairs, cost)) for cost in COSTS[::2]]
-    return table(["shown is", "shown", "wholly right", "exact", "begins right", "saved"], rows)
+    return table(["shown is", *HEAD], rows)
 
 
-def _everything(judged: Sequence[Recorded]) -> tuple[Outcome]:
+def _everything(judged: Sequence[Recorded]) -> Outcome:
     shares = None, None, None
     shown = sum(each.ended is not None for each in judged) / max(1, len(judged))
-    return (Outcome(shown, *shares, sum(each.saved for each in judged) / max(1, len(judged))),)
+    return Outcome(shown, *shares, sum(each.saved for each in judged) / max(1, len(judged)))
 
 
-def _hindsight(judged: Sequence[Recorded]) -> tuple[Outcome]:
+def _hindsight(judged: Sequence[Recorded]) -> Outcome:
     """What cutting back comes to if one knows which beginnings are right: no estimate can do better."""
     best = [max(_right(each), key=lambda one: one.saved, default=None) for each in judged]
     shown = [each for each in best if each is not None]
     n = max(1, len(shown))
     exact, begins = sum(each.exact for each in shown) / n, sum(each.begins for each in shown) / n
     saved = sum(each.saved for each in shown) / max(1, len(judged))
-    return (Outcome(len(shown) / max(1, len(judged)), 1.0, exact, begins, saved),)
+    return Outcome(len(shown) / max(1, len(judged)), 1.0, exact, begins, saved)
 
 
 def _right(one: Recorded) -> list[Candidate]:
@@ -102,7 +106,7 @@ def _kinds(acceptance: Acceptance, judged: Sequence[Recorded]) -> list[str]:
         _row(kind, outcome(estimated([one for one in judged if one.kind == kind], acceptance), cost))
         for kind in kinds
     ]
-    return table(["kind", "shown", "wholly right", "exact", "begins right", "saved"], rows)
+    return table(["kind", *HEAD], rows)
 
 
 def _weights(acceptance: Acceptance) -> list[str]:
