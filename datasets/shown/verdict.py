@@ -60,7 +60,6 @@ class Shown:
         truth: what stood there.
         before: the end of what stands left of the cursor, for readers.
         text: what was shown; None if nothing was.
-        others: further texts that were offered.
         status, reason, ms: see `fimlsp.datasets.shown.editor.Reply`.
         verdict: on the text, if there is one.
     """
