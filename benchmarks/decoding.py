@@ -29,12 +29,13 @@ import click
 from corpus import random_place, shuffled_files
 from fimlsp.languages.python import python
 from fimlsp.lsp_server.worker.worker import COLLECTION_THRESHOLDS, collect_garbage
-from fimlsp.models.completion import complete, complete_many
-from fimlsp.models.decoding.middle import DecodeSettings, Middle
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.protocols import MiddleState
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.states.protocol import State
 from rich.console import Console
 from rich.table import Table
 
@@ -48,7 +49,7 @@ class Cursor:
 
     left: bytes
     right: bytes
-    start: MiddleState
+    start: State
     typed: bytes
 
     def one_later(self) -> Cursor | None:
@@ -137,7 +138,8 @@ def measure(model: FimModel, cursor: Cursor, settings: DecodeSettings, figures: 
 def decoded(model: FimModel, cursor: Cursor, settings: DecodeSettings) -> Middle:
     """The middle at *cursor*."""
     collect_garbage()
-    return complete(model, cursor.left, cursor.right, cursor.start, settings, lambda: False)
+    (middle,) = complete_many(model, cursor.left, cursor.right, cursor.start, settings, lambda: False)
+    return middle
 
 
 def table_of(figures: Figures) -> Table:

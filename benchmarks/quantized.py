@@ -19,10 +19,10 @@ import click
 import torch
 from corpus import shuffled_files
 from fimlsp.models.checkpoints.checkpoint_files import read_files
-from fimlsp.models.checkpoints.placement import Placement
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 from fimlsp.models.networks.torch.int8 import quantise
+from fimlsp.models.networks.torch.placement import Placement
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
@@ -115,7 +115,7 @@ def agreement(folder: Path, files: int, seed: int) -> Table:
 def loaded(folder: Path, bits: int | None) -> PreTrainedModel:
     """The network in *folder*, exact or in 8 bits."""
     placement = Placement("cpu", torch.float32, 8 if bits else None, PROMPT)
-    return CheckpointNetwork.load(read_files(folder, str(folder)), placement, [], frozenset())._network
+    return CheckpointNetwork.load(read_files(folder, str(folder)), placement, [], frozenset()).network
 
 
 @click.command(help=__doc__)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fimlsp.languages.json import json as json
     from fimlsp.languages.python import python as python
     from fimlsp.models.completion import complete_many as complete_many
-    from fimlsp.models.decoding.middle import DecodeSettings as DecodeSettings
+    from fimlsp.models.decoding.settings import DecodeSettings as DecodeSettings
     from fimlsp.models.loading import load_model as load_model
     from fimlsp.quotient.engine import EditedDocument as Document
     from fimlsp.quotient.engine import Engine as Engine
@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 __all__ = ["DecodeSettings", "Document", "Engine", "complete_many", "json", "load_model", "python"]
 
 _ORIGINS = {
-    "DecodeSettings": ("fimlsp.models.decoding.middle", "DecodeSettings"),
+    "DecodeSettings": ("fimlsp.models.decoding.settings", "DecodeSettings"),
     "Document": ("fimlsp.quotient.engine", "EditedDocument"),
     "Engine": ("fimlsp.quotient.engine", "Engine"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),

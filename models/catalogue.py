@@ -1,4 +1,4 @@
-"""Models that are known to be trained for filling in the middle of Python, for those who look for one."""
+"""Lists models of the hub that are known to fill in the middle of Python, for users who look for one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ HALF_PRECISION_BYTES = 2
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """A model on the hub: billions of parameters, the family of its format, tokens of context."""
+    """A model on the hub: the family of its prompt, billions of parameters, and tokens of context."""
 
     name: str
     family: str
@@ -49,5 +49,5 @@ MODELS_THAT_WORK = (
 
 
 def largest_within(size: int) -> KnownModel | None:
-    """The largest model whose weights fit into *size* bytes; None: none does."""
+    """The largest model whose weights fit into *size* bytes; None if none does."""
     return max((model for model in KNOWN_MODELS if model.bytes <= size), key=lambda m: m.bytes, default=None)

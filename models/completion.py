@@ -1,4 +1,4 @@
-"""One call from a cursor to a completion, or to several."""
+"""From a cursor to middles: builds the prompt, adds the buffer cache if the model wants it, and decodes."""
 
 from __future__ import annotations
 
@@ -7,73 +7,52 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fimlsp.models.decoding.branching import decode_several
-from fimlsp.models.decoding.loop import decode_middle
-from fimlsp.models.decoding.middle import DecodeSettings, Middle
+from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import FimModel
-from fimlsp.models.networks.numpy.buffer_cache import BufferCache
+from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.prompts.neighbours import Neighbour
-from fimlsp.models.prompts.prompt import Prompt, beginning, build_prompt, ending
-from fimlsp.models.protocols import MiddleState, NextToken
+from fimlsp.models.prompts.prompt import beginning, build_prompt, ending
+from fimlsp.models.protocols import NextToken
+from fimlsp.quotient.states.protocol import State
 
 BUFFER_BYTES = 16_000
 NEIGHBOUR_BYTES = 32_000
 _TEXT_IN_LINE = re.compile(rb"[^\S\n]*\S")
 
 
-def complete(
-    model: FimModel,
-    left: bytes,
-    right: bytes,
-    start: MiddleState,
-    settings: DecodeSettings,
-    should_stop: Callable[[], bool],
-    *,
-    neighbours: Sequence[Neighbour] = (),
-    path: str | None = None,
-) -> Middle:
-    """Decode what *model* writes between *left* and *right*, under the constraint *start*.
-
-    *neighbours* are other files to be read before this one, the most important first, and *path* is that of
-    this one. If one line is wanted and the cursor has text behind it in its line, the completion stays in
-    that line.
-
-    Raises:
-        ModelError: `settings.tokens` do not fit into the model's context.
-    """
-    network, prompt = _prepare(model, left, right, settings, neighbours, path)
-    return decode_middle(network, prompt, start, _for_line(settings, right), should_stop)
-
-
 def complete_many(
     model: FimModel,
     left: bytes,
     right: bytes,
-    start: MiddleState,
+    start: State,
     settings: DecodeSettings,
     should_stop: Callable[[], bool],
     *,
     neighbours: Sequence[Neighbour] = (),
     path: str | None = None,
 ) -> tuple[Middle, ...]:
-    """Up to `settings.candidates` different middles, best first, in the time limit of one.
+    """Up to `settings.candidates` different middles, best first; always at least one.
 
-    What `complete` gives is always among them; the others are complete and not empty. One prompt is read.
+    *start* is the constraint at the cursor between *left* and *right*. The greedy middle (with a temperature:
+    the first that is drawn) is always among the results, even if it is empty or incomplete; the others are
+    complete and not empty. If one line is wanted and text follows the cursor in its line, the middles stay in
+    that line. The prompt is read once, and the time limit is for all candidates together. *should_stop* is
+    asked before every step of the network.
+
+    Args:
+        model: the model that writes.
+        left: the file before the cursor.
+        right: the file after the cursor.
+        start: what may stand between them.
+        settings: budgets, and how candidates are chosen.
+        should_stop: whether the caller has lost interest.
+        neighbours: other files to read before this one, the most important first.
+        path: the path of this file, told to the model along with neighbours.
 
     Raises:
         ModelError: `settings.tokens` do not fit into the model's context.
     """
-    network, prompt = _prepare(model, left, right, settings, neighbours, path)
-    return decode_several(network, prompt, start, _for_line(settings, right), should_stop)
-
-
-def _prepare(
-    model: FimModel,
-    left: bytes,
-    right: bytes,
-    settings: DecodeSettings,
-    neighbours: Sequence[Neighbour],
-    path: str | None,
-) -> tuple[NextToken, Prompt]:
     prompt = build_prompt(
         model.vocabulary,
         model.fim,
@@ -83,18 +62,26 @@ def _prepare(
         settings.tokens,
         neighbours,
         path,
-        settings.heal,
         steady=settings.stop_rule == "first",
     )
+    network = network_at(model, left, right, neighbours)
+    return decode_several(network, prompt, start, _within_line(settings, right), should_stop)
+
+
+def network_at(model: FimModel, left: bytes, right: bytes, neighbours: Sequence[Neighbour] = ()) -> NextToken:
+    """What predicts tokens between *left* and *right*: the network, mixed with the buffer if the model asks.
+
+    The buffer cache sees 16,000 bytes on each side, and 32,000 bytes of all *neighbours* together.
+    """
     if not model.uses_buffer:
-        return model.network, prompt
-    left = left[: max(0, len(left) - len(prompt.owed))]
+        return model.network
     buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
     files = [neighbour.text[: NEIGHBOUR_BYTES // len(neighbours)] for neighbour in neighbours]
-    return BufferCache(model.network, model.vocabulary, *buffer, files), prompt
+    return BufferCache(model.network, model.vocabulary, *buffer, files)
 
 
-def _for_line(settings: DecodeSettings, right: bytes) -> DecodeSettings:
+def _within_line(settings: DecodeSettings, right: bytes) -> DecodeSettings:
+    """*settings* without any line end, if one line is wanted and text follows the cursor in its line."""
     if settings.lines == 1 and _TEXT_IN_LINE.match(right):
         return replace(settings, lines=0)
     return settings

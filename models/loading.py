@@ -1,7 +1,7 @@
-"""From a name to a model: the bundled one, a checkpoint folder, or a hub name whose files are here.
+"""From a name to a loaded model: the bundled one, a checkpoint folder, or a hub name whose files are here.
 
-Only data is read: weights as safetensors (a pickle can run code), architectures that transformers itself
-has (no code from the checkpoint), and no network.
+Only data is read: weights as safetensors (a pickle can run code) and architectures that transformers itself
+has (no code of the checkpoint runs). Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -17,18 +17,26 @@ import numpy as np
 from fimlsp.models.catalogue import MODELS_THAT_WORK
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles, read_files
 from fimlsp.models.checkpoints.hub import find_folder
-from fimlsp.models.checkpoints.threads import limit_threads
-from fimlsp.models.errors import ModelError
+from fimlsp.models.checkpoints.memory import (
+    CPU_CONTEXT_MAX,
+    cache_bytes,
+    check_memory,
+    free_main_memory,
+    needed_bytes,
+)
+from fimlsp.models.errors import ModelError, is_out_of_memory
 from fimlsp.models.networks.numpy import llama as small
+from fimlsp.models.networks.torch.threads import limit_threads
 from fimlsp.models.prompts.fim_format import FimFormat, Order, find_format
 from fimlsp.models.prompts.vocabulary import Vocabulary, read_vocabulary
 from fimlsp.models.protocols import NextToken
 
 if TYPE_CHECKING:
-    from fimlsp.models.checkpoints.placement import DType, WantedBits
+    from fimlsp.models.networks.torch.placement import DType, WantedBits
 
 BUNDLED = Path(__file__).parent / "bundled"
 LONGEST_REASON = 200
+SMALL_NUMBER_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +44,13 @@ class FimModel:
     """A loaded model.
 
     Attributes:
-        name: as it was asked for.
-        network: what predicts tokens.
-        vocabulary: token ids and bytes.
+        name: how it was asked for.
+        network: predicts tokens.
+        vocabulary: token ids and their bytes.
         fim: markers and order of the prompt.
         context: how many tokens prompt and middle may have together.
-        device: such as `cpu` or `cuda:1`.
-        uses_buffer: whether predictions are mixed with what the buffer suggests, as helps a small network.
+        device: for instance `cpu` or `cuda:1`.
+        uses_buffer: whether predictions are mixed with what the buffer suggests.
     """
 
     name: str
@@ -64,7 +72,8 @@ def load_model(
     dtype: DType | None = None,
     bits: WantedBits = "auto",
     threads: int | None = None,
-    tell: Callable[[float], None] = lambda _: None,
+    uses_buffer: bool | None = None,
+    on_progress: Callable[[float], None] = lambda _: None,
 ) -> FimModel:
     """Load a fill-in-the-middle model.
 
@@ -74,20 +83,23 @@ def load_model(
         device: `cpu`, `cuda`, `cuda:N` or `mps`; None: a GPU if there is one (the bundled model always runs
             on the CPU).
         revision: branch, tag or commit of a hub model; None: the newest on this machine.
-        family: name of the family whose markers the model has, if it is recognised as a wrong one.
-        order: `psm` for the prefix first, `spm` for the suffix first; None: the suffix first where the
-            family was trained with it, as then typing only appends to the prompt.
-        dtype: `float32`, `bfloat16` or `float16`; None: half precision on a GPU, full on a CPU if that is
-            not too large.
-        bits: 4 or 8: weights are quantised while loading (but for 8 on a CPU, this needs the extra
-            `quantized`); None: they are not; `auto`: in 8 on a CPU above 100 million parameters, unless
+        family: the family whose markers the model has; None: it is recognised from the tokenizer.
+        order: `psm` for the prefix first, `spm` for the suffix first; None: the suffix first if the family
+            was trained with it, since typing then only appends to the prompt.
+        dtype: `float32`, `bfloat16` or `float16`; None: half precision on a GPU, full precision on a CPU if
+            that is not too large.
+        bits: 4 or 8: weights are quantised while loading, which needs the extra `quantized`, except for 8
+            bits on a CPU; None: they are not; `auto`: 8 bits on a CPU above 100 million parameters, unless
             *dtype* is given.
-        threads: the most threads of the CPU that torch uses, in all of the process; None: as many as before.
-            Small models, the bundled one among them, use one.
-        tell: is called with the share of the weights that is there, from 0 to 1, where that is known.
+        threads: the most CPU threads that torch uses, in the whole process; None: as many as before. Small
+            models, among them the bundled one, use one.
+        uses_buffer: whether predictions are mixed with what the buffer suggests, which helps a small
+            network; None: only if the checkpoint's own config.json asks for it, as do those of the bundled
+            model and of `fimlsp train`.
+        on_progress: is called with the share of the weights that is there, from 0 to 1, if that is known.
 
     Raises:
-        ModelError: with one sentence on what to do about it.
+        ModelError: it cannot be used; the message says in one sentence what to do about it.
     """
     folder = BUNDLED if name_or_path is None else find_folder(name_or_path, revision)
     name = name_or_path or "bundled"
@@ -95,19 +107,22 @@ def load_model(
     ids = files.tokenizer.get_vocab(with_added_tokens=True)
     fim = find_format(ids, name, architecture=files.architecture, family=family, order=order)
     vocabulary = _exact_vocabulary(files, fim)
+    wants_buffer = files.asks_for_buffer if uses_buffer is None else uses_buffer
     is_plain = device in (None, "cpu") and dtype is None and bits in (None, "auto")
     try:
         with np.errstate(all="ignore"):
             if name_or_path is None or (is_plain and small.fits(files.config, files.weights)):
-                model = _load_small(files, vocabulary, fim)
+                model = _load_small(files, vocabulary, fim, wants_buffer)
             else:
                 if threads is not None:
                     limit_threads(threads)
-                model = _load_with_transformers(files, vocabulary, fim, device, dtype, bits, tell)
+                model = _load_with_transformers(
+                    files, vocabulary, fim, wants_buffer, device, dtype, bits, on_progress
+                )
             _try_out(model)
     except ModelError:
         raise
-    except Exception as error:  # libraries raise whatever they like when files are not as they should be
+    except Exception as error:  # the libraries raise any class of error when files are damaged
         raise _cannot_load(name, error) from error
     return model
 
@@ -122,36 +137,41 @@ def _exact_vocabulary(files: CheckpointFiles, fim: FimFormat) -> Vocabulary:
     return vocabulary
 
 
-def _load_small(files: CheckpointFiles, vocabulary: Vocabulary, fim: FimFormat) -> FimModel:
-    network = small.SmallNetwork.load(files.config, files.weights, vocabulary.token_bytes, fim.stops)
-    context = int(files.config["max_position_embeddings"])
-    return FimModel(files.name, network, vocabulary, fim, context, "cpu", uses_buffer=True)
+def _load_small(
+    files: CheckpointFiles, vocabulary: Vocabulary, fim: FimFormat, uses_buffer: bool
+) -> FimModel:
+    context = min(files.config["max_position_embeddings"], CPU_CONTEXT_MAX)
+    cache = cache_bytes(files.config, context, SMALL_NUMBER_BYTES)
+    check_memory(
+        files.name, "cpu", needed_bytes(files.n_parameters, SMALL_NUMBER_BYTES, cache), free_main_memory()
+    )
+    network = small.SmallNetwork.load(files.config, files.weights, vocabulary.token_bytes, fim.stops, context)
+    return FimModel(files.name, network, vocabulary, fim, context, "cpu", uses_buffer)
 
 
 def _load_with_transformers(
     files: CheckpointFiles,
     vocabulary: Vocabulary,
     fim: FimFormat,
+    uses_buffer: bool,
     device: str | None,
     dtype: DType | None,
     bits: WantedBits,
-    tell: Callable[[float], None],
+    on_progress: Callable[[float], None],
 ) -> FimModel:
-    from fimlsp.models.checkpoints.placement import place
     from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
+    from fimlsp.models.networks.torch.placement import choose_placement
 
-    placement = place(files, device, dtype, bits)
-    network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, tell)
-    return FimModel(
-        files.name, network, vocabulary, fim, placement.context, placement.device, uses_buffer=False
-    )
+    placement = choose_placement(files, device, dtype, bits)
+    network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, on_progress)
+    return FimModel(files.name, network, vocabulary, fim, placement.context, placement.device, uses_buffer)
 
 
 def _try_out(model: FimModel) -> None:
-    """Read an empty prompt, so that what is wrong shows now and not at every request.
+    """Read an empty prompt, so that a fault shows now and not at every request.
 
     Raises:
-        ModelError: what comes is no number, as with numbers too large for their type.
+        ModelError: the scores are no numbers, for instance because they are too large for their type.
     """
     candidates = model.network.begin(model.fim.arrange([], []))
     if not isfinite(candidates.log_probabilities[0]):
@@ -162,11 +182,11 @@ def _try_out(model: FimModel) -> None:
 
 
 def _cannot_load(name: str, error: Exception) -> ModelError:
-    told = shorten(str(error), LONGEST_REASON, placeholder=" …").rstrip(".")
-    reason = told if " " in told else f"{type(error).__name__} {told}".strip()
-    if "ignore_mismatched_sizes" in told:
-        reason = "its weights have other sizes than config.json tells"
-    if "out of memory" in told or isinstance(error, MemoryError):
+    message = shorten(str(error), LONGEST_REASON, placeholder=" …").rstrip(".")
+    reason = message if " " in message else f"{type(error).__name__} {message}".strip()
+    if "ignore_mismatched_sizes" in message:
+        reason = "its weights have other sizes than config.json gives"
+    if is_out_of_memory(error):
         return ModelError(
             f"{name} does not fit into the memory that is free ({reason}); close what else uses it, "
             f"load it in 4 bits or on another device, or use a smaller model."

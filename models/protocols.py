@@ -1,6 +1,7 @@
-"""What the decoding loop asks of its two partners: the constraint on one side, the network on the other.
+"""What the decoding loop needs of a network, which is fed tokens.
 
-Neither side knows the other, and neither protocol names torch: a scripted model serves as well as a network.
+Its other partner, the constraint, is a `fimlsp.quotient.states.protocol.State`, which is fed bytes. Neither
+knows the other, and no protocol names torch, so a scripted model will do as well.
 """
 
 from __future__ import annotations
@@ -8,21 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
-
-
-class MiddleState(Protocol):
-    """Constraint after some bytes of a middle; immutable. `fimlsp.quotient` has the real one."""
-
-    def feed(self, data: bytes) -> MiddleState | None:
-        """State after *data* (any bytes) as well; None when no complete middle begins so."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the middle may stop here."""
-
-    @property
-    def shortest_completion(self) -> bytes:
-        """About the cheapest bytes that, fed, make it complete; empty when it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +25,20 @@ class Candidates:
 
 
 class NextToken(Protocol):
-    """A network that has read some tokens. One text at a time: `begin` drops what was read before."""
+    """A network that has read some tokens; one text at a time."""
 
     @property
     def token_bytes(self) -> Sequence[bytes | None]:
-        """The exact bytes of each token id; None for special tokens, which write nothing."""
+        """The exact bytes of each token id; None for special tokens, which have no text."""
 
     @property
     def stops(self) -> frozenset[int]:
         """Ids that end the middle."""
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
-        """Read a prompt, and what was *written* behind it already; what may follow.
+        """Read a prompt and what was *written* after it already; what may follow.
 
-        May reuse the work on what was read before.
+        Replaces the text that was read before, but may reuse the work on a common beginning.
         """
 
     def advance(self, token: int) -> Candidates:
@@ -61,31 +47,31 @@ class NextToken(Protocol):
 
 @runtime_checkable
 class Launching(NextToken, Protocol):
-    """A network on a device of its own, which goes on while the caller does other things."""
+    """A network that can work while the caller does other things, for instance on a GPU."""
 
     def launch(self, token: int) -> Callable[[], Candidates]:
-        """Begin to read one more token; what may follow it, once that is called, which waits.
+        """Start to read one more token; the function returned waits, and says what may follow.
 
-        What is launched need not be waited for; `begin` may come instead.
+        It need not be called; `begin` may come instead.
         """
 
 
 class Rows(Protocol):
-    """Several texts with a common beginning, which a network reads side by side."""
+    """Several texts with a common beginning that a network reads side by side."""
 
     def begin(self, texts: Sequence[Sequence[int]]) -> Sequence[Candidates]:
-        """Read *texts*, none of them empty, behind what they share; what may follow each."""
+        """Read *texts*, none of them empty, after what they share; what may follow each."""
 
     def advance(self, kept: Sequence[int], tokens: Sequence[int]) -> Sequence[Candidates]:
-        """Drop all texts but those with the numbers *kept*, and read one of *tokens* behind each of these."""
+        """Drop all texts but those numbered *kept*, and read one of *tokens* after each of these."""
 
 
 @runtime_checkable
 class SideBySide(NextToken, Protocol):
-    """A network that reads several texts in about the time of one."""
+    """A network that can read several texts in about the time of one."""
 
     def side_by_side(self, tokens: Sequence[int], room: int) -> Rows | None:
-        """For texts that begin with *tokens*, of which there is at least one, and go on with at most *room*.
+        """A reader for texts that share *tokens*, at least one, and have at most *room* tokens after them.
 
-        None: this network cannot do that. What was read before is dropped, but for what these texts share.
+        None: this network cannot do that. Replaces the text that was read before.
         """

@@ -20,7 +20,7 @@ from fimlsp.datasets.sources.source_file import SourceFile
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.networks.numpy.buffer_cache import BufferCache
+from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.prompts.prompt import Prompt, beginning, build_prompt, ending
 from fimlsp.models.protocols import NextToken
 from fimlsp.quotient.engine import EditedDocument, Engine

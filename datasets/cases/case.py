@@ -8,8 +8,8 @@ from fimlsp.datasets.cases.result import Attempt
 from fimlsp.datasets.cases.similarity import edit_similarity, first_line
 from fimlsp.datasets.cuts.strategies import Cut
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
-from fimlsp.models.protocols import MiddleState
 from fimlsp.quotient.engine import EditedDocument
+from fimlsp.quotient.states.protocol import State
 
 EXCERPT = 400
 NO_COST = Attempt(ok=False, text=None)
@@ -29,7 +29,7 @@ class Case:
     left: str
     truth: str
     right: str
-    start: MiddleState | None
+    start: State | None
 
     @classmethod
     def at(cls, cut: Cut, text: str, document: EditedDocument, language: ReplayLanguage) -> Case:

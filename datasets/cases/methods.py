@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from fimlsp.datasets.cases.case import Case
 from fimlsp.datasets.cases.result import Attempt
 from fimlsp.models.decoding.loop import decode_middle
-from fimlsp.models.decoding.middle import DecodeSettings, Middle
+from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import MiddleState, NextToken
+from fimlsp.models.protocols import NextToken
+from fimlsp.quotient.states.protocol import State
 
 WRONG = "accepted, but does not parse"
 CAUSES = {"budget": "ran out of tokens", "end": "ended early", "dead_end": "50 candidates refused"}
@@ -46,7 +48,7 @@ def attempts(network: NextToken, prompt: Prompt, case: Case, tokens: int) -> dic
 def decode(
     network: NextToken,
     prompt: Prompt,
-    start: MiddleState | None,
+    start: State | None,
     *,
     tokens: int,
     steer: bool = False,
@@ -110,7 +112,7 @@ def valid_end_points(case: Case, text: bytes, ends: list[EndPoint]) -> list[EndP
     return list(_complete_end_points(text, ends, case.start))
 
 
-def _complete_end_points(text: bytes, ends: list[EndPoint], start: MiddleState) -> Iterator[EndPoint]:
+def _complete_end_points(text: bytes, ends: list[EndPoint], start: State) -> Iterator[EndPoint]:
     state, fed = start, 0
     for end in ends:
         following = state.feed(text[fed : end.length])

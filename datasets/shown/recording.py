@@ -18,10 +18,11 @@ from fimlsp.datasets.shown.cursors import Cursor, EditedFile
 from fimlsp.datasets.shown.run import read_rows
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.builtin_names import BUILTIN_NAMES
-from fimlsp.models.completion import complete
+from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.beginnings import Beginning, Surroundings, beginnings
 from fimlsp.models.decoding.extent import is_one_line
-from fimlsp.models.decoding.middle import DecodedToken, DecodeSettings
+from fimlsp.models.decoding.middle import TokenTrace
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import FimModel
 from fimlsp.quotient.engine import Engine
 
@@ -113,7 +114,7 @@ class Recorder:
         if start is None:
             return Recorded(cursor.case, cursor.kind, one_line, None, False, 0, (), ())
         settings = DecodeSettings(tokens=TOKENS, lines=1 if one_line else None)
-        middle = complete(self._model, left, right, start, settings, lambda: False)
+        (middle,) = complete_many(self._model, left, right, start, settings, lambda: False)
         found = beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
         written = middle.text.decode(errors="replace") if middle.complete else ""
         return Recorded(
@@ -128,7 +129,7 @@ class Recorder:
         )
 
 
-def _told(token: DecodedToken) -> tuple[str, float, float | None, int]:
+def _told(token: TokenTrace) -> tuple[str, float, float | None, int]:
     text = token.text.decode(errors="backslashreplace")
     return text, token.log_probability, token.stop, token.rejected
 

@@ -69,8 +69,8 @@ def parse_sample(backend: Backend) -> str:
 
 def find_device(model: Load) -> str:
     """Where models other than the bundled one would run."""
-    from fimlsp.models.checkpoints.placement import default_device
-    from fimlsp.models.checkpoints.threads import default_threads
+    from fimlsp.models.networks.torch.placement import default_device
+    from fimlsp.models.networks.torch.threads import default_threads
 
     threads = model.threads or default_threads()
     many = f"{threads} thread{'s' * (threads > 1)} of the CPU"

@@ -18,7 +18,7 @@ def list_models() -> None:
     from fimlsp.models.catalogue import KNOWN_MODELS
     from fimlsp.models.checkpoints.hub import cached_models
     from fimlsp.models.checkpoints.memory import GIB
-    from fimlsp.models.checkpoints.placement import default_room
+    from fimlsp.models.networks.torch.placement import default_room
     from rich.console import Console
     from rich.table import Table
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from fimlsp.models.decoding.middle import DecodeSettings, Middle
+    from fimlsp.models.decoding.middle import Middle
+    from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.loading import FimModel
     from fimlsp.models.prompts.neighbours import Neighbour
 
@@ -167,8 +168,8 @@ class Backend:
 
 def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
     """The model of *load*; *tell* hears which share of its weights is there."""
-    from fimlsp.models.checkpoints.threads import default_threads
     from fimlsp.models.loading import load_model
+    from fimlsp.models.networks.torch.threads import default_threads
 
     precision: Any = PRECISIONS.get(load.precision, {"dtype": load.precision})
     order: Any = load.order
@@ -179,7 +180,7 @@ def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
         family=load.family,
         order=order,
         threads=load.threads or default_threads(),
-        tell=tell,
+        on_progress=tell,
         **precision,
     )
 
@@ -193,7 +194,7 @@ def cannot_connect(limits: Limits) -> str:
 
 def decode_settings(limits: Limits, left: bytes, right: bytes, waited: float) -> DecodeSettings:
     """*limits* for the decoding loop, at the cursor between *left* and *right*, after *waited* seconds."""
-    from fimlsp.models.decoding.middle import DecodeSettings
+    from fimlsp.models.decoding.settings import DecodeSettings
 
     deadline = limits.deadline_ms / 1000
     return DecodeSettings(

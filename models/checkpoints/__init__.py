@@ -1,1 +1,1 @@
-"""Checkpoints on this machine and on the hub: found, fetched, looked at, placed."""
+"""Checkpoints on disk: their files, how much memory they need, and how they are fetched from the hub."""

@@ -1,7 +1,7 @@
-"""The files of a checkpoint folder: configuration, weights (their headers only) and tokenizer.
+"""Reads a checkpoint folder: configuration, headers of the weights, and tokenizer.
 
-Only data is read: weights as safetensors, since a pickle can run code when read. What cannot be used is told
-in one sentence with its remedy.
+Only data is read, from regular files of bounded size; weights as safetensors, since a pickle can run code
+when it is read. What cannot be used is reported in one sentence with its remedy.
 """
 
 from __future__ import annotations
@@ -15,9 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from fimlsp.models.catalogue import MODELS_THAT_WORK
-from fimlsp.models.errors import ModelError
+from fimlsp.models.checkpoints.regular_files import (
+    CONFIG_BYTES_MAX,
+    TEXT_BYTES_MAX,
+    check_regular,
+    read_bounded,
+)
+from fimlsp.models.errors import ModelError, is_panic
 from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
+
+BUFFER_KEY = "fimlsp_buffer_cache"
+READ_WHOLE = (".json", ".jinja", ".model", ".txt")
+"""Endings of files that transformers or the tokenizer may read as a whole."""
 
 INDEX = "model.safetensors.index.json"
 _LAYER = re.compile(r"\b(?:layers|h)\.(\d+)\.")
@@ -29,7 +39,8 @@ class CheckpointFiles:
 
     Attributes:
         name: how the model was asked for.
-        config: `config.json`.
+        folder: where the files are.
+        config: content of `config.json`.
         weights: the safetensors files.
         n_parameters: how many numbers these hold.
         tokenizer: the tokenizer.
@@ -47,14 +58,20 @@ class CheckpointFiles:
         """The `model_type`."""
         return str(self.config["model_type"])
 
+    @property
+    def asks_for_buffer(self) -> bool:
+        """Whether the model is to be mixed with the buffer cache, as `fimlsp train` writes it."""
+        return self.config.get(BUFFER_KEY) is True
+
 
 def read_files(folder: Path, name: str) -> CheckpointFiles:
     """Look at the checkpoint in *folder*, which the user knows as *name*.
 
     Raises:
-        ModelError: a file is missing or damaged, or the tokenizer changes the text that it reads.
+        ModelError: a file is missing, damaged, too large or not a regular file.
     """
     config = _read_config(folder, name)
+    _check_other_files(folder, name)
     weights = _find_weights(folder, name)
     sizes = {tensor: size for path in weights for tensor, size in _sizes(path, name).items()}
     _check_layers(sizes, config, name)
@@ -63,20 +80,32 @@ def read_files(folder: Path, name: str) -> CheckpointFiles:
 
 def _read_config(folder: Path, name: str) -> Mapping[str, Any]:
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = json.loads(read_bounded(folder / "config.json", CONFIG_BYTES_MAX))
     except FileNotFoundError as error:
         raise ModelError(
             f"{name} has no config.json; give the folder that holds the whole checkpoint."
         ) from error
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise ModelError(
             f"config.json of {name} cannot be read ({error}); fetch the checkpoint again."
         ) from error
     if not (isinstance(config, dict) and isinstance(config.get("model_type"), str)):
         raise ModelError(
-            f"config.json of {name} does not tell its model_type; fetch the checkpoint again, or another one."
+            f"config.json of {name} has no model_type; fetch the checkpoint again, or another one."
         )
     return config
+
+
+def _check_other_files(folder: Path, name: str) -> None:
+    """Raise if a file that some library might read would block it, or fill the memory."""
+    try:
+        for path in folder.iterdir():
+            if path.exists() and not path.is_dir():
+                check_regular(path, TEXT_BYTES_MAX if path.suffix in READ_WHOLE else None)
+    except OSError as error:
+        raise ModelError(
+            f"The folder of {name} cannot be used ({error}); fetch the checkpoint again."
+        ) from error
 
 
 def _find_weights(folder: Path, name: str) -> list[Path]:
@@ -105,8 +134,9 @@ def _listed_weights(folder: Path, name: str) -> list[Path]:
     if not index.exists():
         return []
     try:
-        listed = {Path(file) for file in json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        weight_map = json.loads(read_bounded(index, TEXT_BYTES_MAX))["weight_map"]
+        listed = {Path(file) for file in weight_map.values()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"{INDEX} of {name} cannot be read; fetch the checkpoint again.") from error
     if any(file.is_absolute() or ".." in file.parts for file in listed):
         raise ModelError(f"{INDEX} of {name} names files of other folders, which are not read.")
@@ -116,6 +146,7 @@ def _listed_weights(folder: Path, name: str) -> list[Path]:
 def _sizes(path: Path, name: str) -> dict[str, int]:
     """How many numbers each tensor of a file has."""
     try:
+        check_regular(path)
         with safe_open(path, "np") as tensors:
             return {key: prod(tensors.get_slice(key).get_shape()) for key in tensors.keys()}  # noqa: SIM118 - no mapping
     except (SafetensorError, OSError) as error:
@@ -125,13 +156,13 @@ def _sizes(path: Path, name: str) -> dict[str, int]:
 
 
 def _check_layers(tensors: Iterable[str], config: Mapping[str, Any], name: str) -> None:
-    """Raise if there are layers that *config* does not tell of: they would be left out without a word."""
-    told = config.get("num_hidden_layers", config.get("n_layer"))
+    """Raise if there are weights of layers that *config* does not mention: they would be ignored silently."""
+    named = config.get("num_hidden_layers", config.get("n_layer"))
     further = config.get("num_nextn_predict_layers")  # for tokens beyond the next, left out on purpose
     there = 1 + max([int(layer) for tensor in tensors for layer in _LAYER.findall(tensor)], default=-1)
-    if isinstance(told, int) and told + (further if isinstance(further, int) else 0) < there:
+    if isinstance(named, int) and named + (further if isinstance(further, int) else 0) < there:
         raise ModelError(
-            f"{name} has the weights of {there} layers, of which its config.json tells {told}; "
+            f"{name} has the weights of {there} layers, but its config.json says {named}; "
             f"fetch the checkpoint again."
         )
 
@@ -139,19 +170,22 @@ def _check_layers(tensors: Iterable[str], config: Mapping[str, Any], name: str) 
 def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
     path = folder / "tokenizer.json"
     try:
-        tokenizer = Tokenizer.from_file(str(path)) if path.exists() else _converted_tokenizer(folder)
+        if not path.exists():
+            return _converted_tokenizer(folder)
+        return Tokenizer.from_buffer(read_bounded(path, TEXT_BYTES_MAX))
     except ImportError as error:
         raise ModelError(
             f"The tokenizer of {name} is one of SentencePiece; install that with "
             f"`pip install 'fimlsp[sentencepiece]'`, or use a checkpoint with a tokenizer.json."
         ) from error
-    except Exception as error:  # the tokenizers library raises no narrower type
+    except BaseException as error:  # the tokenizers library raises no narrower class, and panics
+        if not (isinstance(error, Exception) or is_panic(error)):
+            raise
         raise ModelError(f"The tokenizer of {name} cannot be read; fetch the checkpoint again.") from error
-    return tokenizer
 
 
 def _converted_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a checkpoint that has only the files of a slow one."""
+    """The tokenizer of a checkpoint that has only the files of a slow one; needs transformers."""
     from transformers import AutoTokenizer
 
     converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)

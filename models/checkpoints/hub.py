@@ -1,6 +1,6 @@
-"""Models of the hub: found among those on this machine, or fetched when somebody asks for that.
+"""Finds models of the hub on this machine, and fetches one when the user asks.
 
-Nothing here is called while completing; only `fetch` uses the network.
+Only `fetch` uses the network, and nothing here runs while completing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fimlsp.models.checkpoints.resuming import fetch_weights
+from fimlsp.models.checkpoints.download import download
 from fimlsp.models.errors import ModelError
 
 DEFAULT_FOR_GPU = "bigcode/gpt_bigcode-santacoder"
@@ -31,14 +31,14 @@ HUB_FILES = [
 
 @dataclass(frozen=True, slots=True)
 class CachedModel:
-    """A model on this machine: its hub name, and the bytes that its files take up."""
+    """A model on this machine: its hub name, and the size of its files in bytes."""
 
     name: str
     size: int
 
 
 def find_folder(name_or_path: str, revision: str | None = None) -> Path:
-    """Folder of a checkpoint; a hub name is looked up among the models already on this machine.
+    """The folder of a checkpoint; a hub name is looked up among the models already on this machine.
 
     Raises:
         ModelError: there is no such folder, or the model is not on this machine.
@@ -65,16 +65,15 @@ def find_folder(name_or_path: str, revision: str | None = None) -> Path:
 
 
 def fetch(name: str, revision: str | None = None) -> Path:
-    """Download a model's weights (safetensors only), configuration and tokenizer; their folder.
+    """Download a model's weights (safetensors only), configuration and tokenizer; the folder they are in.
 
-    What came before is not fetched again, and every file is held against the checksum that the hub tells.
+    Goes on where an interrupted download was, and checks every file against the checksum that the hub gives.
     Shows progress on standard error.
 
     Raises:
-        ModelError: the hub cannot be reached or has no such model, or what came is damaged.
+        ModelError: the hub cannot be reached, has no such model or answers nonsense, or a file came damaged.
     """
     check_name(name)
-    from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import (
         GatedRepoError,
         RepositoryNotFoundError,
@@ -82,9 +81,7 @@ def fetch(name: str, revision: str | None = None) -> Path:
     )
 
     try:
-        fetch_weights(name, revision)
-        folder = Path(snapshot_download(name, revision=revision, allow_patterns=HUB_FILES))
-        damaged = [file["path"] for file in HfApi().verify_repo_checksums(name, revision=revision).mismatches]
+        return download(name, revision, HUB_FILES)
     except GatedRepoError as error:
         raise ModelError(
             f"{name} asks for consent first: accept its terms on its page of the hub, then `hf auth login`."
@@ -98,28 +95,20 @@ def fetch(name: str, revision: str | None = None) -> Path:
     except Exception as error:  # the network may fail in many ways, which have no common class
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise ModelError(f"{name} cannot be fetched ({reason}); what came is kept, try again.") from error
-    if damaged:
-        _drop(folder, damaged)
-        raise ModelError(f"{', '.join(damaged)} of {name} came damaged and was dropped; fetch it again.")
-    return folder
-
-
-def _drop(folder: Path, files: list[str]) -> None:
-    """Delete *files* of a snapshot, which are links, with what they link to."""
-    for file in files:
-        path = folder / file
-        path.resolve().unlink(missing_ok=True)
-        path.unlink(missing_ok=True)
 
 
 def check_name(name: str) -> None:
-    """Raise unless *name* looks like one of the hub."""
+    """Raise unless *name* looks like a name of the hub.
+
+    Raises:
+        ModelError: it does not.
+    """
     if not HUB_NAME.fullmatch(name) or name.startswith((".", "/")):
         raise ModelError(f"{name} is neither a folder nor a hub name like {DEFAULT_FOR_GPU}.")
 
 
 def cached_models() -> Iterator[CachedModel]:
-    """The models of the hub that are on this machine, by name."""
+    """The models of the hub that are on this machine, in the order of their names."""
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 

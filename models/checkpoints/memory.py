@@ -1,4 +1,4 @@
-"""How much memory a model needs and a device has, so that loading is not begun in vain."""
+"""How much memory a model needs and how much is free, so that loading is not started in vain."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from fimlsp.models.errors import ModelError
 
 GIB = 1 << 30
 WORKING_SHARE = 0.1
+CPU_CONTEXT_MAX = 2048
+"""Tokens of context on a CPU, where longer prompts take too long to read."""
 
 
 def check_memory(name: str, device: str, needed: int, free: int | None) -> None:
-    """Raise unless *needed* bytes are free on *device*; what is not known (None) is taken to be enough.
+    """Raise unless *needed* bytes are free on *device*; *free* is None if that is not known.
 
     Raises:
-        ModelError: with what would fit.
+        ModelError: they are not; the message says which model would fit.
     """
     if free is None or needed <= free:
         return
@@ -30,12 +32,12 @@ def check_memory(name: str, device: str, needed: int, free: int | None) -> None:
 
 
 def needed_bytes(n_parameters: int, bytes_per_parameter: float, cache: int) -> int:
-    """Weights, *cache* (bytes of keys and values), and a tenth for what comes and goes."""
+    """Bytes of the weights and of *cache* (keys and values), and a tenth for temporary values."""
     return int((n_parameters * bytes_per_parameter + cache) * (1 + WORKING_SHARE))
 
 
 def cache_bytes(config: Mapping[str, Any], context: int, bytes_per_number: int) -> int:
-    """Keys and values of *context* tokens; 0 where *config* does not tell its sizes in a known way."""
+    """Bytes of keys and values of *context* tokens; 0 if *config* does not give its sizes in a known way."""
     layers = config.get("num_hidden_layers") or config.get("n_layer") or 0
     heads = config.get("num_attention_heads") or config.get("n_head") or 1
     width = config.get("hidden_size") or config.get("n_embd") or 0
@@ -45,18 +47,18 @@ def cache_bytes(config: Mapping[str, Any], context: int, bytes_per_number: int) 
 
 
 def embedding_bytes(config: Mapping[str, Any]) -> int:
-    """The vocabulary's vectors in full precision; 0 where *config* does not tell their sizes."""
+    """Bytes of the vocabulary's vectors in full precision; 0 if *config* does not give their sizes."""
     width = config.get("hidden_size") or config.get("n_embd") or 0
     return 4 * int(config.get("vocab_size") or 0) * int(width)
 
 
 def stored_bytes(weights: Sequence[Path]) -> int:
-    """Size of the files of weights."""
+    """Bytes of the files of weights."""
     return sum(path.stat().st_size for path in weights)
 
 
 def free_main_memory() -> int | None:
-    """Bytes that programs can still have; None where the system does not tell."""
+    """Bytes that programs can still get; None if the system does not tell."""
     table = Path("/proc/meminfo")
     if not table.exists():
         return None

@@ -1,1 +1,1 @@
-"""The decoding loop: candidates of the network in turn, those that the constraint refuses left out."""
+"""The decoding loop: tokens from a network, one after another, that a constraint allows."""

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from fimlsp.models.decoding.middle import Middle
-from fimlsp.models.protocols import MiddleState
+from fimlsp.quotient.states.protocol import State
 
 WINDOW = 16_000
 """Bytes on either side of the cursor in which the text is looked for."""
@@ -67,7 +67,7 @@ class Surroundings:
         }
 
 
-def beginnings(middle: Middle, start: MiddleState, surroundings: Surroundings) -> Iterator[Beginning]:
+def beginnings(middle: Middle, start: State, surroundings: Surroundings) -> Iterator[Beginning]:
     """The beginnings of *middle* that connect, the shortest first; *start* constrained it.
 
     All of it is the last, unless steering had a part in it. Feeds its bytes to the constraint once more.

@@ -1,10 +1,10 @@
 """Several different middles for one cursor.
 
-With a temperature they are drawn independently. Else the first is the greedy one; the others branch off a
-middle found before: of all tokens that were listed at a place and not taken there, the one with the most
-likely text up to it is taken, and from there decoding is greedy again. What lies before the branch has been
-read and checked already, so a branch costs its own tokens only; and a network that reads several texts in
-about the time of one takes several branches at once.
+With a temperature, they are drawn independently. Otherwise the first is the greedy one and the others branch
+off a middle found before: among all tokens that were listed at some step and not taken there, the one with
+the most likely text up to and including it is taken, and decoding is greedy again from there. What precedes
+the branch has been read and checked already, so a branch costs only its own tokens; and a network that reads
+several texts in about the time of one takes several branches at once.
 """
 
 from __future__ import annotations
@@ -15,35 +15,37 @@ from heapq import heappop, heappush, nsmallest
 from itertools import count, islice
 
 from fimlsp.models.decoding.loop import Decoding
-from fimlsp.models.decoding.middle import DecodeSettings, Middle
-from fimlsp.models.decoding.together import run_ahead
+from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.side_by_side import run_ahead
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import MiddleState, NextToken
+from fimlsp.models.protocols import NextToken
+from fimlsp.quotient.states.protocol import State
 
-BRANCHES_PER_PLACE = 4
+BRANCHES_PER_STEP = 4
 RUNS_PER_MIDDLE = 3
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Branch:
-    """A token not taken by *run* at a place; the *cost* is the negative log-probability of text and token."""
+    """A token that *run* did not take at a step; *cost* is the negative log-probability of text and token."""
 
     cost: float
-    place: int
+    step_number: int
     token: int
     run_number: int
     log_probability: float = field(compare=False)
     run: Decoding = field(compare=False)
 
-    def begin(self) -> Begun | None:
-        """The run that takes the token; None where it may not be written."""
-        run = self.run.branch(self.place, self.token, self.log_probability)
-        return None if run is None else Begun(run, run.written.text, run.ended is not None)
+    def start(self) -> StartedBranch | None:
+        """The run that takes the token; None if the token is refused."""
+        run = self.run.branch(self.step_number, self.token, self.log_probability)
+        return None if run is None else StartedBranch(run, run.middle.text, run.stop_reason is not None)
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """A run, and how it was when it had taken the token where it branches off: its text, and whether over."""
+class StartedBranch:
+    """A run, its text right after the token where it branched off, and whether it was over then."""
 
     run: Decoding
     text: bytes
@@ -53,7 +55,7 @@ class Begun:
 def decode_several(
     model: NextToken,
     prompt: Prompt,
-    start: MiddleState,
+    start: State,
     settings: DecodeSettings,
     should_stop: Callable[[], bool],
 ) -> tuple[Middle, ...]:
@@ -80,7 +82,7 @@ def _samples(first: Decoding, should_stop: Callable[[], bool]) -> Iterator[Decod
     """Runs like *first* with other seeds."""
     n = first.settings.candidates - 1
     for seeds in count(first.settings.seed + 1, n):
-        runs = [first.again(seed) for seed in range(seeds, seeds + n)]
+        runs = [first.restarted(seed) for seed in range(seeds, seeds + n)]
         run_ahead(runs, should_stop)
         yield from runs
 
@@ -90,45 +92,45 @@ def _branches(
 ) -> Iterator[Decoding]:
     """Runs that branch off *first* and off each other, those with the likeliest beginning first.
 
-    Each must have run, and what it *found* be known, before the next is asked for. As many as are still
-    wanted run ahead together; those that branch off them may come first nevertheless.
+    The caller must finish each run, and add what it found to *found*, before it asks for the next. As many
+    as are still wanted run ahead together, although branches of these may still come before others.
     """
-    branches, begun, numbers = list[Branch](), dict[Branch, Begun | None](), count()
+    branches, started, numbers = list[Branch](), dict[Branch, StartedBranch | None](), count()
     _add_branches(branches, first, 0, next(numbers))
     while branches:
-        if branches[0] not in begun:
+        if branches[0] not in started:
             wanted = nsmallest(first.settings.candidates - len(found), branches)
-            more = {branch: branch.begin() for branch in wanted if branch not in begun}
+            more = {branch: branch.start() for branch in wanted if branch not in started}
             run_ahead([each.run for each in more.values() if each is not None], should_stop)
-            begun |= more
+            started |= more
         branch = heappop(branches)
-        each = begun.pop(branch)
+        each = started.pop(branch)
         if each is not None and not _repeats(each, found):
             yield each.run
-            _add_branches(branches, each.run, branch.place + 1, next(numbers))
+            _add_branches(branches, each.run, branch.step_number + 1, next(numbers))
 
 
 def _add_branches(branches: list[Branch], run: Decoding, first: int, run_number: int) -> None:
-    """What *run* did not take at its places from *first* on."""
-    ending = run.model.stops if run.ended == "end" else ()
-    for number, place in enumerate(run.places[first:], first):
-        taken = run.written.tokens[number : number + 1] or ending
-        listed = zip(place.candidates.tokens, place.candidates.log_probabilities, strict=True)
+    """Add the likeliest tokens that *run* did not take at its steps from *first* on."""
+    stop_tokens = run.model.stops if run.stop_reason == "end" else ()
+    for number, step in enumerate(run.steps[first:], first):
+        taken = run.middle.tokens[number : number + 1] or stop_tokens
+        listed = zip(step.candidates.tokens, step.candidates.log_probabilities, strict=True)
         for rank, (token, log_probability) in enumerate(listed):
-            if rank > BRANCHES_PER_PLACE:
+            if rank > BRANCHES_PER_STEP:
                 break
             if token not in taken:
-                cost = -place.written.total - log_probability
+                cost = -step.middle.total - log_probability
                 heappush(branches, Branch(cost, number, token, run_number, log_probability, run))
 
 
-def _repeats(begun: Begun, found: Sequence[Middle]) -> bool:
-    """Whether it begins as a middle found before: likely the same in other tokens."""
-    return not begun.is_over and any(middle.text.startswith(begun.text) for middle in found)
+def _repeats(branch: StartedBranch, found: Sequence[Middle]) -> bool:
+    """Whether it begins like a middle found before, and so is likely the same text in other tokens."""
+    return not branch.is_over and any(middle.text.startswith(branch.text) for middle in found)
 
 
 def _is_new(middle: Middle, found: Sequence[Middle]) -> bool:
-    """Whether *middle* is worth offering: the model meant it, and its text is another one."""
+    """Whether *middle* is worth offering: complete, meant by the model, and unlike all others."""
     text = middle.text.strip()
     is_forced = middle.steered and middle.stop_reason != "lines"
     return (

@@ -1,11 +1,11 @@
-"""The decoding loop: greedy, with every token that would leave the middle unable to connect rejected.
+"""The decoding loop: the likeliest tokens, but none after which the middle could no longer connect.
 
 Candidates are tried from the most likely down; a rejected one costs a check by the constraint and no step
 of the network (adaptive rejection). The end of the text is a candidate like any other, allowed only where
 the middle is complete. The rule for the end of the budget is that of Melcer et al. 2024 (arXiv 2402.17988):
-of all places where the middle was complete, the one with the best length-normalised log-probability. Beyond
-the paper, steering: when the budget runs low, only candidates are taken that the tokens left can still
-complete, and at worst the shortest completion itself is written, so the result always connects.
+among all steps where the middle was complete, the one with the best length-normalised log-probability.
+Steering goes beyond the paper: when the budget runs low, only candidates are taken that the remaining tokens
+can still complete, and at worst the shortest completion itself is written, so the result always connects.
 """
 
 from __future__ import annotations
@@ -15,21 +15,15 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
-from fimlsp.models.decoding.choosing import at_random, best_first
-from fimlsp.models.decoding.middle import (
-    DecodedToken,
-    DecodeSettings,
-    Following,
-    Middle,
-    Place,
-    StopReason,
-    Taken,
-    Written,
-)
+from fimlsp.models.decoding.candidate_order import at_random, best_first
+from fimlsp.models.decoding.middle import Middle, StopReason, TokenTrace
+from fimlsp.models.decoding.partial_middle import Continuation, DecodeStep, PartialMiddle
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LineRule, n_repeated
 from fimlsp.models.decoding.stopwatch import Stopwatch
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import Candidates, Launching, MiddleState, NextToken
+from fimlsp.models.protocols import Candidates, Launching, NextToken
+from fimlsp.quotient.states.protocol import State
 from numpy.random import default_rng
 
 REJECTIONS_PER_STEP_MAX = 50
@@ -41,7 +35,7 @@ STEERED_BYTES_PER_TOKEN = 2
 def decode_middle(
     model: NextToken,
     prompt: Prompt,
-    start: MiddleState,
+    start: State,
     settings: DecodeSettings,
     should_stop: Callable[[], bool],
 ) -> Middle:
@@ -58,23 +52,23 @@ def decode_middle(
 class Decoding:
     """One run of the loop.
 
-    `places` are the places it came by, one for each step of the network, and `taken` how each token was
-    taken; so `places[n + 1]` is where token n was written. A network that can be launched is, as soon as it
-    is known what it has to read: what does not decide that is done meanwhile, and `pending` waits for it.
+    `steps` holds one entry per network step, `trace` one per token; so `steps[n + 1]` follows token n. If
+    the network can be launched, it starts on the next token as soon as that is known, the loop does in the
+    meantime what does not decide about it, and `pending` waits for the result.
     """
 
     model: NextToken
     prompt: Prompt
     settings: DecodeSettings
-    start: MiddleState
-    written: Written
+    start: State
+    middle: PartialMiddle
     ends_at: float
-    places: list[Place] = field(default_factory=list)
-    taken: list[Taken] = field(default_factory=list)
-    is_reading: bool = False
+    steps: list[DecodeStep] = field(default_factory=list)
+    trace: list[TokenTrace] = field(default_factory=list)
+    has_read_prompt: bool = False
     launch: Callable[[int], Callable[[], Candidates]] | None = None
     pending: Callable[[], Candidates] | None = None
-    ended: StopReason | None = None
+    stop_reason: StopReason | None = None
     tried: int = 0
     rejected: int = 0
     steered: bool = False
@@ -82,37 +76,34 @@ class Decoding:
     rule: LineRule = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rule = LineRule(self.settings, self.start)
+        self.rule = LineRule(self.settings)
 
     @classmethod
-    def begin(
-        cls, model: NextToken, prompt: Prompt, start: MiddleState, settings: DecodeSettings
-    ) -> Decoding:
-        """A run from the start of the middle; its time begins now."""
+    def begin(cls, model: NextToken, prompt: Prompt, start: State, settings: DecodeSettings) -> Decoding:
+        """A run from the start of the middle; its time limit counts from now."""
         ends_at = float("inf") if settings.seconds is None else monotonic() + settings.seconds
-        return cls(model, prompt, settings, start, Written(b"", start, owed=prompt.owed), ends_at)
+        return cls(model, prompt, settings, start, PartialMiddle(b"", start), ends_at)
 
-    def again(self, seed: int) -> Decoding:
-        """A run like this from its start, with another *seed* and the time limit of this one."""
-        settings = replace(self.settings, seed=seed)
-        written = Written(b"", self.start, owed=self.prompt.owed)
-        return Decoding(self.model, self.prompt, settings, self.start, written, self.ends_at)
+    def restarted(self, seed: int) -> Decoding:
+        """A run like this one from its start, with another *seed* and the same end of time."""
+        settings, middle = replace(self.settings, seed=seed), PartialMiddle(b"", self.start)
+        return Decoding(self.model, self.prompt, settings, self.start, middle, self.ends_at)
 
-    def branch(self, place: int, token: int, log_probability: float) -> Decoding | None:
-        """A run that came by the first places of this one, up to *place*, and took *token* there.
+    def branch(self, number: int, token: int, log_probability: float) -> Decoding | None:
+        """A run that shares the steps up to *number* with this one and takes *token* there.
 
-        None: the token may not be written there. Where it ends the middle, `run` has nothing left to do. The
-        time limit is that of this run.
+        None: the constraint or steering refuses the token. If it ends the middle, `run` has nothing left to
+        do. The time limit is that of this run.
         """
-        at, left = self.places[place], self.budget - place
-        following = self._following(at, token, log_probability)
-        if following is None:
+        step, left = self.steps[number], self.budget - number
+        continuation = self._continuation(step, token, log_probability)
+        if continuation is None:
             return None
-        run = Decoding(self.model, self.prompt, self.settings, self.start, at.written, self.ends_at)
-        run.places, run.taken = self.places[: place + 1], self.taken[:place]
-        if following.ended != "end" and (left <= 0 or run._is_refused(following, left - 1)):
+        run = Decoding(self.model, self.prompt, self.settings, self.start, step.middle, self.ends_at)
+        run.steps, run.trace = self.steps[: number + 1], self.trace[:number]
+        if continuation.stop_reason != "end" and (left <= 0 or run._steers_away(continuation, left - 1)):
             return None
-        run.ended = run._take(at, following)
+        run.stop_reason = run._take(step, continuation)
         return run
 
     @property
@@ -123,162 +114,153 @@ class Decoding:
     def run(self, should_stop: Callable[[], bool]) -> Middle:
         """Take steps until there is a reason to stop."""
         while (reason := self.interruption(should_stop)) is None:
-            self._go_on(self._place())
-        return self._finish(reason)
+            self._write_token(self._ask_network())
+        return self._result(reason)
 
-    def see(self, candidates: Candidates) -> None:
-        """Take the step for which somebody else asked the network, `run_ahead`.
+    def step_with(self, candidates: Candidates) -> None:
+        """Take one step with *candidates* that `run_ahead` got from the network for this run.
 
-        Waiting for runs beside this one counts as time of the network.
+        The time since the last step counts as the network's.
         """
         self.watch.model_done()
-        self._go_on(self._arrive(candidates))
+        self._write_token(self._new_step(candidates))
         self.watch.engine_done()
 
-    def _go_on(self, place: Place) -> None:
-        self.ended = self._step(place, self.budget - len(self.written.tokens))
-
     def interruption(self, should_stop: Callable[[], bool]) -> StopReason | None:
-        """Why not to go on."""
-        if self.ended is not None:
-            return self.ended
+        """Why not to go on; None if there is no reason."""
+        if self.stop_reason is not None:
+            return self.stop_reason
         if should_stop():
             return "cancelled"
         return "deadline" if monotonic() >= self.ends_at else None
 
-    def _place(self) -> Place:
-        """Ask the network what may follow."""
+    def _ask_network(self) -> DecodeStep:
         self.watch.engine_done()
-        if self.is_reading:
-            candidates = self.pending() if self.pending else self.model.advance(self.written.tokens[-1])
+        if self.has_read_prompt:
+            candidates = self.pending() if self.pending else self.model.advance(self.middle.tokens[-1])
             self.watch.model_done()
         else:
-            candidates = self.model.begin(self.prompt.tokens, self.written.tokens)
-            self.is_reading = True
+            candidates = self.model.begin(self.prompt.tokens, self.middle.tokens)
+            self.has_read_prompt = True
             self.launch = self.model.launch if isinstance(self.model, Launching) else None
             self.watch.prefill_done()
-        return self._arrive(candidates)
+        return self._new_step(candidates)
 
-    def _arrive(self, candidates: Candidates) -> Place:
-        place = Place(self.written, candidates)
-        self.places.append(place)
-        return place
+    def _new_step(self, candidates: Candidates) -> DecodeStep:
+        step = DecodeStep(self.middle, candidates)
+        self.steps.append(step)
+        return step
 
-    def _step(self, place: Place, left: int) -> StopReason | None:
-        """Write the best candidate that may be written, *left* tokens being left; or the reason to stop."""
+    def _write_token(self, step: DecodeStep) -> None:
+        self.stop_reason = self._best_allowed(step, self.budget - len(self.middle.tokens))
+
+    def _best_allowed(self, step: DecodeStep, left: int) -> StopReason | None:
+        """Take the best candidate that is allowed, *left* tokens being left; a reason to stop, if any."""
         if left <= 0:
             return "budget"
         before = self.rejected
-        for n_steered, following in enumerate(islice(self._viable(place), STEERED_PER_STEP_MAX)):
-            if not self._is_refused(following, left - 1):
-                return self._take(place, following, self.rejected - before, n_steered > 0)
+        allowed = islice(self._allowed(step), STEERED_PER_STEP_MAX)
+        for n_steered, continuation in enumerate(allowed):
+            if not self._steers_away(continuation, left - 1):
+                return self._take(step, continuation, self.rejected - before, n_steered > 0)
             self.steered = True
         return "dead_end"
 
-    def _viable(self, place: Place) -> Iterator[Following]:
-        """What the middle may become, in turn, till 50 were refused."""
+    def _allowed(self, step: DecodeStep) -> Iterator[Continuation]:
+        """Continuations the constraint allows, in the order of candidates, until 50 were rejected."""
         refused = 0
-        for token, log_probability in self._ordered(place):
-            following = self._following(place, token, log_probability)
+        for token, log_probability in self._ordered(step):
+            continuation = self._continuation(step, token, log_probability)
             self.tried += 1
-            if following is not None:
-                yield following
+            if continuation is not None:
+                yield continuation
                 continue
             refused += 1
             self.rejected += 1
             if refused == REJECTIONS_PER_STEP_MAX:
-                break
-        if owed := place.written.owed:
-            yield from self._forced(place, owed)
+                return
 
-    def _ordered(self, place: Place) -> Iterator[tuple[int, float]]:
-        settings, candidates = self.settings, place.candidates
+    def _ordered(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
+        settings = self.settings
         if not settings.temperature:
-            return best_first(candidates)
-        random = default_rng((settings.seed, len(place.written.tokens)))
-        return at_random(candidates, settings.temperature, settings.top_p, random)
+            return best_first(step.candidates)
+        random = default_rng((settings.seed, len(step.middle.tokens)))
+        return at_random(step.candidates, settings.temperature, settings.top_p, random)
 
-    def _following(self, place: Place, token: int, log_probability: float) -> Following | None:
+    def _continuation(self, step: DecodeStep, token: int, log_probability: float) -> Continuation | None:
         if token in self.model.stops:
-            return Following(place.written, "end") if place.complete else None
+            return Continuation(step.middle, "end") if step.complete else None
         text = self.model.token_bytes[token]
-        return self.rule.following(place.written, text, token, log_probability) if text else None
+        return self.rule.continuation(step.middle, text, token, log_probability) if text else None
 
-    def _forced(self, place: Place, owed: bytes) -> Iterator[Following]:
-        """The middle with the *owed* bytes, or the first of them, where no candidate writes them."""
-        for text in (owed, owed[:1]):
-            if text in self.model.token_bytes:
-                token = self.model.token_bytes.index(text)
-                following = self.rule.following(place.written, text, token, 0.0)
-                if following is not None:
-                    yield following
+    def _steers_away(self, continuation: Continuation, left: int) -> bool:
+        """Whether steering refuses *continuation*, after which *left* tokens are left."""
+        middle = continuation.middle
+        return continuation.stop_reason is None and (
+            self.rule.leaves_line(middle) or self._is_out_of_reach(middle, left)
+        )
 
-    def _is_refused(self, following: Following, left: int) -> bool:
-        """Whether steering refuses *following*, behind which *left* tokens are left."""
-        written = following.written
-        return following.ended is None and (self.rule.leaves_line(written) or self._is_too_far(written, left))
-
-    def _take(
-        self, place: Place, following: Following, rejected: int = 0, steered: bool = False
-    ) -> StopReason | None:
-        """Go on with *following*; the reason to stop there, if there is one."""
-        written, ended = following
-        if ended == "end":
-            return ended
-        token = written.tokens[-1]
-        if self.launch and ended is None:
-            self.pending = self.launch(token)
-        text = (self.model.token_bytes[token] or b"")[len(place.written.owed) :]
-        self.taken.append(Taken(text, written.total - place.written.total, rejected, steered))
-        self.written = written
-        if ended is None and self.settings.stop_rule == "first" and n_repeated(written.tokens):
-            return "repetition"
-        return ended
-
-    def _is_too_far(self, following: Written, left: int) -> bool:
-        """Whether *following* moves the nearest end out of reach of *left* more tokens."""
+    def _is_out_of_reach(self, middle: PartialMiddle, left: int) -> bool:
+        """Whether *middle* moves the nearest end further away than *left* more tokens can reach."""
         if not self.settings.steer or left >= STEERING_HORIZON:
             return False
-        if following.state is self.written.state or following.complete:
+        if middle.state is self.middle.state or middle.complete:
             return False
-        need = len(following.state.shortest_completion)
-        return need > STEERED_BYTES_PER_TOKEN * left and need > len(self.written.state.shortest_completion)
+        need = len(middle.state.shortest_completion)
+        return need > STEERED_BYTES_PER_TOKEN * left and need > len(self.middle.state.shortest_completion)
 
-    def _finish(self, reason: StopReason) -> Middle:
-        written = self._finished(reason)
+    def _take(
+        self, step: DecodeStep, continuation: Continuation, rejected: int = 0, steered: bool = False
+    ) -> StopReason | None:
+        """Go on with *continuation*; the reason to stop there, if there is one."""
+        middle, stop_reason = continuation
+        if stop_reason == "end":
+            return stop_reason
+        token = middle.tokens[-1]
+        if self.launch and stop_reason is None:
+            self.pending = self.launch(token)
+        text = self.model.token_bytes[token] or b""
+        self.trace.append(TokenTrace(text, middle.total - step.middle.total, rejected, steered))
+        self.middle = middle
+        if stop_reason is None and self.settings.stop_rule == "first" and n_repeated(middle.tokens):
+            return "repetition"
+        return stop_reason
+
+    def _result(self, reason: StopReason) -> Middle:
+        middle = self._finished(reason)
         self.watch.engine_done()
-        stops = [place.candidates.stop for place in self.places]
+        stops = [step.candidates.stop for step in self.steps]
         return Middle(
-            text=written.text,
-            complete=written.state.complete,
-            tokens=len(self.taken),
+            text=middle.text,
+            complete=middle.state.complete,
+            tokens=len(self.trace),
             rejected=self.rejected,
-            steered=self.steered or bool(written.ending),
+            steered=self.steered or bool(middle.closing),
             stop_reason=reason,
-            log_probability=written.mean,
+            log_probability=middle.mean,
             model_ms=self.watch.model_ms,
             engine_ms=self.watch.engine_ms,
             prefill_ms=self.watch.prefill_ms,
             tried=self.tried,
-            stop_at_start=next(iter(stops), None),
-            trace=tuple(self._trace(stops[1:])),
+            stop_at_start=stops[0] if stops else None,
+            trace=tuple(self._trace_with_stops(stops[1:])),
         )
 
-    def _trace(self, stops: list[float]) -> Iterator[DecodedToken]:
-        for number, taken in enumerate(self.taken):
-            stop = stops[number] if number < len(stops) else None
-            yield DecodedToken(taken.text, taken.log_probability, stop, taken.rejected, taken.steered)
+    def _trace_with_stops(self, stops: list[float]) -> Iterator[TokenTrace]:
+        """The trace, where the network was asked what follows a token with the probability of a stop."""
+        for number, token in enumerate(self.trace):
+            yield replace(token, stop=stops[number]) if number < len(stops) else token
 
-    def _finished(self, reason: StopReason) -> Written:
-        """What to keep, and to add, of what was written."""
-        written = self.written
+    def _finished(self, reason: StopReason) -> PartialMiddle:
+        """The part of the middle to keep, completed where that is wanted."""
+        middle = self.middle
         takes_first = self.settings.stop_rule == "first"
         if reason in ("cancelled", "lines") or (reason == "end" and takes_first):
-            return written
-        length = len(written.tokens) - (n_repeated(written.tokens) if takes_first else 0)
-        return self._best_stop(length) or (written.completed() if self.settings.steer else written)
+            return middle
+        length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)
+        return self._best_stop(length) or (middle.completed() if self.settings.steer else middle)
 
-    def _best_stop(self, length: int) -> Written | None:
+    def _best_stop(self, length: int) -> PartialMiddle | None:
         """The best place to stop among the first *length* tokens."""
-        stops = [place for place in islice(self.places, length + 1) if place.complete]
-        return max(stops, key=lambda place: place.score).written if stops else None
+        stops = [step for step in islice(self.steps, length + 1) if step.complete]
+        return max(stops, key=lambda step: step.score).middle if stops else None

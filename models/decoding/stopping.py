@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from fimlsp.models.decoding.middle import DecodeSettings, Following, Written
-from fimlsp.models.protocols import MiddleState
+from fimlsp.models.decoding.partial_middle import Continuation, PartialMiddle
+from fimlsp.models.decoding.settings import DecodeSettings
 
 PERIOD_MAX = 24
 REPETITIONS = 3
 REPEATED_TOKENS_MIN = 12
 SURPLUS_LINES_MAX = 2
 LINE_END = b"\n"
-CLOSING = b")]}'\""
-BLANK = b" \t\r\f"
+CLOSERS = b")]}'\""
 
 
 def n_repeated(tokens: Sequence[int]) -> int:
-    """How many of the last *tokens* only repeat the run before them (thrice, 12 tokens in all); else 0."""
+    """How many of the last *tokens* repeat the run before them; 0 unless three runs, 12 tokens, are equal."""
     if len(tokens) < REPEATED_TOKENS_MIN:
         return 0
     for size in range(1, min(PERIOD_MAX, len(tokens) // REPETITIONS) + 1):
@@ -32,80 +31,54 @@ def n_repeated(tokens: Sequence[int]) -> int:
     return 0
 
 
-def block_column(left: bytes) -> int:
-    """The least column of the lines that belong to what is written at the end of *left*.
-
-    On a blank line that is the cursor's own column, else one more than where the cursor's line begins.
-    """
-    line = left[max(left.rfind(b"\n"), left.rfind(b"\r")) + 1 :]
-    indentation = len(line) - len(line.lstrip(BLANK))
-    return indentation if indentation == len(line) else indentation + 1
-
-
 @dataclass(frozen=True, slots=True)
 class LineRule:
-    """Stops at line ends, as `DecodeSettings` say for middles that begin with *start*."""
+    """Stops at line ends, as `DecodeSettings.lines` asks."""
 
     settings: DecodeSettings
-    start: MiddleState
 
-    def following(
-        self, written: Written, text: bytes, token: int, log_probability: float
-    ) -> Following | None:
-        """*written* with one more *token*, which writes *text*; only up to the line end at which to stop.
+    def continuation(
+        self, middle: PartialMiddle, text: bytes, token: int, log_probability: float
+    ) -> Continuation | None:
+        """*middle* with one more *token*, whose bytes are *text*, cut at the line end where it is to stop.
 
-        None: it may not stand there. Behind a line end before which the middle is complete nothing need fit.
-        A line that is not complete, but is not to go on, is completed.
+        None: the constraint refuses the token. What follows a line end at which the middle is complete need
+        not fit. A line that is to end but is incomplete gets its shortest completion.
         """
-        ends = self._line_ends(written, text) if LINE_END in text else []
+        ends = self._line_ends(middle, text) if LINE_END in text else []
         for end, _ in ends[:1]:
-            line = written.extended(text[:end], token, log_probability)
+            line = middle.extended(text[:end], token, log_probability)
             if line is not None and line.complete:
-                return Following(line, "lines")
-        following = written.extended(text, token, log_probability)
+                return Continuation(line, "lines")
+        following = middle.extended(text, token, log_probability)
         if following is None:
             return None
         for end, surplus in ends:
-            line = self._ended(written.extended(text[:end], token, log_probability), surplus)
+            line = self._finished_line(middle.extended(text[:end], token, log_probability), surplus)
             if line is not None:
-                return Following(line, "lines")
-        block = None if self.settings.column is None else self._end_of_block(written, following)
-        return Following(following) if block is None else Following(block, "lines")
+                return Continuation(line, "lines")
+        return Continuation(following)
 
-    def leaves_line(self, following: Written) -> bool:
-        """Whether *following* has a line end where none is wanted."""
-        return self.settings.lines == 0 and LINE_END in following.text
+    def leaves_line(self, middle: PartialMiddle) -> bool:
+        """Whether *middle* has a line end although none is wanted."""
+        return self.settings.lines == 0 and LINE_END in middle.text
 
-    def _line_ends(self, written: Written, text: bytes) -> list[tuple[int, int]]:
-        """Where in *text* the lines wanted end, and how many more there are by then."""
+    def _line_ends(self, middle: PartialMiddle, text: bytes) -> list[tuple[int, int]]:
+        """Line ends in *text* where enough lines are written, each with the number of lines too many."""
         lines = self.settings.lines
         if lines is None:
             return []
-        ends = [at for at in range(len(written.owed), len(text)) if text.startswith(LINE_END, at)]
-        surplus = written.text.count(LINE_END) + 1 - lines
+        ends = [at for at in range(len(text)) if text.startswith(LINE_END, at)]
+        surplus = middle.text.count(LINE_END) + 1 - lines
         enough = [(end, n) for n, end in enumerate(ends, surplus) if n >= 0]
         return enough[:1] if lines == 0 else enough
 
-    def _ended(self, line: Written | None, surplus: int) -> Written | None:
-        """*line*, complete, if the middle is to stop here, *surplus* lines beyond the limit."""
+    def _finished_line(self, line: PartialMiddle | None, surplus: int) -> PartialMiddle | None:
+        """*line*, completed, if the middle is to stop there, *surplus* lines beyond the limit."""
         if line is None or line.complete:
             return line
         if not self.settings.steer:
             return None
         completed = line.completed()
-        only_closes = not completed.ending.strip(CLOSING)
+        only_closes = not completed.closing.strip(CLOSERS)
         return completed if only_closes or surplus >= SURPLUS_LINES_MAX else None
-
-    def _end_of_block(self, written: Written, following: Written) -> Written | None:
-        """The part before the first line that begins too far left, if that line begins in the new token."""
-        line_start = following.text.rfind(LINE_END) + 1
-        if not line_start:
-            return None
-        line = following.text[line_start:]
-        indentation = len(line) - len(line.lstrip(BLANK))
-        begins_now = line_start + indentation >= len(written.text) and indentation < len(line)
-        if not begins_now or indentation >= (self.settings.column or 0):
-            return None
-        text = following.text[:line_start].rstrip(BLANK + LINE_END)
-        state = self.start.feed(text)
-        return replace(following, text=text, state=state) if state is not None and state.complete else None

@@ -1,4 +1,4 @@
-"""Time spent on sides that take turns."""
+"""Splits elapsed time between network and constraint."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from time import monotonic
 
 
 class Stopwatch:
-    """Milliseconds spent in the network, on prompt and on steps, and in the constraint.
+    """Milliseconds spent in the network, on the prompt and on later steps, and in the constraint.
 
-    They are read off at every change of sides.
+    Each method charges the time since the previous call to one of the three.
     """
 
     def __init__(self) -> None:
@@ -18,15 +18,15 @@ class Stopwatch:
         self._since = monotonic()
 
     def prefill_done(self) -> None:
-        """What passed since the last change went to reading the prompt."""
+        """Charge the time since the last call to reading the prompt."""
         self.prefill_ms += self._lap()
 
     def model_done(self) -> None:
-        """What passed since the last change was the network's."""
+        """Charge the time since the last call to the network."""
         self.model_ms += self._lap()
 
     def engine_done(self) -> None:
-        """What passed since the last change was the constraint's."""
+        """Charge the time since the last call to the constraint."""
         self.engine_ms += self._lap()
 
     def _lap(self) -> float:

@@ -1,14 +1,14 @@
-"""A constraint that allows everything: for measuring a model alone, and for buffers in no known language."""
+"""A constraint that allows every text, for measuring a model alone."""
 
 from __future__ import annotations
 
 
 class Unconstrained:
-    """`MiddleState` in which every middle is complete."""
+    """A `fimlsp.quotient.states.protocol.State` in which every middle is complete."""
 
     complete = True
     shortest_completion = b""
 
-    def feed(self, data: bytes) -> Unconstrained:  # noqa: ARG002 - every text is as good
+    def feed(self, data: bytes) -> Unconstrained:  # noqa: ARG002 - every text is allowed
         """The same state."""
         return self

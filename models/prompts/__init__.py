@@ -1,1 +1,1 @@
-"""What a model reads: the files around the cursor as tokens, with a family's markers."""
+"""Builds what a model reads: the text around the cursor and other files, as tokens with markers."""

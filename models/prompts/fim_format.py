@@ -1,12 +1,12 @@
-"""Markers and order of the fill-in-the-middle families, and which of them a model belongs to.
+"""Knows the markers and orders of fill-in-the-middle families, and recognises the family of a model.
 
 A prompt has its parts in the order prefix, suffix, middle ("PSM") or suffix, prefix, middle ("SPM"; both
-Bavarian et al. 2022). In SPM order typing only appends to the prompt, so what a network has read stays read;
-it is taken where the family was trained with it and its authors say how they write it. But for our own model
-they all write the second variant of Bavarian et al., appendix D, where the prefix goes on into the middle
-behind all markers. A family is recognised by its markers being single tokens of the vocabulary, so a local
-fine-tune needs no configuration. The marker names, and how other files of a project stand before the one with
-the cursor, come from the model cards and from:
+Bavarian et al. 2022). In SPM order typing only appends to the prompt, so a network need not read it again;
+it is used if the family was trained with it and its authors say how they write it. All but our own model
+write the second variant of Bavarian et al., appendix D, where the prefix continues into the middle after all
+markers. A family is recognised by its markers being single tokens of the vocabulary, so a local fine-tune
+needs no configuration. The marker names, and how other files of a project precede the one with the cursor,
+come from the model cards and from:
 
 | family | source |
 |---|---|
@@ -19,8 +19,8 @@ the cursor, come from the model cards and from:
 | Qwen-Coder | arXiv 2409.12186, figures 3 and 4: the prefix first only |
 | Stable-Code | its model card, which shows the prefix first only |
 
-StarCoder's marker of a file name heads a document of one file; it was never shown a second one behind it. So
-other files stand there as comments tell of them, as for all families that were shown one file at a time.
+StarCoder's marker of a file name heads a document of one file; it was never shown a second one after it. So
+other files are introduced by comments, as for all families that were shown one file at a time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from fimlsp.models.errors import ModelError
 
 LEFT, RIGHT = "{left}", "{right}"
 FILES, HERE = "{files}", "{here}"
-PLACES = (LEFT, RIGHT, FILES, HERE)
+SLOTS = (LEFT, RIGHT, FILES, HERE)
 
 Template = tuple[str, ...]
 Order = Literal["psm", "spm"]
@@ -42,13 +42,13 @@ Order = Literal["psm", "spm"]
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """How a family writes other files: marker texts, and text with the places `{path}` and `{text}`.
+    """How a family writes other files: marker texts, and text with the slots `{path}` and `{text}`.
 
     Attributes:
         begin: before all files.
         file: one other file.
-        end: behind all other files.
-        here: what tells the path of the file with the cursor.
+        end: after all other files.
+        here: the path of the file with the cursor.
     """
 
     begin: Template = ()
@@ -64,16 +64,16 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How a family of models writes a prompt (marker texts, and places for text) and ends a middle.
+    """How a family of models writes a prompt (marker texts, and slots for text) and ends a middle.
 
-    Other files, and the path of the one with the cursor, take their places only where there are any.
+    The slots for other files, and for the path of the one with the cursor, stay empty if there are none.
 
     Attributes:
         psm: the prompt with the prefix first; None: the family was not trained with it.
         spm: the prompt with the suffix first; None: the family was not trained with it.
-        stops: tokens that end a middle; its own markers among them where its authors say so.
+        stops: tokens that end a middle; its own markers are among them if its authors say so.
         project: how other files are written.
-        architecture: the `model_type` that tells the family from another with the same markers.
+        architecture: the `model_type` that distinguishes the family from another with the same markers.
     """
 
     name: str
@@ -87,10 +87,10 @@ class Family:
     def markers(self) -> list[str]:
         """The marker texts of the prompt."""
         parts = (*(self.psm or ()), *(self.spm or ()))
-        return [part for part in dict.fromkeys(parts) if part not in PLACES]
+        return [part for part in dict.fromkeys(parts) if part not in SLOTS]
 
     def prompt(self, order: Order | None) -> Template | None:
-        """The prompt in an *order*; without one, the suffix first where the family knows that."""
+        """The prompt in *order*; if that is None, with the suffix first if the family was trained so."""
         return {"psm": self.psm, "spm": self.spm, None: self.spm or self.psm}[order]
 
 
@@ -116,17 +116,17 @@ class FimFormat:
 
     @property
     def reads_files(self) -> bool:
-        """Whether the prompt has a place for other files."""
+        """Whether the prompt has a slot for other files."""
         return FILES in self.prompt
 
     def arrange(
         self, left: Sequence[int], right: Sequence[int], files: Sequence[int] = (), here: Sequence[int] = ()
     ) -> list[int]:
-        """The prompt for the tokens *left* and *right* of the cursor, those of *files* and of a path."""
-        places = {LEFT: left, RIGHT: right, FILES: files, HERE: here}
+        """The prompt for the tokens *left* and *right* of the cursor, of *files*, and of a path (*here*)."""
+        slots = {LEFT: left, RIGHT: right, FILES: files, HERE: here}
         tokens = list[int]()
         for part in self.prompt:
-            tokens.extend([part] if isinstance(part, int) else places[part])
+            tokens.extend([part] if isinstance(part, int) else slots[part])
         return tokens
 
 
@@ -207,12 +207,12 @@ def find_format(
 ) -> FimFormat:
     """The format of a model whose tokenizer has *vocabulary* (token text -> id).
 
-    It is that of the first family whose markers are all there, those for other files included: StarCoder and
-    StarCoder2 share the others. *architecture* is the model's `model_type`; *family* and *order*, where
-    given, are taken instead of what would be found.
+    It is that of the first family all of whose markers are there, including those for other files, since
+    StarCoder and StarCoder2 share the rest. *architecture* is the model's `model_type`. If *family* or
+    *order* is given, it is used instead of what would be found.
 
     Raises:
-        ModelError: the model was not trained to fill in the middle, or not so.
+        ModelError: the model was not trained to fill in the middle, or not in this family or order.
     """
     found = _named(family, model_name) if family else _recognised(vocabulary, architecture, model_name)
     missing = [text for text in _markers(found) if text not in vocabulary]
@@ -223,7 +223,7 @@ def find_format(
     template = found.prompt(order)
     if template is None:
         raise ModelError(f"{found.name} models know no {order} order; leave the order out.")
-    prompt = tuple(part if part in PLACES else vocabulary[part] for part in template)
+    prompt = tuple(part if part in SLOTS else vocabulary[part] for part in template)
     stops = frozenset(vocabulary[text] for text in found.stops if text in vocabulary)
     marker_ids = {text: vocabulary[text] for text in _markers(found)}
     return FimFormat(found.name, prompt, stops, found.project, marker_ids)

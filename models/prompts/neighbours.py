@@ -1,4 +1,4 @@
-"""Other files of a project, put before the one with the cursor as its model has learnt to read them."""
+"""Writes other files of a project into the prompt, in the way the model was trained to read them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Neighbour:
 def read_neighbours(
     vocabulary: Vocabulary, fim: FimFormat, neighbours: Sequence[Neighbour], path: str | None, budget: int
 ) -> tuple[list[int], list[int]]:
-    """Tokens for other files, and for the *path* of the one with the cursor; at most *budget* together.
+    """Tokens of other files, and of the *path* of the one with the cursor; at most *budget* together.
 
-    The first of *neighbours* matters most: it stands last, next to the file itself. A file for which the
-    budget is too small keeps its beginning. Both are empty where there is nothing to tell.
+    The first of *neighbours* matters most, so it comes last, next to the file itself. A file for which the
+    budget is too small keeps its beginning. Both results are empty if no neighbour has text.
     """
     project = fim.project
     encoder = _Encoder(vocabulary, fim)
@@ -44,14 +44,14 @@ def read_neighbours(
 
 
 class _Encoder:
-    """Fills templates."""
+    """Fills the templates of a family."""
 
     def __init__(self, vocabulary: Vocabulary, fim: FimFormat) -> None:
         self._vocabulary = vocabulary
         self._marker_ids = fim.marker_ids
 
     def tokens(self, template: Template, path: str, text: bytes, room: int) -> list[int]:
-        """At most *room* tokens of *template*; its last part, if that is a marker, is never cut."""
+        """At most *room* tokens of *template*; if its last part is a marker, that is never cut off."""
         tokens = list[int]()
         last = [self._marker_ids[part] for part in template[-1:] if part in self._marker_ids]
         for part in template[: len(template) - len(last)]:

@@ -1,10 +1,10 @@
-"""The prompt: what of the file around the cursor the model gets to read.
+"""Builds the prompt: the part of the file around the cursor that fits into the model's context.
 
-The budget rule is that of Melcer et al. 2024 (arXiv 2402.17988, released evaluation code): the context less
-the tokens kept for the middle and for markers is shared by the two sides. If twice the shorter side exceeds
-it, each side gets half; else the shorter side stays whole. The prefix loses its beginning, the suffix its
-end. The constraint always sees the whole file. Where there are other files to read, they come first: they
-get what the two sides leave, and a quarter of the budget in any case.
+The budget rule is that of Melcer et al. 2024 (arXiv 2402.17988, released evaluation code): the two sides
+share the context, less the tokens kept for the middle and for markers. If twice the shorter side exceeds
+that, each side gets half; otherwise the shorter side stays whole. The prefix loses its beginning, the suffix
+its end. The constraint always sees the whole file. Other files come first: they get what the two sides
+leave, and a quarter of the budget in any case.
 """
 
 from __future__ import annotations
@@ -24,15 +24,10 @@ BYTES_PER_TOKEN = 6
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Token ids to be read, and how many tokens of the context are left for the middle.
-
-    *owed* are the last bytes before the cursor that are not among the tokens, for the middle to begin with;
-    with the space that stands before them where a vocabulary put one in front of all.
-    """
+    """Token ids to be read, and how many tokens of the context are left for the middle."""
 
     tokens: tuple[int, ...]
     room: int
-    owed: bytes = b""
 
 
 def build_prompt(
@@ -44,17 +39,15 @@ def build_prompt(
     reserve: int,
     neighbours: Sequence[Neighbour] = (),
     path: str | None = None,
-    heal: bool = False,
     steady: bool = False,
 ) -> Prompt:
     """Prompt for a cursor between *left* and *right*, keeping *reserve* tokens for the middle.
 
-    *neighbours* are other files to read, the most important first, and *path* that of the file itself; both
-    are left out for a model that was never shown several files. With *heal* the last token before the cursor
-    is owed: what is typed there may be the beginning of a longer one. If *steady*, what does not fit is cut
-    in steps of a sixteenth of the budget, so that the prompt begins alike while somebody types. Costs the
-    encoding of 6, at most 16 bytes per token of the context for each side and each neighbour, whatever the
-    size of the files.
+    *neighbours* are other files to read, the most important first, and *path* is that of the file itself;
+    both are left out for a model that was never shown several files. If *steady*, text that does not fit is
+    cut in steps of a sixteenth of the budget, so that the beginning of the prompt stays the same while
+    somebody types. Encodes 6, at most 16 bytes per token of the context for each side and each neighbour,
+    however large the files are.
 
     Raises:
         ModelError: *reserve* leaves nothing of the context.
@@ -69,7 +62,6 @@ def build_prompt(
     encode = vocabulary.encode if has_files else vocabulary.encode_first
     before = _encoded(encode, left, budget, lambda size: _last(left, size, step * BYTES_PER_TOKEN_MAX))
     after = _encoded(vocabulary.encode, right, budget, lambda size: beginning(right, size))
-    owed = vocabulary.decode([before.pop()]) if heal and before else b""
     files, here = list[int](), list[int]()
     if has_files:
         room = max(budget - len(before) - len(after), budget // NEIGHBOURS_ONE_IN)
@@ -79,15 +71,15 @@ def build_prompt(
     if n_after < len(after):
         n_after -= n_after % step
     tokens = fim.arrange(before[cut:], after[:n_after], files, here)
-    return Prompt(tuple(tokens), context - len(tokens), owed)
+    return Prompt(tuple(tokens), context - len(tokens))
 
 
 def _encoded(
     encode: Callable[[str], list[int]], text: bytes, budget: int, part: Callable[[int], bytes]
 ) -> list[int]:
-    """Tokens of the *part* of *text* next to the cursor; more than *budget*, if there are so many.
+    """Tokens of the *part* of *text* next to the cursor; more than *budget* if the text has that many.
 
-    Parts are tried by size, since most tokens of code have about four bytes and encoding takes time.
+    A small part is tried first, since most tokens of code have about four bytes and encoding takes time.
     """
     tokens = list[int]()
     for bytes_per_token in (BYTES_PER_TOKEN, BYTES_PER_TOKEN_MAX):
@@ -98,18 +90,18 @@ def _encoded(
 
 
 def _last(left: bytes, size: int, step: int) -> bytes:
-    """The last *size* bytes of *left*, or a few less, from a multiple of *step* on."""
+    """The last *size* bytes of *left* or a few less, starting at a multiple of *step*."""
     cut = _rounded_up(max(0, len(left) - size), step)
     return ending(left, max(0, len(left) - cut))
 
 
 def _rounded_up(number: int, step: int) -> int:
-    """The first multiple of *step* from *number* on."""
+    """The least multiple of *step* that is not below *number*."""
     return -(-number // step) * step
 
 
 def share(budget: int, before: int, after: int) -> tuple[int, int]:
-    """How many tokens of two sides of *before* and *after* tokens fit into *budget*."""
+    """How many tokens each side gets of *budget*, if they have *before* and *after* tokens."""
     if before + after <= budget:
         return before, after
     if 2 * min(before, after) > budget:
@@ -118,7 +110,7 @@ def share(budget: int, before: int, after: int) -> tuple[int, int]:
 
 
 def ending(data: bytes, size: int) -> bytes:
-    """The last *size* bytes, from a whole character on."""
+    """The last *size* bytes, without a part of a character at their beginning."""
     start = max(0, len(data) - size)
     while start < len(data) and start and data[start] & 0xC0 == 0x80:
         start += 1
@@ -126,7 +118,7 @@ def ending(data: bytes, size: int) -> bytes:
 
 
 def beginning(data: bytes, size: int) -> bytes:
-    """The first *size* bytes, to a whole character."""
+    """The first *size* bytes, without a part of a character at their end."""
     end = min(len(data), size)
     while end < len(data) and end and data[end] & 0xC0 == 0x80:
         end -= 1

@@ -1,9 +1,9 @@
-"""From token ids to exact bytes and from text to token ids, for the two kinds of vocabulary in use.
+"""Converts token ids to exact bytes and text to token ids, for the two kinds of vocabulary in use.
 
 Byte-level vocabularies (GPT-2 and its descendants) write each byte as one printable character.
 SentencePiece vocabularies write text, with `▁` for a space and `<0x0A>` for a byte that no piece covers.
-Decoding through a tokenizer would lose both: it replaces unfinished UTF-8 and may strip a leading space;
-the constraint needs every byte.
+Decoding with the tokenizer itself would not do, because it replaces unfinished UTF-8 and may strip a leading
+space, and the constraint needs every byte.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from fimlsp.models.errors import ModelError, is_panic
 from fimlsp.models.prompts.typed_texts import TypedTexts
 from tokenizers import Tokenizer
 
@@ -25,7 +26,7 @@ SAMPLE = "\n\tdéf  f(x ):\r\n    return {'中': X[0]}  #\u00a0ﬁ ½ 12\n\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """A tokenizer together with the exact bytes of its tokens (None: a special token, no text)."""
+    """A tokenizer together with the exact bytes of its tokens (None: a special token, which has no text)."""
 
     tokenizer: Tokenizer
     token_bytes: Sequence[bytes | None]
@@ -35,21 +36,24 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         in_words = not (self.adds_space or self.visible_space)
-        object.__setattr__(self, "_typed", TypedTexts(self._encoded, self.token_bytes, in_words))
+        object.__setattr__(self, "_typed", TypedTexts(self.encode_whole, self.token_bytes, in_words))
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of *text* as it stands in the middle of a file: no markers, no space put in front.
+        """Token ids of *text* in the middle of a file: without markers or a space in front.
 
-        The last few long texts are remembered, and what becomes of them while somebody types is read in part.
+        The last few long texts are remembered, so that after an edit only what is near it is read again.
         """
-        return self._encoded(text) if len(text) < _LONG else self._typed.tokens(text)
+        return self.encode_whole(text) if len(text) < _LONG else self._typed.tokens(text)
 
     def encode_first(self, text: str) -> list[int]:
-        """Token ids of *text* as the first of a document, with the space that some vocabularies put there."""
+        """Token ids of *text* at the start of a document, with the space that some vocabularies put there."""
         return self.encode(f" {text}" if self.adds_space and text else text)
 
-    def _encoded(self, text: str) -> list[int]:
-        """A vocabulary that writes spaces as `▁` writes that character itself as its bytes."""
+    def encode_whole(self, text: str) -> list[int]:
+        """Token ids of *text*, read as a whole.
+
+        A vocabulary that writes spaces as `▁` writes that character itself as its bytes.
+        """
         if not self.visible_space or VISIBLE_SPACE not in text:
             return self._ids_inside(text)
         first, *others = map(self._ids_inside, text.split(VISIBLE_SPACE))
@@ -61,24 +65,40 @@ class Vocabulary:
         return self._ids(SENTINEL + text)[len(self._ids(SENTINEL)) :]
 
     def is_exact(self) -> bool:
-        """Whether text comes back as it was, spaces, tabs, line ends and rare characters included."""
+        """Whether text comes back unchanged, including spaces, tabs, line ends and rare characters."""
         try:
             return self.decode(self.encode(SAMPLE)) == SAMPLE.encode()
         except Exception:  # a vocabulary without its unknown token; the tokenizers library raises no narrower
             return False
 
     def _ids(self, text: str) -> list[int]:
-        return self.tokenizer.encode(text, add_special_tokens=False).ids
+        return encoded_ids(self.tokenizer, text)
 
     def decode(self, tokens: Sequence[int]) -> bytes:
         """Exact bytes of *tokens*."""
         return b"".join(self.token_bytes[token] or b"" for token in tokens)
 
 
-def read_vocabulary(tokenizer: Tokenizer, silent: Collection[int]) -> Vocabulary:
-    """Tabulate the bytes of every token of *tokenizer*; those of *silent* and special ones have none.
+def encoded_ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Token ids of *text* as *tokenizer* gives them.
 
-    From now on *tokenizer* reads the texts of markers as plain text: a file may contain them.
+    Raises:
+        ModelError: the tokenizer fails on it, as do those whose regular expression backtracks too far.
+    """
+    try:
+        return tokenizer.encode(text, add_special_tokens=False).ids
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        raise ModelError(
+            "The tokenizer of the model fails on this text; use a model with another tokenizer."
+        ) from error
+
+
+def read_vocabulary(tokenizer: Tokenizer, silent: Collection[int]) -> Vocabulary:
+    """Tabulate the bytes of every token of *tokenizer*; special tokens and those of *silent* have none.
+
+    From now on *tokenizer* reads the texts of markers as plain text, since a file may contain them.
     """
     tokenizer.encode_special_tokens = True
     added = tokenizer.get_added_tokens_decoder()
@@ -94,7 +114,7 @@ def read_vocabulary(tokenizer: Tokenizer, silent: Collection[int]) -> Vocabulary
             table[token] = text.encode() if of_bytes else sentence_piece_bytes(text)
     for token in silent:
         table[token] = None
-    first = tokenizer.encode("a", add_special_tokens=False).ids[0]
+    first = encoded_ids(tokenizer, "a")[0]
     adds_space = (table[first] or b"").startswith(b" ")
     return Vocabulary(tokenizer, table, adds_space, _visible_space(tokenizer))
 
@@ -112,7 +132,7 @@ def is_byte_level(tokenizer: Tokenizer) -> bool:
 
 
 def byte_level_bytes(piece: str) -> bytes:
-    """Bytes of a token of a byte-level vocabulary; one with other characters stands for these themselves."""
+    """Bytes of a token of a byte-level vocabulary; a token with other characters means its own text."""
     if BYTE_OF_CHARACTER.keys() >= set(piece):
         return bytes(BYTE_OF_CHARACTER[character] for character in piece)
     return piece.encode()
@@ -126,7 +146,7 @@ def sentence_piece_bytes(piece: str) -> bytes:
 
 
 def _printable_alphabet() -> dict[str, int]:
-    """GPT-2's alphabet: printable Latin-1 stands for itself, other bytes go from U+0100 on."""
+    """GPT-2's alphabet: printable Latin-1 characters mean themselves, other bytes start at U+0100."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in set(printable)]
     return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(others)}

@@ -1,4 +1,4 @@
-"""Predictors without a network, to hold a trained model against: what do counting and copying reach?"""
+"""Predictors without a network, to compare a trained model with: counting and copying."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class TokenCounts:
         return (self.single[token] + 1) / self._total
 
     def bigram(self, previous: int, token: int) -> float:
-        """Probability of *token* behind *previous*, with the unigram as a prior worth 5 counts."""
+        """Probability of *token* after *previous*, with the unigram as a prior worth 5 counts."""
         seen = self.after[previous]
         return (seen[token] + PRIOR * self.unigram(token)) / (seen.total() + PRIOR)
 
     def bits(self, tokens: Sequence[int]) -> tuple[float, float]:
-        """Bits that unigram and bigram need for *tokens*, the first one being given."""
+        """Bits that unigram and bigram need for *tokens*, given the first one."""
         single = -sum(math.log2(self.unigram(token)) for token in tokens[1:])
         pairs = -sum(math.log2(self.bigram(previous, token)) for previous, token in pairwise(tokens))
         return single, pairs
 
     def complete_line(self, left: str, _right: str) -> str:
-        """The most frequent next token, again and again, to the end of the line (bigram, greedy)."""
+        """The most frequent next token by the bigram, repeatedly, up to the end of the line."""
         tokens = self.tokenizer.encode(left[-200:], add_special_tokens=False).ids[-1:]
         written = ""
         while tokens and len(tokens) <= LINE_TOKENS_MAX and "\n" not in written and self.after[tokens[-1]]:
@@ -53,9 +53,9 @@ class TokenCounts:
 
 
 def copy_nearest(left: str, right: str) -> str:
-    """What stood, to the end of the line, where the longest end of *left* occurs again.
+    """The rest of the line where the longest ending of *left* occurs again.
 
-    The nearest place before it is taken, or else the first in *right*.
+    The nearest occurrence before it is used, otherwise the first in *right*.
     """
     for size in range(min(len(left), 80), 0, -1):
         written = left[-size:]

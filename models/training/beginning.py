@@ -1,4 +1,4 @@
-"""Where a run of training starts: at random weights, or at those of a model that was trained before."""
+"""Starts a training run from random weights, or from those of a model that was trained before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOKENIZER_PASSAGES, TOKENIZER_PASSAGE = 4000, 6000
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Of a new network: tokens, width (a multiple of 64), layers."""
+    """Sizes of a new network: tokens, width (a multiple of 64), layers."""
 
     vocabulary: int = 4096
     width: int = 192
@@ -34,7 +34,7 @@ class Sizes:
 
 
 def new(sizes: Sizes, files: Sequence[SourceFile]) -> tuple[Transformer, Tokenizer]:
-    """A network of random weights, with a tokenizer learnt from *files*."""
+    """A network with random weights, and a tokenizer learnt from *files*."""
     tokenizer = make_tokenizer(files, sizes.vocabulary)
     model = Transformer(shape_of(sizes, tokenizer))
     initialise(model)
@@ -49,7 +49,7 @@ def make_tokenizer(files: Sequence[SourceFile], size: int) -> Tokenizer:
 
 
 def shape_of(sizes: Sizes, tokenizer: Tokenizer) -> Shape:
-    """Sizes of the network: heads of 64, one of keys and values, a feed-forward layer 8/3 as wide."""
+    """The shape of a network: heads of 64, one head of keys and values, a feed-forward layer 8/3 as wide."""
     return Shape(
         vocab_size=tokenizer.get_vocab_size(),
         hidden_size=sizes.width,

@@ -1,4 +1,4 @@
-"""The model card: what a model was made from, how, and how good it is, in plain words."""
+"""Writes the model card: from what and how a model was made, and how good it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ USEFUL = 0.35
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """How a model was made. *hardware* is a kind, such as `CPU, one thread`."""
+    """How a model was made; *hardware* names a kind, such as `CPU, one thread`."""
 
     shape: Shape
     parameters: int
@@ -60,7 +60,7 @@ def card(making: Making, files: Sequence[SourceFile], quality: Mapping[Split, Qu
 
 
 def verdict(quality: Mapping[Split, Quality]) -> str:
-    """One frank sentence on what the model is good for, from its exact matches beside those of copying."""
+    """One frank sentence on what the model is good for, from its exact matches and those of copying."""
     if not quality:
         return "Nothing was held out, so how good it is was not measured."
     rest = list(quality.values())[-1].exact["rest of a line"]
@@ -82,13 +82,13 @@ def _making(making: Making) -> list[str]:
         f"- Llama architecture: {making.parameters / 1e6:.1f} M parameters, {shape.num_hidden_layers} layers "
         f"of width {shape.hidden_size}, {shape.num_attention_heads} heads with {shape.num_key_value_heads} "
         f"of keys and values, context {shape.max_position_embeddings} tokens.",
-        f"- Byte-level BPE of {shape.vocab_size:,} tokens; a line end and the indentation behind it are one.",
+        f"- Byte-level BPE of {shape.vocab_size:,} tokens; a line end and the indentation after it are one.",
         f"- Trained on {making.tokens / 1e6:.1f} M tokens in {making.steps:,} steps and {making.minutes:.0f} "
         f"minutes ({making.hardware}), eight examples in ten cut for filling in the middle.",
         "- Prompt: `<|right|>`, the text right of the cursor, `<|left|>`, the text left of it; "
         "`<|endoftext|>` ends the middle.",
         "- While it writes, its predictions are mixed with what the buffer and other open files suggest "
-        "(`fimlsp.models.networks.numpy.buffer_cache`).",
+        "(`fimlsp.models.networks.buffer_cache`).",
         *(f"- {note}" for note in making.notes),
         "",
     ]
@@ -123,7 +123,7 @@ def _exact(quality: Mapping[Split, Quality]) -> list[str]:
         "## Exact matches",
         "",
         f"{sample.n_cuts} cuts of held-out files each, comments and docstrings included; greedy, without the",
-        "grammar. The cursor stands anywhere in a line (`rest of a line`) or behind its indentation",
+        "grammar. The cursor stands anywhere in a line (`rest of a line`) or after its indentation",
         "(`whole line`). `network` is the network alone, `model` has the buffer mixed in, `copy` tells what",
         "followed the longest match of the text before the cursor.",
         "",

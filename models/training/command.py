@@ -1,4 +1,4 @@
-"""`fimlsp train`: a small model of one's own code base, or the bundled one again."""
+"""The command `fimlsp train`: trains a small model on the user's own code, or the bundled one again."""
 
 from __future__ import annotations
 

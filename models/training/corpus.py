@@ -1,9 +1,9 @@
-"""Which Python files a model may learn from, and which are held out to judge it.
+"""Selects the Python files that a model learns from, and those held out to judge it.
 
 A corpus is a list of files with their text, each in one of three splits: `train`; `val`, single files left
 out of packages that are otherwise learnt from; `ood` (out of distribution), packages left out as a whole.
-Dropped are tests, vendored copies, generated and data-like files, files that do not parse, and files equal
-to an earlier one but for white space.
+Tests, vendored copies, generated and data-like files, files that do not parse, and files that differ from an
+earlier one only in white space are dropped.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from fimlsp.models.checkpoints.regular_files import read_bounded
 
 Split = Literal["train", "val", "ood"]
 
@@ -93,11 +95,11 @@ def _is_test(filename: str) -> bool:
 
 def _usable_text(path: Path) -> str | None:
     try:
-        data = path.read_bytes()
+        data = read_bounded(path, BYTES_MAX)
         text = data.decode()
     except (OSError, UnicodeDecodeError):
         return None
-    if not BYTES_MIN <= len(data) <= BYTES_MAX:
+    if len(data) < BYTES_MIN:
         return None
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     return text if _looks_written(text) and _parses(text) else None

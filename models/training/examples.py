@@ -1,4 +1,4 @@
-"""Rows of token ids for training: plain text and fill-in-the-middle examples of real editing situations.
+"""Makes rows of token ids for training: plain text, and fill-in-the-middle examples as an editor cuts them.
 
 A document is cut as an editor would cut it: mostly the rest of a line, or a part of one (what brackets
 typed in pairs leave open), or whole lines, sometimes any run of characters. The three parts are encoded
@@ -29,20 +29,20 @@ SpanRule = Callable[[str, Random], Span]
 
 
 def rest_of_line(text: str, rng: Random) -> Span:
-    """From a cursor within a line that is not blank to the end of that line."""
+    """From a random cursor in a line that is not blank to the end of that line."""
     begin, end = _line_with_code(text, rng)
     return rng.randint(begin, end), end
 
 
 def part_of_line(text: str, rng: Random) -> Span:
-    """Between two places of one line."""
+    """Between two random positions of one line."""
     begin, end = _line_with_code(text, rng)
     low, high = sorted((rng.randint(begin, end), rng.randint(begin, end)))
     return low, high
 
 
 def whole_lines(text: str, rng: Random) -> Span:
-    """One to six whole lines, from behind the indentation of the first to the end of the last."""
+    """One to six whole lines, from after the indentation of the first to the end of the last."""
     begin, end = _line_with_code(text, rng)
     for _ in range(min(rng.randrange(6), rng.randrange(6))):
         following = text.find("\n", end + 1)
@@ -81,7 +81,7 @@ def _line_with_code(text: str, rng: Random) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """Ids of the special tokens."""
+    """Ids of the special tokens of a tokenizer made here."""
 
     left: int
     right: int

@@ -1,4 +1,4 @@
-"""Write a trained model as a checkpoint folder in the common layout, readable here and by transformers."""
+"""Writes a trained model as a checkpoint folder in the common layout, readable here and by transformers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY
 from fimlsp.models.networks.numpy.shape import Shape
 from fimlsp.models.training.network import Transformer
 from fimlsp.models.training.tokenizer import END_OF_TEXT, LEFT, PAD, RIGHT
@@ -44,6 +45,7 @@ def _config(shape: Shape, tokenizer: Tokenizer) -> dict[str, Any]:
         "attention_bias": False,
         "mlp_bias": False,
         "tie_word_embeddings": True,
+        BUFFER_KEY: True,
         "bos_token_id": end,
         "eos_token_id": end,
         "pad_token_id": tokenizer.token_to_id(PAD),

@@ -1,9 +1,9 @@
-"""The training loop: a fixed budget of minutes, at whose end the learning rate has come down to zero.
+"""The training loop: a fixed budget of minutes, over which the learning rate falls to zero.
 
 Matrices inside the blocks are updated by Muon (Jordan et al. 2024: momentum made orthogonal), all else by
 AdamW. Contexts start short, where a step is cheap, and grow to the full length. Everything that depends on
 progress is a function of the share of the time budget that is used up, so a run on a slower or busier
-machine ends as well annealed, only earlier.
+machine is annealed just as well, after fewer steps.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Precision = Literal["bfloat16", "float32"]
 class Plan:
     """How to train: wall clock, tokens per step, peak learning rates, contexts by progress, precision.
 
-    In `bfloat16` products are computed in half precision; the weights stay in full.
+    With `bfloat16`, products are computed in half precision and the weights stay in full precision.
     """
 
     minutes: float
@@ -45,7 +45,7 @@ class Plan:
     precision: Precision = "bfloat16"
 
     def further(self) -> Plan:
-        """The same for weights that were trained before: half the learning rates, long contexts sooner."""
+        """This plan for weights that were trained before: half the learning rates, long contexts sooner."""
         longest = self.contexts[-1][1]
         return replace(
             self,
@@ -90,7 +90,7 @@ class Progress:
 
 
 def initialise(model: Transformer) -> None:
-    """Make every block start as the identity and every next token about equally likely."""
+    """Let every block start as the identity, and every next token be about equally likely."""
     torch.nn.init.normal_(model.model.embed_tokens.weight, std=0.02)
     for name, parameter in model.named_parameters():
         if name.endswith(("o_proj.weight", "down_proj.weight")):
@@ -98,7 +98,7 @@ def initialise(model: Transformer) -> None:
 
 
 class Training:
-    """A run of training that may be interrupted, saved and gone on with."""
+    """A training run that can be interrupted, saved and continued."""
 
     def __init__(self, model: Transformer, plan: Plan) -> None:
         self.model = model
@@ -123,7 +123,7 @@ class Training:
             yield progress
 
     def save(self, path: Path) -> None:
-        """Write all that is needed to go on; a file that is there stays whole until the new one is."""
+        """Write everything needed to continue; an older file is replaced only once the new one is whole."""
         state = {
             "model": self.model.state_dict(),
             "optimizers": [optimizer.state_dict() for optimizer in self._optimizers],
@@ -134,10 +134,10 @@ class Training:
         unfinished.replace(path)
 
     def load(self, path: Path) -> None:
-        """Go on from what `save` wrote; runs no code of the file.
+        """Continue from what `save` wrote, without running code of the file.
 
         Raises:
-            ModelError: the file is damaged, or is of a network of other sizes.
+            ModelError: the file is damaged, or belongs to a network of other sizes.
         """
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
@@ -154,7 +154,7 @@ class Training:
 
 
 def next_token_loss(logits: Tensor, rows: Tensor, pad: int, reduction: str = "mean") -> Tensor:
-    """Cross entropy in nats of each token of *rows* given those before it; padding does not count."""
+    """Cross entropy (nats) of each token of *rows* given those before it; padding does not count."""
     target = rows[:, 1:].masked_fill(rows[:, 1:] == pad, IGNORED).flatten()
     return functional.cross_entropy(logits.flatten(0, 1).float(), target, reduction=reduction)
 

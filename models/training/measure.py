@@ -1,4 +1,4 @@
-"""How good a model is: bits per byte of text, and how often it writes a line exactly as it was."""
+"""Measures a model: bits per byte of text, and how often it writes a line exactly as it was."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from random import Random
 
 import torch
-from fimlsp.models.completion import complete
-from fimlsp.models.decoding.middle import DecodeSettings
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.loading import FimModel
 from fimlsp.models.training.baselines import TokenCounts
@@ -59,7 +59,7 @@ def bits_per_byte(
 
 
 def line_cuts(files: Sequence[SourceFile], rule: SpanRule, n_cuts: int) -> list[Cut]:
-    """*n_cuts* cuts of random files by *rule*, the truth being part of one line and not blank."""
+    """*n_cuts* cuts of random files by *rule*; what is cut out is part of one line and not blank."""
     rng, cuts = Random(0), list[Cut]()
     while len(cuts) < n_cuts:
         text = rng.choice(files).text
@@ -71,7 +71,7 @@ def line_cuts(files: Sequence[SourceFile], rule: SpanRule, n_cuts: int) -> list[
 
 
 def exact_matches(predict: Predictor, cuts: Sequence[Cut]) -> float:
-    """Share of *cuts* whose truth is predicted to the character (white space at the end aside)."""
+    """Share of *cuts* that are predicted exactly, except for white space at the end."""
     hits = sum(predict(cut.left, cut.right).rstrip() == cut.truth.rstrip() for cut in cuts)
     return hits / len(cuts)
 
@@ -81,7 +81,9 @@ def predictor(model: FimModel) -> Predictor:
     settings = DecodeSettings(tokens=LINE_TOKENS)
 
     def predict(left: str, right: str) -> str:
-        middle = complete(model, left.encode(), right.encode(), Unconstrained(), settings, lambda: False)
+        (middle,) = complete_many(
+            model, left.encode(), right.encode(), Unconstrained(), settings, lambda: False
+        )
         return middle.text.decode(errors="replace")
 
     return predict

@@ -1,7 +1,7 @@
 """A decoder-only transformer of the Llama family, small enough to read and fast enough for one CPU core.
 
-`fimlsp train` trains it; `fimlsp.models.networks.numpy.llama` decodes with what was trained. Parameter names are those of
-transformers' Llama classes, so a checkpoint made here loads there (a test holds the logits together).
+`fimlsp train` trains it, and `fimlsp.models.networks.numpy.llama` decodes with the result. Parameter names
+are those of transformers' Llama classes, so a checkpoint made here loads there; a test compares the logits.
 
 Architecture: pre-norm blocks with root-mean-square normalisation (Zhang and Sennrich 2019), rotary
 positions (Su et al. 2021, halves rotated against each other), grouped queries (Ainslie et al. 2023), gated

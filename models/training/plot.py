@@ -1,4 +1,4 @@
-"""The course of the loss as a picture (SVG) beside the model card."""
+"""Draws the training loss as an SVG picture for the model card."""
 
 from __future__ import annotations
 

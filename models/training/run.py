@@ -1,4 +1,4 @@
-"""A whole training run: corpus, tokenizer, network, measures, checkpoint folder and card."""
+"""Runs a whole training: corpus, tokenizer, network, measures, checkpoint folder and card."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ STATE = "training.state"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to train, on what, for how long; see `fimlsp train --help`.
+    """What to train, on what, and for how long; see `fimlsp train --help`.
 
-    With *start*, the name of a model trained before, *sizes* do not count.
+    If *start* names a model trained before, *sizes* are ignored.
     """
 
     roots: Sequence[Path]
@@ -57,7 +57,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Where a run tells how it goes: *stage* gets a sentence, *step* the progress after every step."""
+    """Receives the progress of a run: *stage* gets a sentence, *step* the progress after every step."""
 
     stage: Callable[[str], None]
     step: Callable[[Progress], None]
@@ -67,8 +67,8 @@ def run(options: Options, reports: Reports) -> Path:
     """Train a model as *options* say; the folder with checkpoint and card.
 
     Raises:
-        ModelError: there is too little Python source below the roots, there is no such device, what is to be
-            resumed cannot be, or the run was interrupted; then what it reached is saved.
+        ModelError: there is too little Python source below the roots, there is no such device, the run
+            cannot be resumed, or it was interrupted; in the last case its state is saved.
     """
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
@@ -107,14 +107,14 @@ def run(options: Options, reports: Reports) -> Path:
 
 
 def n_parameters(model: torch.nn.Module) -> int:
-    """How many numbers *model* has learnt."""
+    """The number of trained parameters of *model*."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
 def measure(
     model: Transformer, loaded: FimModel, files: Sequence[SourceFile], n_cuts: int
 ) -> dict[Split, Quality]:
-    """Hold *model*, trained and *loaded* again, against the baselines on what was held out."""
+    """Compare *model*, as trained and as *loaded* again, with the baselines on the held-out files."""
     learnt = _part(files, "train")
     counts = TokenCounts(
         loaded.vocabulary.tokenizer, (file.text for file in learnt[:: max(1, len(learnt) // COUNTED_FILES)])
@@ -146,7 +146,7 @@ def _move(model: Transformer, device: str) -> None:
 def _train(
     model: Transformer, files: Sequence[SourceFile], tokenizer: Tokenizer, options: Options, reports: Reports
 ) -> Progress:
-    """Train until the minutes are over, saving checkpoint and state every five, and when interrupted."""
+    """Train until the time is up; save checkpoint and state every five minutes, and when interrupted."""
     plan = Plan(options.minutes, precision=options.precision)
     training = Training(model, plan.further() if options.start else plan)
     state = options.output / STATE

@@ -1,8 +1,8 @@
-"""Byte-level byte-pair encoding for Python source, trained on the corpus.
+"""Trains a byte-level byte-pair encoding for Python source.
 
-Text is split before merging so that a line end keeps the blank lines before it and the indentation after
-it: one token then says "next statement, this deep", the most frequent decision in Python. Digits stand
-alone; a name may hold underscores.
+Text is split before merging so that a line end stays together with the blank lines before it and the
+indentation after it: one token then means "next statement, this deep", the most frequent decision in Python.
+Each digit is a token of its own; names may contain underscores.
 """
 
 from __future__ import annotations

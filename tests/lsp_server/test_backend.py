@@ -10,8 +10,9 @@ from fimlsp.lsp_server.worker.backend import decode_settings, loaded, to_complet
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.messages import DocumentId, Limits, Load
 from fimlsp.models import loading
-from fimlsp.models.checkpoints.threads import default_threads
-from fimlsp.models.decoding.middle import DecodeSettings, Middle
+from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.networks.torch.threads import default_threads
 
 
 def test_limits_become_settings_of_the_decoding():
@@ -45,7 +46,7 @@ def test_how_a_model_is_loaded(load, expected, monkeypatch):
     monkeypatch.setattr(loading, "load_model", lambda name, **arguments: asked.append((name, arguments)))
     loaded(load, lambda _: None)
     ((name, arguments),) = asked
-    del arguments["tell"]
+    del arguments["on_progress"]
     assert (name, {key: value for key, value in arguments.items() if value is not None}) == (
         load.model,
         expected,

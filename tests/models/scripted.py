@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.protocols import Candidates
 
 END = b"<end>"
@@ -75,3 +77,9 @@ def unfinished(character):
     if not 0xC3 <= character[0] < 0xED or any(not 0x80 <= byte < 0xC0 for byte in character[1:]):
         return None
     return b"" if len(character) == length(character) else character
+
+
+def completion(model, left=b"x = (a", right=b"\n", open_brackets=b"(", **limits):
+    settings = DecodeSettings(**({"tokens": 24} | limits))
+    (middle,) = complete_many(model, left, right, Brackets(open_brackets), settings, lambda: False)
+    return middle

@@ -4,7 +4,7 @@ import math
 
 import pytest
 from fimlsp.models.decoding.beginnings import Surroundings, beginnings
-from fimlsp.models.decoding.middle import DecodedToken, Middle
+from fimlsp.models.decoding.middle import Middle, TokenTrace
 
 LEFT, RIGHT = b"size = 1\nprint(", b")\nsize = 2\n"
 
@@ -29,9 +29,7 @@ class Allowed:
 
 
 def middle(tokens, text=None, steered=(), stop_reason="lines"):
-    trace = tuple(
-        DecodedToken(token, -0.1 * (n + 1), None, 0, n in steered) for n, token in enumerate(tokens)
-    )
+    trace = tuple(TokenTrace(token, -0.1 * (n + 1), 0, n in steered) for n, token in enumerate(tokens))
     text = b"".join(tokens) if text is None else text
     return Middle(text, True, len(tokens), 0, bool(steered), stop_reason, 0.0, 0.0, 0.0, trace=trace)
 

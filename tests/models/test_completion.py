@@ -1,15 +1,15 @@
 """From texts around a cursor to a middle: what the network gets to read, and which lines it may write."""
 
 import pytest
-from fimlsp.models.completion import complete
-from fimlsp.models.decoding.middle import DecodeSettings
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import FimModel
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.models.protocols import Candidates
 
-from .checkpoints import FIMLSP, byte_tokenizer
 from .scripted import Brackets
+from .tiny_checkpoints import FIMLSP, byte_tokenizer
 
 TOKENIZER = byte_tokenizer(FIMLSP)
 FIM = find_format(TOKENIZER.get_vocab(), "test")
@@ -42,7 +42,7 @@ def model_of(text, *, uses_buffer=False):
 
 def completion(text, left, right, **options):
     model = model_of(text)
-    middle = complete(model, left, right, Brackets(), DecodeSettings(**options), lambda: False)
+    (middle,) = complete_many(model, left, right, Brackets(), DecodeSettings(**options), lambda: False)
     return middle.text, model.network.prompt
 
 
@@ -74,7 +74,7 @@ def test_a_line_end_is_not_decoded_before_text_in_the_line():
 
 def test_the_buffer_is_heard_where_it_is_wanted():
     left = b"some_name = 1\nsom"
-    heard = complete(
+    (heard,) = complete_many(
         model_of(b"???", uses_buffer=True), left, b"", Brackets(), DecodeSettings(tokens=3), lambda: False
     )
     assert b"?" in heard.text

@@ -4,44 +4,15 @@ import json
 
 import numpy as np
 import pytest
-import torch
-from fimlsp.models.checkpoints.placement import Room
-from fimlsp.models.completion import complete
-from fimlsp.models.decoding.middle import DecodeSettings
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.numpy.llama import SmallNetwork
+from fimlsp.models.networks.torch.placement import Room
 from fimlsp.models.prompts.fim_format import LEFT, RIGHT
 from fimlsp.models.prompts.prompt import build_prompt
-from transformers import AutoModelForCausalLM
 
-from . import checkpoints as c
-from .scripted import Brackets
-
-FAMILIES = {
-    "SantaCoder": (c.santacoder, c.SANTACODER),
-    "Stable-Code": (c.stablelm, c.STARCODER),
-    "StarCoder": (c.santacoder, c.STARCODER),
-    "StarCoder2": (c.starcoder2, c.STARCODER2),
-    "DeepSeek-Coder": (c.llama, c.DEEPSEEK),
-    "Qwen-Coder": (c.qwen, c.QWEN),
-    "CodeGemma": (c.gemma, c.gemma_tokenizer),
-    "CodeLlama": (c.llama, c.sentence_piece_tokenizer),
-    "fimlsp": (c.llama, c.FIMLSP),
-}
-
-
-NETWORKS = {make.__name__: make for make, _ in FAMILIES.values()}
-
-
-def completion(model, left=b"x = (a", right=b"\n", open_brackets=b"(", **limits):
-    settings = DecodeSettings(**({"tokens": 24} | limits))
-    return complete(model, left, right, Brackets(open_brackets), settings, lambda: False)
-
-
-def logits_by_transformers(folder, tokens):
-    network = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    with torch.inference_mode():
-        return network(torch.tensor([tokens])).logits[0, -1].numpy()
+from . import tiny_checkpoints as c
+from .scripted import Brackets, completion
+from .tiny_checkpoints import FAMILIES, logits_by_transformers
 
 
 def top(logits):
@@ -101,6 +72,48 @@ def test_the_small_network_computes_what_transformers_does(case, tmp_path):
 def test_what_the_small_network_cannot_compute_goes_to_transformers(tmp_path):
     folder = c.make(tmp_path, lambda size: c.llama(size, attention_bias=True), c.DEEPSEEK)
     assert not isinstance(load_model(str(folder)).network, SmallNetwork)
+
+
+@pytest.mark.parametrize("asked", [None, True, False])
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_the_buffer_cache_is_mixed_in_only_where_it_is_asked_for(asked, device, tmp_path):
+    folder = c.make(tmp_path, c.llama, c.DEEPSEEK)
+    options = {"device": device, "dtype": "float32" if device else None}
+    assert load_model(str(folder), uses_buffer=asked, **options).uses_buffer is bool(asked)
+    c.change_config(folder, fimlsp_buffer_cache=True)
+    assert load_model(str(folder), uses_buffer=asked, **options).uses_buffer is (asked is not False)
+    assert load_model(uses_buffer=asked).uses_buffer is (asked is not False)
+
+
+def test_a_small_llama_writes_what_its_network_says(tmp_path):
+    folder = c.make(tmp_path, c.llama, c.DEEPSEEK)
+    left = b"some_long_name = 1\nsome_lo"
+    texts = {
+        completion(load_model(str(folder), dtype=dtype), left, tokens=8).text for dtype in (None, "float32")
+    }
+    assert len(texts) == 1, "the same through NumPy as through torch"
+
+
+def test_the_context_is_bounded_on_the_cpu(tmp_path):
+    folder = c.make(tmp_path, c.llama, c.DEEPSEEK)
+    c.change_config(folder, max_position_embeddings=10**9)
+    for dtype in (None, "float32"):
+        assert load_model(str(folder), dtype=dtype).context == 2048
+
+
+@pytest.mark.parametrize("dtype", [None, "float32"])
+def test_a_full_context_is_an_error_and_the_network_lives_on(dtype, tmp_path):
+    network = load_model(str(c.make(tmp_path, c.llama, c.DEEPSEEK)), dtype=dtype).network
+    text = [5 + n % 200 for n in range(255)]
+    expected = network.begin(text[:9]).tokens
+    network.begin(text)
+    network.advance(7)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="256 tokens were read and 1 more do not fit"):
+            network.advance(8)
+    with pytest.raises(ValueError, match="do not fit"):
+        network.begin([*text, 7, 8])
+    assert network.begin(text[:9]).tokens == expected
 
 
 def test_sharded_weights(tmp_path):
@@ -187,7 +200,7 @@ def test_tokenizer_and_network_of_different_size(tmp_path):
 @pytest.mark.parametrize("options", [{}, {"bits": 8, "device": "cpu"}])
 def test_the_share_of_the_weights_that_is_there_is_told(options, tmp_path, capfd):
     shares = []
-    load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER)), tell=shares.append, **options)
+    load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER)), on_progress=shares.append, **options)
     assert shares == sorted(shares)
     assert (shares[0], shares[-1], len(set(shares)) > 5) == (0, 1, True)
     assert capfd.readouterr().out == ""

@@ -1,1 +1,1 @@
-"""A small Llama in NumPy, and the buffer cache that is mixed into it."""
+"""A small Llama in NumPy, which needs no torch."""

@@ -1,23 +1,23 @@
 """A network of the Llama family in plain NumPy, for models of a few million parameters on a CPU.
 
-For such a model the general libraries cost more than the arithmetic: importing torch takes seconds and each
-of its calls several microseconds, 150 calls a token. Here the weights lie ready to multiply (queries, keys
-and values in one matrix, gate and up in another, norm weights and the attention scale folded in), and keys
-and values go into arrays allocated once. A test holds the logits against transformers' implementation on
-the same folder.
+For such a model the general libraries cost more than the arithmetic: importing torch takes seconds, and each
+of its 150 calls for a token several microseconds. Here the weights are stored ready to multiply (queries,
+keys and values in one matrix, gate and up in another, norm weights and the attention scale folded in), and
+keys and values go into arrays that are allocated once. A test compares the logits with those of
+transformers' implementation on the same folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fimlsp.models.networks.numpy.prefix_reuse import n_known
-from fimlsp.models.networks.numpy.ranking import best_candidates
 from fimlsp.models.networks.numpy.shape import Shape
+from fimlsp.models.networks.prefix_reuse import n_known
+from fimlsp.models.networks.ranking import best_candidates
 from fimlsp.models.protocols import Candidates
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
@@ -30,7 +30,7 @@ FUTURE: Array = np.triu(np.full((CHUNK, CHUNK), -np.inf, np.float32), 1)
 
 
 def fits(config: Mapping[str, Any], weights: Sequence[Path]) -> bool:
-    """Whether a checkpoint with *config* is one that this module computes exactly and fast."""
+    """Whether this module computes a checkpoint with *config* exactly, and fast."""
     return (
         config.get("model_type") == "llama"
         and config.get("hidden_act") == "silu"
@@ -52,7 +52,7 @@ class Layer:
 
 
 class SmallNetwork:
-    """`NextToken` over a checkpoint folder; reads one text at a time."""
+    """`NextToken` over the weights of a checkpoint; reads one text at a time, which `shape` limits."""
 
     def __init__(
         self,
@@ -88,15 +88,25 @@ class SmallNetwork:
         weights: Sequence[Path],
         token_bytes: Sequence[bytes | None],
         stops: frozenset[int],
+        context: int,
     ) -> SmallNetwork:
-        """Read the *weights* files of a checkpoint that `fits`."""
+        """Read the *weights* files of a checkpoint that `fits`, for texts of up to *context* tokens.
+
+        Raises:
+            KeyError: a size or a weight is missing.
+        """
         tensors = {name: value for path in weights for name, value in load_file(path).items()}
         if "lm_head.weight" not in tensors and not config.get("tie_word_embeddings"):
             raise KeyError("lm_head.weight is missing")
-        return cls(Shape.from_config(config), tensors, token_bytes, stops)
+        shape = replace(Shape.from_config(config), max_position_embeddings=context)
+        return cls(shape, tensors, token_bytes, stops)
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
-        """Read a prompt and what was written, but for what is known of both."""
+        """Read a prompt and what was written after it; their common beginning with the last text is reused.
+
+        Raises:
+            ValueError: the text is longer than the context.
+        """
         text = [*tokens, *written]
         known = n_known(self._read, text)
         del self._read[known:]
@@ -105,12 +115,21 @@ class SmallNetwork:
         return best_candidates(logits, self.stops)
 
     def advance(self, token: int) -> Candidates:
-        """Read one more token."""
+        """Read one more token.
+
+        Raises:
+            ValueError: the context is full.
+        """
         return best_candidates(self.logits([token]), self.stops)
 
     def logits(self, tokens: Sequence[int]) -> Array:
         """Scores [vocabulary] of what follows *tokens* (at most 256), read after what was read before."""
         past, n = len(self._read), len(tokens)
+        if past + n > self._shape.max_position_embeddings:
+            raise ValueError(
+                f"{past} tokens were read and {n} more do not fit into a context of "
+                f"{self._shape.max_position_embeddings}"
+            )
         turn = self._cosine[past : past + n], self._sine[past : past + n]
         x: Array = self._embedding[np.asarray(tokens)]
         for number, layer in enumerate(self._layers):
@@ -121,7 +140,7 @@ class SmallNetwork:
             gate, up = np.split(self._normal(x) @ layer.gate_up, 2, axis=-1)
             x = x + _gated(gate, up) @ layer.down
         scores: Array = (self._normal(x[-1:]) @ self._head)[0]
-        self._read.extend(tokens)  # not before all of it is known
+        self._read.extend(tokens)  # only now are keys and values of all layers written
         return scores
 
     def _normal(self, x: Array) -> Array:
@@ -134,7 +153,7 @@ class SmallNetwork:
         shape, n = self._shape, len(projected)
         heads, groups = shape.num_attention_heads, shape.num_key_value_heads
         parts = projected.reshape(n, heads + 2 * groups, shape.head_dim).transpose(1, 0, 2)
-        turned = _rotate(parts[: heads + groups], turn)
+        turned = rotate(parts[: heads + groups], turn)
         keys, values = self._keys[number, :, : past + n], self._values[number, :, : past + n]
         keys[:, past:], values[:, past:] = turned[heads:], parts[heads + groups :]
         queries = turned[:heads].reshape(groups, -1, shape.head_dim)
@@ -183,7 +202,7 @@ def _rotation(shape: Shape) -> tuple[Array, Array]:
     return np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
 
 
-def _rotate(x: Array, turn: tuple[Array, Array]) -> Array:
+def rotate(x: Array, turn: tuple[Array, Array]) -> Array:
     """Turn the halves of each head of *x* [heads, positions, head_dim] by the angles of its position."""
     first, second = np.split(x, 2, axis=-1)
     return x * turn[0] + np.concatenate((-second, first), axis=-1) * turn[1]

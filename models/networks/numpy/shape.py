@@ -24,7 +24,11 @@ class Shape:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Shape:
-        """Read the sizes from *config*; KeyError when one is missing."""
+        """Read the sizes from *config*.
+
+        Raises:
+            KeyError: a size is missing.
+        """
         rope = config.get("rope_parameters") or {}
         heads = config["num_attention_heads"]
         return cls(

@@ -1,1 +1,1 @@
-"""Any causal model of transformers, on a CPU or a GPU."""
+"""Checkpoints run by transformers and torch, which are imported nowhere else but in training."""

@@ -1,19 +1,21 @@
-"""One step of decoding as graphs of CUDA, each of which a GPU goes through without being told every call.
+"""Captures a one-token decoding step as CUDA graphs, which a GPU runs without being told every call.
 
-To launch hundreds of kernels one by one takes longer than they run. A graph is launched at once, but what it
-reads and writes is always the same memory. So its token and position are numbers on the device, keys and
-values are written where the position says, and attention looks at a fixed part of the room, of which what is
-not written yet is masked. There is a graph for each power of two. It has to say about what the network says;
-else there is none, nor where anything of this fails.
+Launching hundreds of kernels one by one takes longer than running them. A graph is launched at once, but it
+always reads and writes the same memory. So its token and position are numbers on the device, keys and values
+are written where the position says, and attention reads a fixed part of the cache in which everything not
+written yet is masked. There is a graph for each power of two. A graph is used only if it agrees with the
+network; if capturing fails, the reason is logged and the network itself is asked.
 """
 
 from __future__ import annotations
 
+import logging
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from fimlsp.models.networks.torch.kv_cache import KeptKeys, RoomyLayer
+from fimlsp.models.networks.torch.kv_cache import KVCache, PreallocatedLayer
 from fimlsp.models.networks.torch.recorded_step import Step, scores_of
 from torch import Tensor
 from transformers import PreTrainedModel
@@ -24,10 +26,12 @@ TOLERANCE = 0.1
 
 Replay = Callable[[], Tensor]
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
-class Captured:
-    """A graph for positions below *size*; `token` and `position` [1, 1] are what it reads."""
+class Graph:
+    """A step for positions below *size*, which reads `token` and `position` [1, 1]."""
 
     size: int
     token: Tensor
@@ -35,52 +39,58 @@ class Captured:
     replay: Replay
 
     def __call__(self, token: int, position: int) -> Tensor:
-        """Scores [vocabulary], in memory that the next call writes again."""
+        """Scores [vocabulary], in memory that the next call overwrites."""
         self.token.fill_(token)
         self.position.fill_(position)
         return self.replay()
 
 
 @torch.inference_mode()
-def captured_step(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
-    """From a token and its position to scores, as `recorded_step`; None where that cannot be captured.
+def captured_step(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
+    """A function from a token and its position to scores, like `recorded_step`; None if capturing fails.
 
-    Works with the room that *kept* has now. Costs about four steps of the network for each power of two;
-    *kept* must be empty, and is so afterwards.
+    Uses the memory that *kv_cache* has now; it must be empty, and is empty afterwards. Costs about four
+    steps of the network for each power of two.
     """
-    if not (is_cuda(network.device) and kept.is_roomy):
+    if not (is_cuda(network.device) and kv_cache.is_preallocated):
         return None
     try:
         with torch.cuda.device(network.device):
-            return _captured(network, kept)
-    except Exception:  # whatever it was, the network itself can still be asked
+            return capture_checked(network, kv_cache)
+    except Exception:  # torch and transformers raise anything while capturing; the network can still be asked
+        log.warning("a decoding step cannot be captured as a CUDA graph; decoding is slower", exc_info=True)
         return None
     finally:
-        kept.clear_texts()
+        kv_cache.clear_texts()
 
 
 def is_cuda(device: torch.device) -> bool:
-    """Whether graphs can be made there."""
+    """Whether *device* can run graphs."""
     return device.type == "cuda"
 
 
-def _captured(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
-    _, expected = (scores_of(network, kept.cache, number, number) for number in _numbers(network, 0, 1))
-    graphs = [_capture(network, kept, size) for size in sizes(kept.context)]
+def capture_checked(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
+    """Capture a graph for each power of two; None, and a line in the log, unless all agree with *network*."""
+    _, expected = (scores_of(network, kv_cache.cache, number, number) for number in _numbers(network, 0, 1))
+    graphs = [capture(network, kv_cache, size) for size in sizes(kv_cache.context)]
     near = TOLERANCE * expected.float().std()
-    if not all((graph(1, 1) - expected).abs().max() <= near for graph in graphs):
+    differences = [float((graph(1, 1) - expected).abs().max()) for graph in graphs]
+    if not all(difference <= near for difference in differences):
+        log.warning("CUDA graphs of a decoding step differ from the network by %s; unused", differences)
         return None
+    limits = [graph.size for graph in graphs]
 
     def step(token: int, position: int) -> Tensor:
-        graph = next(graph for graph in graphs if position < graph.size)
-        kept.grow()
+        """Scores after *token*; *position* must be below the context."""
+        graph = graphs[bisect_right(limits, position)]
+        kv_cache.grow()
         return graph(token, position)
 
     return step
 
 
 def sizes(context: int) -> Iterator[int]:
-    """Powers of two from 512 on, and at last *context* itself."""
+    """Powers of two from 512 on, and finally *context* itself."""
     size = SMALLEST
     while size < context:
         yield size
@@ -92,22 +102,23 @@ def _numbers(network: PreTrainedModel, *numbers: int) -> list[Tensor]:
     return [torch.full((1, 1), number, device=network.device) for number in numbers]
 
 
-def _capture(network: PreTrainedModel, kept: KeptKeys, size: int) -> Captured:
+def capture(network: PreTrainedModel, kv_cache: KVCache, size: int) -> Graph:
+    """A graph of one step that attends to the first *size* positions of *kv_cache*."""
     token, position = _numbers(network, 1, 1)
-    cache = Cache(layers=[FixedLayer(room, size, position[0]) for room in kept.rooms])
+    cache = Cache(layers=[FixedLayer(layer, size, position[0]) for layer in kv_cache.layers])
 
     def run() -> Tensor:
-        """All memory but the network's, the room's and that of the two numbers is made within."""
+        """Allocates all its memory inside, except the network's, the cache's and that of the two numbers."""
         columns = torch.arange(size, device=network.device)
         hidden = torch.zeros((1, 1, 1, size), dtype=network.dtype, device=network.device)
         hidden = hidden.masked_fill(columns > position, torch.finfo(network.dtype).min)
         return scores_of(network, cache, token, position, hidden)
 
-    return Captured(size, token, position, graph_of(run))
+    return Graph(size, token, position, graph_of(run))
 
 
 def graph_of(run: Replay) -> Replay:
-    """What *run* does, as a graph. It is run twice before, as libraries make ready what they need."""
+    """*run* as a CUDA graph. It is run twice first, so that libraries have set up what they need."""
     stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch leaves it untyped
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -126,9 +137,9 @@ def graph_of(run: Replay) -> Replay:
 
 
 class FixedLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers leaves some untyped
-    """The room of a *layer*, of which *size* positions are read and that at *position* [1] is written."""
+    """Reads the first *size* positions of *layer*, and writes the one at *position* [1]."""
 
-    def __init__(self, layer: RoomyLayer, size: int, position: Tensor) -> None:
+    def __init__(self, layer: PreallocatedLayer, size: int, position: Tensor) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # as above
         assert layer.keys is not None
         assert layer.values is not None
@@ -146,5 +157,5 @@ class FixedLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers
         return self.keys, self.values
 
     def get_seq_length(self) -> int:
-        """None is known; positions and mask tell."""
+        """Not known here: positions and mask are given."""
         return 0

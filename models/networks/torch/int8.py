@@ -1,8 +1,8 @@
 """Weights of 8 bits on the CPU, for any network of transformers.
 
-A token that is decoded reads every weight once, so on a CPU a quarter of the bytes means about a quarter of
-the time. Each output channel of a linear layer has a scale of its own, and so has each token that goes in, as
-in LLM.int8() (Dettmers et al. 2022, section 2.1): what a token becomes does not depend on those beside it.
+Decoding a token reads every weight once, so on a CPU a quarter of the bytes means about a quarter of the
+time. Each output channel of a linear layer has its own scale, and so has each input token, as in LLM.int8()
+(Dettmers et al. 2022, section 2.1): the result for a token does not depend on the tokens beside it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ SMALLEST_SCALE = 1e-8
 
 
 def quantise(network: nn.Module) -> None:
-    """Replace the linear layers of *network*, one by one; what is left of it becomes `float32`.
+    """Replace the linear layers of *network* one by one; all its other weights become `float32`.
 
-    Needs no more memory than the network has before, and one layer.
+    Needs memory for one layer beyond that of the network.
     """
     for parent in list(network.modules()):
         for name, layer in list(parent.named_children()):
@@ -39,9 +39,9 @@ class Int8Linear(nn.Module):
             weight = weight.detach().float().contiguous()
             self._scale = weight.abs().amax(1).clamp_min_(SMALLEST_SCALE) / LARGEST
             self._bias = torch.zeros_like(self._scale) if bias is None else bias.detach().float()
-            self._product = product_with((weight / self._scale[:, None]).round_().to(torch.int8))
+            self.product = product_with((weight / self._scale[:, None]).round_().to(torch.int8))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """The product; inputs are rounded to 256 levels, for each token its own."""
-        product = self._product(inputs.reshape(-1, inputs.shape[-1]))
+        """The product; the inputs of each token are rounded to 256 levels of their own."""
+        product = self.product(inputs.reshape(-1, inputs.shape[-1]))
         return torch.addcmul(self._bias, product, self._scale).view(*inputs.shape[:-1], -1)

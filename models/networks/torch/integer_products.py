@@ -1,7 +1,7 @@
-"""Rows of numbers times weights of 8 bits, by what torch brings along for CPUs.
+"""Multiplies rows of numbers with weights of 8 bits, by the CPU libraries that torch includes.
 
 Weights are whole numbers from -127 to 127, [outputs, inputs]. Each row is rounded to levels of its own, so
-what becomes of it does not depend on the rows beside it.
+its result does not depend on the rows beside it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ ENLARGED = float(1 << 20)  # FBGEMM knows no steps below 6e-5, too wide for the 
 
 
 def product_with(weights: Tensor) -> Callable[[Tensor], Tensor]:
-    """What multiplies rows [rows, inputs] with *weights* (`int8`), in the quickest way there is here."""
+    """The fastest function here that multiplies rows [rows, inputs] with *weights* (`int8`)."""
     return FbgemmProduct(weights) if has_fbgemm() else OneDnnProduct(weights)
 
 
 @cache
 def has_fbgemm() -> bool:
-    """Whether torch has FBGEMM on this processor, and still what it offers for plain tensors.
+    """Whether torch offers FBGEMM for plain tensors on this processor.
 
-    That warns, once in a process, of leaving torch some day; oneDNN takes twice its time.
+    These functions warn, once in a process, that torch will drop them; oneDNN takes twice the time.
     """
     one = torch.ones((1, 1))
     try:
@@ -42,10 +42,10 @@ def has_fbgemm() -> bool:
 
 
 class FbgemmProduct:
-    """By FBGEMM, which rounds all that it is given to 256 levels, from the least number to the greatest."""
+    """By FBGEMM, which rounds a whole input to 256 levels between its least and its greatest number."""
 
     def __init__(self, weights: Tensor) -> None:
-        self._shape = weights.new_empty(()).expand(weights.shape)  # of which nothing else is read
+        self._shape = weights.new_empty(()).expand(weights.shape)  # FBGEMM reads nothing else of it
         self._packed = torch.fbgemm_pack_quantized_matrix(weights)
         self._sums = weights.sum(1, dtype=torch.int32)
         self._zeros = torch.zeros(len(weights))
@@ -57,7 +57,7 @@ class FbgemmProduct:
         return self._each_on_its_levels(rows)
 
     def _each_on_its_levels(self, rows: Tensor) -> Tensor:
-        """Several rows on the levels that each would have got alone; one more has the outermost of them."""
+        """Several rows, each on the levels it would get alone; one more row spans the outermost levels."""
         least, greatest = rows.amin(1, keepdim=True).clamp_max_(0), rows.amax(1, keepdim=True).clamp_min_(0)
         step = (greatest - least).div_(LEVELS).clamp_min_(SMALLEST_STEP)
         zero = (-least / step).round_()
@@ -73,7 +73,7 @@ class FbgemmProduct:
 
 
 class OneDnnProduct:
-    """By oneDNN, which is given levels without a sign; those of a row lie evenly around its zero."""
+    """By oneDNN, which takes levels without a sign; those of a row lie evenly around its zero."""
 
     def __init__(self, weights: Tensor) -> None:
         self._packed = torch.ops.onednn.qlinear_prepack(weights, None)

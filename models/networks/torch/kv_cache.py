@@ -1,7 +1,7 @@
-"""Keys and values of what a checkpoint has read, in arrays that are allocated once.
+"""A key-value cache in arrays that are allocated once.
 
-The caches of transformers grow by copying themselves at every token. Here a layer writes into room that is
-there already and hands out a view of the part in use; forgetting the end of a text moves a number.
+The caches of transformers grow by copying themselves at every token. Here a layer writes into space that is
+there already and returns a view of the part in use; forgetting the end of a text changes one number.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from transformers import PretrainedConfig
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 
-class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers leaves some untyped
-    """Keys and values of one layer, [1, heads, positions, width], with room for *context* positions."""
+class PreallocatedLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers leaves some untyped
+    """Keys and values of one layer, [rows, heads, positions, width], with space for *context* positions."""
 
     def __init__(self, context: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # as above
         self._context = context
         self._length = 0
 
-    def copied(self, n_rows: int, room: int) -> RoomyLayer:
-        """The same positions for each of *n_rows* texts, [rows, heads, positions, width]."""
-        layer = RoomyLayer(room)
+    def copied(self, n_rows: int, context: int) -> PreallocatedLayer:
+        """A copy for each of *n_rows* texts, with space for *context* positions."""
+        layer = PreallocatedLayer(context)
         layer.update(self._in_use(self.keys, n_rows), self._in_use(self.values, n_rows))
         return layer
 
@@ -30,14 +30,14 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers
         return states[:, :, : self._length].expand(n_rows, -1, -1, -1)
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        """Allocate the room."""
+        """Allocate the space."""
         self.dtype, self.device = key_states.dtype, key_states.device
-        self.keys = self._room_like(key_states)
-        self.values = self._room_like(value_states)
+        self.keys = self._space_like(key_states)
+        self.values = self._space_like(value_states)
         self.is_initialized = True
 
-    def _room_like(self, states: torch.Tensor) -> torch.Tensor:
-        """Zeros, as what is masked counts nothing only if it is a number."""
+    def _space_like(self, states: torch.Tensor) -> torch.Tensor:
+        """Zeros, because a masked position adds nothing only if it holds a number."""
         batch, heads, _, width = states.shape
         return states.new_zeros((batch, heads, self._context, width))
 
@@ -48,7 +48,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers
         *_: object,
         **__: object,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write new positions behind those in use; views of all in use."""
+        """Write new positions after those in use; views of all in use."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         begin, self._length = self._length, self._length + key_states.shape[-2]
@@ -64,30 +64,34 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers
         self._length += tokens_to_remove
 
     def grow(self) -> None:
-        """One more position is in use: somebody else wrote it."""
+        """Count one more position as in use, which somebody else wrote."""
         self._length += 1
 
     def reset(self) -> None:
-        """Forget all positions, but keep the room."""
+        """Forget all positions, but keep the space."""
         self._length = 0
 
 
-def _written(room: torch.Tensor | None, begin: int, states: torch.Tensor) -> torch.Tensor:
-    """Write *states* into *room* from position *begin* on; the part in use then."""
-    assert room is not None
+def _written(space: torch.Tensor | None, begin: int, states: torch.Tensor) -> torch.Tensor:
+    """Write *states* into *space* from position *begin* on; the part then in use."""
+    assert space is not None
     end = begin + states.shape[-2]
-    room[:, :, begin:end] = states
-    return room[:, :, :end]
+    space[:, :, begin:end] = states
+    return space[:, :, :end]
 
 
-def copied_cache(cache: Cache, n_rows: int, room: int) -> Cache:
-    """What `KeptKeys` has, for each of *n_rows* texts, with room for *room* positions."""
-    roomy = (layer for layer in cache.layers if isinstance(layer, RoomyLayer))
-    return Cache(layers=[layer.copied(n_rows, room) for layer in roomy])
+def copied_cache(cache: Cache, n_rows: int, context: int) -> Cache:
+    """A copy of a `KVCache`'s *cache* for each of *n_rows* texts, with space for *context* positions."""
+    layers = (layer for layer in cache.layers if isinstance(layer, PreallocatedLayer))
+    return Cache(layers=[layer.copied(n_rows, context) for layer in layers])
 
 
-class KeptKeys:
-    """The cache of one network for texts of up to *context* tokens."""
+class KVCache:
+    """The keys and values of one network, for texts of up to *context* tokens.
+
+    Architectures whose layers are not plain attention get the growing cache of transformers, which can only
+    be cleared as a whole; `is_preallocated` tells which.
+    """
 
     def __init__(self, config: PretrainedConfig, context: int) -> None:
         self._config = config
@@ -95,39 +99,39 @@ class KeptKeys:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything, and give the room back."""
+        """Forget everything and free the space."""
         self.cache: Cache = DynamicCache(config=self._config)
-        self._can_shrink = all(type(layer) in _KNOWN_LAYERS for layer in self.cache.layers)
-        if self._can_shrink:
+        self._is_preallocated = all(type(layer) in _KNOWN_LAYERS for layer in self.cache.layers)
+        if self._is_preallocated:
             n_layers = self._config.num_hidden_layers
-            self.cache = Cache(layers=[RoomyLayer(self.context) for _ in range(n_layers)])
+            self.cache = Cache(layers=[PreallocatedLayer(self.context) for _ in range(n_layers)])
 
     @property
-    def rooms(self) -> list[RoomyLayer]:
-        """The layers, where they are roomy."""
-        return [layer for layer in self.cache.layers if isinstance(layer, RoomyLayer)]
+    def layers(self) -> list[PreallocatedLayer]:
+        """The preallocated layers."""
+        return [layer for layer in self.cache.layers if isinstance(layer, PreallocatedLayer)]
 
     @property
-    def is_roomy(self) -> bool:
-        """Whether positions can be forgotten, and copied."""
-        return self._can_shrink
+    def is_preallocated(self) -> bool:
+        """Whether the end of a text can be forgotten, and the cache be copied."""
+        return self._is_preallocated
 
     def clear_texts(self) -> None:
-        """Forget everything, but keep the room."""
-        for room in self.rooms:
-            room.reset()
+        """Forget everything, but keep the space."""
+        for layer in self.layers:
+            layer.reset()
 
     def grow(self) -> None:
-        """One more position is in use: somebody else wrote it."""
-        for room in self.rooms:
-            room.grow()
+        """Count one more position as in use, which somebody else wrote."""
+        for layer in self.layers:
+            layer.grow()
 
     def keep(self, n: int) -> int:
-        """Forget all but the first *n* tokens, or all where a layer cannot do that; how many are kept."""
+        """Forget all but the first *n* tokens, or everything if that is not possible; how many are kept."""
         excess = self.cache.get_seq_length() - n
         if excess <= 0:
             return n
-        if not self._can_shrink:
+        if not self._is_preallocated:
             self.clear()
             return 0
         self.cache.crop(-excess)

@@ -1,20 +1,21 @@
-"""One step of decoding as the list of what torch computes in it.
+"""Traces a one-token decoding step into a graph, avoiding transformers' Python overhead.
 
 Around what torch computes, a network of transformers spends as much time again in Python: modules call
-modules, options are looked up, masks are decided on. For one token behind others all of this comes out the
-same each time. So one step is watched and written down, as a `torch.fx` graph of the calls of torch in it,
-which is run from then on. It has to say what the network says of another token at another position; else
-there is no recording.
+modules, options are looked up, masks are chosen. For one token after others, all of this comes out the same
+each time. So one step is recorded as a `torch.fx` graph of its calls of torch, and the graph is run from
+then on. The graph is used only if it agrees with the network on another token at another position; otherwise
+the reason is logged and the network itself is asked.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from operator import getitem
 from typing import Any, TypeAlias
 
 import torch
-from fimlsp.models.networks.torch.kv_cache import KeptKeys
+from fimlsp.models.networks.torch.kv_cache import KVCache
 from torch import Tensor, fx
 from torch.fx.node import map_aggregate
 from torch.overrides import TorchFunctionMode, handle_torch_function
@@ -24,57 +25,72 @@ from transformers.cache_utils import Cache
 Step = Callable[[int, int], Tensor]
 Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
-# These give Python numbers that were computed, so what is done next may be another thing each time.
+# These turn computed values into Python numbers, so that what is done next may differ from step to step.
 READING = frozenset(
     {"item", "tolist", "numpy", "equal", "allclose", "__bool__", "__int__", "__float__", "__index__"}
 )
 
 
+log = logging.getLogger(__name__)
+
+
 class CannotRecordError(Exception):
-    """A step depends on what it computes."""
+    """What a step does depends on what it computes."""
 
 
 @torch.inference_mode()
-def recorded_step(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
-    """From a token and its position to scores [vocabulary], or None where that cannot be recorded.
+def recorded_step(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
+    """A function from a token and its position to scores [vocabulary]; None if a step cannot be recorded.
 
-    The recording reads behind what *kept* has, and writes there. Costs three steps of the network; *kept*
-    must be empty, and is so afterwards.
+    The function appends to what *kv_cache* has read. Costs three steps of the network. *kv_cache* must be
+    empty, and is empty afterwards.
     """
-    if not kept.is_roomy:
+    if not kv_cache.is_preallocated:
         return None
     try:
-        return _recorded(network, kept)
-    except Exception:  # whatever it was, the network itself can still be asked
+        return record_checked(network, kv_cache)
+    except CannotRecordError as reason:
+        log.info("a decoding step is not recorded: %s; decoding is slower", reason)
+        return None
+    except Exception:  # torch and transformers raise anything while recording; the network can still be asked
+        log.warning("a decoding step cannot be recorded; decoding is slower", exc_info=True)
         return None
     finally:
-        kept.clear()
+        kv_cache.clear()
 
 
-def _recorded(network: PreTrainedModel, kept: KeptKeys) -> Step | None:
+def record_checked(network: PreTrainedModel, kv_cache: KVCache) -> Step:
+    """Record a step.
+
+    Raises:
+        CannotRecordError: it depends on what it computes, or does not agree with *network*.
+    """
+
     def given(number: int) -> Tensor:
-        """A number where the network is; made there, as nobody waits for that, which a copy takes."""
+        """A number on the network's device, made there because a copy would have to be waited for."""
         return torch.full((1, 1), number, device=network.device)
 
     first, second = given(0), given(1)
     recorder = Recorder((second, first))
     with recorder:
-        scores = scores_of(network, WatchedKeys(kept), second, first)
+        scores = scores_of(network, WatchedKeys(kv_cache), second, first)
     run = recorder.finished(scores)
 
     def step(token: int, position: int) -> Tensor:
         return run(given(token), given(position))
 
     found = step(0, 1)
-    kept.keep(1)
-    is_right = torch.allclose(found, scores_of(network, kept.cache, first, second), rtol=1e-4, atol=1e-5)
-    return step if is_right else None
+    kv_cache.keep(1)
+    expected = scores_of(network, kv_cache.cache, first, second)
+    if not torch.allclose(found, expected, rtol=1e-4, atol=1e-5):
+        raise CannotRecordError("the recording and the network give different scores")
+    return step
 
 
 def scores_of(
     network: PreTrainedModel, cache: Cache, ids: Tensor, positions: Tensor, mask: Tensor | None = None
 ) -> Tensor:
-    """What the network itself says, [vocabulary]."""
+    """Scores [vocabulary] of what follows, from the network itself."""
     output = network(
         input_ids=ids,
         position_ids=positions,
@@ -88,39 +104,39 @@ def scores_of(
 
 
 class WatchedKeys(Cache):
-    """The cache of *kept*, of which a recorder sees each layer's update as one call."""
+    """The cache of *kv_cache*; a recorder sees each layer's update as one call."""
 
-    def __init__(self, kept: KeptKeys) -> None:
-        super().__init__(layers=kept.cache.layers)
-        self._writes = [_write_into(kept, n) for n in range(len(self.layers))]
+    def __init__(self, kv_cache: KVCache) -> None:
+        super().__init__(layers=kv_cache.cache.layers)
+        self._writes = [_write_into(kv_cache, n) for n in range(len(self.layers))]
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: object, **__: object
     ) -> tuple[Tensor, Tensor]:
-        """Write new positions behind those in use; views of all in use."""
+        """Write new positions after those in use; views of all in use."""
         both = (key_states, value_states)
         updated: tuple[Tensor, Tensor] = handle_torch_function(self._writes[layer_idx], both, *both)
         return updated
 
 
-def _write_into(kept: KeptKeys, layer: int) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
-    """What writes into a layer of the cache that *kept* has by then."""
+def _write_into(kv_cache: KVCache, layer: int) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """A function that writes into a layer of the cache that *kv_cache* has when it is called."""
 
     def write(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        return kept.cache.update(keys, values, layer)
+        return kv_cache.cache.update(keys, values, layer)
 
     return write
 
 
 class Recorder(TorchFunctionMode):
-    """Writes down the calls that depend on *inputs*; what others give is a constant."""
+    """Records the calls that depend on *inputs*; results of all others are constants."""
 
     def __init__(self, inputs: Sequence[Tensor]) -> None:
         super().__init__()
         self._graph = fx.Graph()
         self._nodes = {id(tensor): self._graph.placeholder(f"input_{n}") for n, tensor in enumerate(inputs)}
         self._last_input = list(self._nodes.values())[-1]
-        self._alive = list[object](inputs)  # so that no other gets an id that is known
+        self._alive = list[object](inputs)  # so that no new object gets the id of a known one
         self._constants = dict[int, tuple[Tensor, fx.Node]]()
 
     def __torch_function__(
@@ -130,7 +146,7 @@ class Recorder(TorchFunctionMode):
         args: tuple[object, ...] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
-        """Call *func*, and write that down."""
+        """Call *func*, and record the call."""
         arguments = (args, dict(kwargs or {}))
         result = func(*arguments[0], **arguments[1])
         if self._depends_on_inputs(arguments):
@@ -138,7 +154,7 @@ class Recorder(TorchFunctionMode):
         return result
 
     def finished(self, result: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
-        """What computes *result* for other inputs."""
+        """A function that computes *result* for other inputs."""
         self._graph.output(self._node_of(result))
         run: Callable[..., Tensor] = fx.GraphModule(torch.nn.Module(), self._graph).forward
         constants = [tensor for tensor, _ in reversed(self._constants.values())]
@@ -150,17 +166,17 @@ class Recorder(TorchFunctionMode):
         return any(found)
 
     def _write(self, func: Callable[..., object], arguments: Arguments, result: object) -> None:
-        """Add a call of *func*, unless it gave back what it got, or nothing but a shape."""
+        """Add a call of *func*, unless it returned one of its arguments or nothing but a shape."""
         name = func.__name__.partition(".")[0]
         if name in READING:
-            raise CannotRecordError
+            raise CannotRecordError(f"the network calls {name}, which reads a computed value")
         is_argument = any(result is argument for argument in arguments[0])
         is_in_place = result is None or (is_argument and name.endswith("_"))
         if is_in_place or (_tensors(result) and not is_argument):
             self._name(result, self._graph.call_function(func, *map_aggregate(arguments, self._in_graph)))
 
     def _name(self, result: object, node: fx.Node) -> None:
-        """Remember that *node* gives *result*."""
+        """Remember that *node* computes *result*."""
         self._alive.append(result)
         if isinstance(result, Tensor):
             self._nodes[id(result)] = node
@@ -182,7 +198,7 @@ class Recorder(TorchFunctionMode):
 
 
 def _tensors(result: object) -> Sequence[Tensor]:
-    """The tensors of which *result* consists; none where it has anything else."""
+    """The tensors of *result*; none if it has parts of any other kind."""
     parts = list(result) if isinstance(result, (tuple, list)) else [result]
     tensors = [part for part in parts if isinstance(part, Tensor)]
     return tensors if len(tensors) == len(parts) else []

@@ -1,10 +1,10 @@
-"""Several texts that begin with the same tokens, read side by side: one pass of the network for all of them.
+"""Reads several texts that begin with the same tokens side by side, in one pass of the network.
 
-A pass reads every weight once, however many texts there are, and that is most of its time. The texts have
-different lengths, so the shorter ones get padding between what they share and what is their own, which is
-masked; positions count only what is text. Keys and values of the shared tokens are copied once for each.
+Most of the time of a pass goes into reading every weight once, however many texts there are. The texts have
+different lengths, so the shorter ones get padding between the shared part and their own, which is masked;
+positions count text only. Keys and values of the shared tokens are copied once for each text.
 
-Masks are made here, as transformers looks into those that it makes, which waits for the device.
+Masks are made here, because transformers inspects those that it makes, which waits for the device.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PADDING = 0
 
 
 class CheckpointRows:
-    """The texts that go on, in their order."""
+    """`Rows` of a checkpoint's network: the texts that are still being read, in their order."""
 
     def __init__(
         self,
@@ -35,11 +35,11 @@ class CheckpointRows:
         self._network = network
         self._shared = shared
         self._room = room
-        self._ranked = ranked
+        self.ranked = ranked
 
     def begin(self, texts: Sequence[Sequence[int]]) -> Sequence[Candidates]:
-        """Read *texts*, none of them empty, behind what is shared; what may follow each."""
-        return self._ranked(lambda: self._first_scores(texts))
+        """Read *texts*, none of them empty, after what is shared; what may follow each."""
+        return self.ranked(lambda: self._first_scores(texts))
 
     def _first_scores(self, texts: Sequence[Sequence[int]]) -> Tensor:
         n_shared, device = self._shared.get_seq_length(), self._network.device
@@ -57,7 +57,7 @@ class CheckpointRows:
         return self._scores(sent(ids, device), positions, self._is_text[:, None] & is_before)
 
     def advance(self, kept: Sequence[int], tokens: Sequence[int]) -> Sequence[Candidates]:
-        """Drop all texts but those with the numbers *kept*, and read one of *tokens* behind each of these."""
+        """Drop all texts but those numbered *kept*, and read one of *tokens* after each of these."""
         device = self._network.device
         if len(kept) < len(self._next):
             rows = sent(kept, device)
@@ -68,8 +68,8 @@ class CheckpointRows:
         return self._read(sent(tokens, device)[:, None], positions, self._is_text[:, None])
 
     def _read(self, ids: Tensor, positions: Tensor, is_seen: Tensor) -> list[Candidates]:
-        """Candidates behind *ids* [texts, tokens], each of which sees what *is_seen* [texts, tokens, all]."""
-        return self._ranked(lambda: self._scores(ids, positions, is_seen))
+        """Candidates after *ids* [texts, tokens], each of which attends to *is_seen* [texts, tokens, all]."""
+        return self.ranked(lambda: self._scores(ids, positions, is_seen))
 
     @torch.inference_mode()
     def _scores(self, ids: Tensor, positions: Tensor, is_seen: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ import pytest
 from fimlsp.datasets.cases.bench import Bench, BenchSettings
 from fimlsp.datasets.cuts.selection import Selection, Task, limited
 
-from ...models.checkpoints import FIMLSP, byte_tokenizer, llama, write_checkpoint
+from ...models.tiny_checkpoints import FIMLSP, byte_tokenizer, llama, write_checkpoint
 
 CASES = 120
 TOKENS = 60

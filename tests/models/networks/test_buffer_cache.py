@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from fimlsp.models.networks.numpy.buffer_cache import (
+from fimlsp.models.networks.buffer_cache import (
     AGREEMENT_MAX,
     BUFFER_WEIGHTS,
     FILES_WEIGHTS,
     BufferCache,
     TextCache,
-    agreeing_places,
+    best_occurrences,
     mix,
 )
 from fimlsp.models.prompts.vocabulary import read_vocabulary
@@ -18,7 +18,7 @@ from fimlsp.models.protocols import Candidates
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .checkpoints import FIMLSP, byte_tokenizer
+from ..tiny_checkpoints import FIMLSP, byte_tokenizer
 
 VOCABULARY = read_vocabulary(byte_tokenizer(FIMLSP), ())
 UNSURE = Candidates(list(range(300)), [math.log(1 / 300)] * 300, math.log(1 / 300))
@@ -101,7 +101,7 @@ def test_small_buffers(left, right):
 @given(st.binary(max_size=80), st.binary(min_size=1, max_size=AGREEMENT_MAX))
 def test_places_agree_as_far_as_they_say(text, written):
     buffer = bytes(AGREEMENT_MAX) + text + b"\0"
-    places, agreement = agreeing_places(buffer, written)
+    places, agreement = best_occurrences(buffer, written)
     for place, length in zip(places.tolist(), agreement.tolist(), strict=True):
         assert buffer[place - length : place] == written[-length:]
         assert length == len(written) or buffer[place - length - 1] != written[-length - 1]

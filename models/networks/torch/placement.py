@@ -1,4 +1,4 @@
-"""Where a checkpoint runs and in which precision, and whether it fits there."""
+"""Decides where a checkpoint runs and in which precision, and whether it fits there."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import torch
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles
 from fimlsp.models.checkpoints.memory import (
+    CPU_CONTEXT_MAX,
     cache_bytes,
     check_memory,
     embedding_bytes,
@@ -23,7 +24,7 @@ DType = Literal["float32", "bfloat16", "float16"]
 Bits = Literal[4, 8]
 WantedBits = Bits | Literal["auto"] | None
 
-CONTEXT_MAX = {"cpu": 2048, "mps": 4096, "cuda": 8192}
+CONTEXT_MAX = {"cpu": CPU_CONTEXT_MAX, "mps": 4096, "cuda": 8192}
 FULL_PRECISION_BYTES_MAX = 4 << 30
 EXACT_ON_CPU_MAX = 100_000_000
 QUANTISED_BYTES = {4: 0.6, 8: 1.1}  # per parameter: the embedding and the norms stay in half precision
@@ -32,7 +33,7 @@ QUANTISERS = ("accelerate", "bitsandbytes")
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Device, type of numbers, quantisation in bits (None: none), and tokens of context."""
+    """Device, type of numbers, bits of quantised weights (None: not quantised), and tokens of context."""
 
     device: str
     dtype: torch.dtype
@@ -41,17 +42,18 @@ class Placement:
 
     @property
     def is_int8(self) -> bool:
-        """Whether `fimlsp.models.networks.torch.int8` quantises; else bitsandbytes does, if anything."""
+        """Whether `fimlsp.models.networks.torch.int8` quantises; otherwise bitsandbytes does."""
         return self.bits == 8 and self.device == "cpu"
 
 
-def place(
+def choose_placement(
     files: CheckpointFiles, device: str | None, dtype: DType | None, wanted_bits: WantedBits
 ) -> Placement:
-    """Decide where and how the checkpoint of *files* runs, as far as the other arguments leave it open.
+    """Decide where and how the checkpoint of *files* runs, as far as the other arguments leave that open.
 
     Raises:
-        ModelError: there is no such device, it has too little memory free, or quantising cannot be done here.
+        ModelError: there is no such device, too little of its memory is free, or the packages that quantise
+            are missing.
     """
     device = device or default_device()
     kind = _kind(device)
@@ -60,18 +62,18 @@ def place(
     chosen = getattr(torch, dtype) if dtype else _default_dtype(files, kind)
     context = min(_context(files.config), CONTEXT_MAX[kind])
     placement = Placement(device, torch.float32 if kind == "cpu" and bits == 8 else chosen, bits, context)
-    check_memory(files.name, device, _needed_memory(files, placement), _free_memory(device))
+    check_memory(files.name, device, _needed_memory(files, placement), free_memory(device))
     return placement
 
 
 def int8_is_possible() -> bool:
-    """Whether this build of torch multiplies weights of 8 bits on the CPU."""
+    """Whether this build of torch can multiply weights of 8 bits on the CPU."""
     is_there: Callable[[], bool] = torch.backends.mkldnn.is_available
     return is_there() and hasattr(torch.ops.onednn, "qlinear_pointwise")
 
 
 def _check_quantiser(kind: str, bits: Bits | None) -> None:
-    """Raise unless what quantises to *bits* on this *kind* of device is here."""
+    """Raise unless weights can be quantised to *bits* on this *kind* of device."""
     is_here = int8_is_possible() if bits == 8 and kind == "cpu" else all(map(find_spec, QUANTISERS))
     if bits is not None and not is_here:
         raise ModelError(
@@ -80,7 +82,7 @@ def _check_quantiser(kind: str, bits: Bits | None) -> None:
 
 
 def _needed_memory(files: CheckpointFiles, placement: Placement) -> int:
-    """Bytes of weights, keys and values; with `is_int8`, at the worst moment."""
+    """Bytes of weights, keys and values; with `is_int8`, while loading, when it needs most."""
     cache = cache_bytes(files.config, placement.context, placement.dtype.itemsize)
     size = QUANTISED_BYTES[placement.bits] if placement.bits else placement.dtype.itemsize
     needed = needed_bytes(files.n_parameters, size, cache)
@@ -91,13 +93,13 @@ def _needed_memory(files: CheckpointFiles, placement: Placement) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A device, and how much memory is free there (bytes); None: not known."""
+    """A device and how many bytes of its memory are free; None if that is not known."""
 
     device: str
     free: int | None
 
     def fits(self, n_parameters: float) -> str:
-        """How a model of so many parameters would run there, from files in half precision; empty: not."""
+        """How a model of this size, stored in half precision, would run there; empty if it does not fit."""
         if self.free is None:
             return ""
         ways = {float(torch.float16.itemsize): "yes"}
@@ -110,7 +112,7 @@ class Room:
 def default_room() -> Room:
     """Where models run unless another device is asked for."""
     device = default_device()
-    return Room(device, _free_memory(device))
+    return Room(device, free_memory(device))
 
 
 def default_device() -> str:
@@ -139,13 +141,13 @@ def _names(there: Mapping[str, int]) -> list[str]:
 
 
 def _default_bits(files: CheckpointFiles, kind: str, dtype: DType | None) -> Bits | None:
-    """8 where that is much faster than exact numbers, and nobody asked for those."""
+    """8 if that is much faster than exact weights and nobody asked for those."""
     is_large = kind == "cpu" and files.n_parameters > EXACT_ON_CPU_MAX
     return 8 if is_large and dtype is None and int8_is_possible() else None
 
 
 def _default_dtype(files: CheckpointFiles, kind: str) -> torch.dtype:
-    """Half precision on a GPU and for weights that would take up too much memory in full precision."""
+    """Half precision on a GPU, and for weights that would need too much memory in full precision."""
     if kind == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
     if kind == "mps":
@@ -155,13 +157,14 @@ def _default_dtype(files: CheckpointFiles, kind: str) -> torch.dtype:
 
 
 def _context(config: Mapping[str, Any]) -> int:
-    """Tokens of the context; no more than a sliding window, behind which nothing read could be reused."""
+    """Tokens of context, at most a sliding window: nothing before it could be reused."""
     context = config.get("max_position_embeddings") or config.get("n_positions") or min(CONTEXT_MAX.values())
     window = config.get("sliding_window") if config.get("use_sliding_window", True) else None
     return min(int(context), int(window or context))
 
 
-def _free_memory(device: str) -> int | None:
+def free_memory(device: str) -> int | None:
+    """Free bytes of *device*; None if that is not known."""
     if device.startswith("cuda"):
         free, _total = torch.cuda.mem_get_info(torch.device(device))
         return free

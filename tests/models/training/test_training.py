@@ -1,13 +1,14 @@
 """From a folder of source files to a model that loads, in a run of a few steps."""
 
+import os
 import random
 
 import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
-from fimlsp.models.completion import complete
-from fimlsp.models.decoding.middle import DecodeSettings
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
@@ -25,7 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from . import checkpoints as c
+from .. import tiny_checkpoints as c
 
 SOURCE = '''"""A module."""
 
@@ -84,8 +85,11 @@ def test_what_a_corpus_holds(tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     (tmp_path / "one" / "latin.py").write_bytes(b"# \xe9\n" + SOURCE.encode())
+    os.mkfifo(tmp_path / "one" / "pipe.py")
+    (tmp_path / "one" / "zero.py").symlink_to("/dev/zero")
+    (tmp_path / "one" / "large.py").write_text(TEXTS[0] + "x = 1\n" * 70_000)
     files = read_corpus([tmp_path], held_out=["kept"], skipped=["unwanted"])
-    assert {file.name for file in files}.isdisjoint({*DROPPED, "one/latin.py"})
+    assert {file.name for file in files}.isdisjoint({*DROPPED, "one/latin.py", "one/large.py"})
     assert len(files) == 24
     assert {file.split for file in files if file.package == "kept"} == {"ood"}
     assert {file.split for file in files if file.package != "kept"} <= {"train", "val"}
@@ -174,7 +178,8 @@ def test_the_command_makes_a_model_that_loads(tmp_path, monkeypatch):
     assert "CPU, 1 thread" in card
     assert "Held out as a whole: kept." in card
     model = load_model(str(folder))
-    assert complete(model, b"x = ", b"\n", Unconstrained(), DecodeSettings(), lambda: False).complete
+    (middle,) = complete_many(model, b"x = ", b"\n", Unconstrained(), DecodeSettings(), lambda: False)
+    assert middle.complete
     check_transformers_agrees(folder, model)
 
 

@@ -7,7 +7,7 @@ from fimlsp.models.prompts.vocabulary import byte_level_bytes, read_vocabulary, 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from .checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, gemma_tokenizer, sentence_piece_tokenizer
+from ..tiny_checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, gemma_tokenizer, sentence_piece_tokenizer
 
 VOCABULARIES = {
     "byte-level": (byte_tokenizer(SANTACODER), SANTACODER),

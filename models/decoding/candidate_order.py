@@ -1,4 +1,4 @@
-"""In which order the candidates of a step are tried: the likeliest first, or at random."""
+"""The order in which the candidates of a step are tried: likeliest first, or drawn at random."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ def best_first(candidates: Candidates) -> Iterator[Pair]:
 
 
 def at_random(candidates: Candidates, temperature: float, top_p: float, random: Generator) -> Iterator[Pair]:
-    """The same pairs in the order of drawing without replacement.
+    """The same pairs in the order of draws without replacement.
 
     Law: the first pair that passes a test is distributed as the candidates that pass it, renormalised; so
     trying them in this order is exact adaptive rejection sampling. Probabilities are those listed, to the
-    power 1 / *temperature*; the likeliest candidates with a share of *top_p* (Holtzman et al. 2020) come
-    before all others. Adding Gumbel noise and sorting draws without replacement (Vieira 2014).
+    power 1 / *temperature*. The nucleus, the likeliest candidates that hold a share of *top_p* (Holtzman et
+    al. 2020), comes before all others. Sorting by Gumbel noise draws without replacement (Vieira 2014).
     """
     scores = np.asarray(candidates.log_probabilities) / temperature
     noisy = scores + random.gumbel(size=len(scores))
-    n = _nucleus(scores, top_p)
+    n = _nucleus_size(scores, top_p)
     order = np.concatenate([np.argsort(-noisy[:n]), n + np.argsort(-noisy[n:])])
     for at in order.tolist():
         yield candidates.tokens[at], candidates.log_probabilities[at]
 
 
-def _nucleus(scores: NDArray[np.float64], top_p: float) -> int:
-    """How many of the best candidates have a share of *top_p* of what is listed."""
+def _nucleus_size(scores: NDArray[np.float64], top_p: float) -> int:
+    """How many of the best candidates together hold a share of *top_p* of the listed probability."""
     share = np.exp(scores - scores[0])
     reached = np.cumsum(share) >= top_p * share.sum()
     return int(np.argmax(reached)) + 1 if reached.any() else len(scores)

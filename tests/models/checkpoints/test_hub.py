@@ -1,8 +1,11 @@
 """Hub models: found on this machine, listed, and fetched only when somebody asks."""
 
+import fcntl
 import os
+import struct
 import subprocess
 import sys
+import termios
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +14,7 @@ from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 
-from . import checkpoints as c
+from .. import tiny_checkpoints as c
 from .fake_hub import COMMIT, NAME, FakeHub, running
 
 HUB_PATH = "/{repo_id}/resolve/{revision}/{filename}"
@@ -57,10 +60,16 @@ def test_a_model_is_fetched_from_the_hub_that_the_environment_names(hub, tmp_pat
         "HF_HUB_DISABLE_XET": "1",
     }
     command = [sys.executable, "-m", "fimlsp", "models", "pull", NAME]
-    done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "100%" in done.stderr
-    assert COMMIT in done.stdout
+    screen, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+    environment = os.environ | settings
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=terminal, check=False)
+    os.close(terminal)
+    shown = os.read(screen, 100_000)
+    os.close(screen)
+    assert done.returncode == 0, shown
+    assert b"100%" in shown
+    assert COMMIT.encode() in done.stdout
     assert sorted(fetched(hub)) == WANTED, "neither pickles nor code"
 
 
@@ -91,7 +100,7 @@ def test_after_an_interruption_it_goes_on_where_it_was(hub, monkeypatch):
         log.clear()
     status, output = run("pull", NAME)
     assert status == 0, output
-    assert sorted(fetched(hub)) == WANTED
+    assert fetched(hub) == ["model.safetensors", "tokenizer.json"], "the configuration was there already"
     assert hub.ranges == [("model.safetensors", 20_000)]
     assert load_model(NAME).fim.family == "SantaCoder"
 
@@ -128,6 +137,79 @@ def test_damaged_files_are_dropped(hub):
     assert (status, "model.safetensors of someone/some-model came damaged" in output) == (1, True), output
     hub.lies = False
     assert run("pull", NAME)[0] == 0
+
+
+ESCAPE = "../../../../ESC"
+SHA256 = "a" * 64
+NONSENSE = {
+    "a checksum that is a path": {
+        "announced": {"model.safetensors": {"lfs": {"oid": ESCAPE, "size": 9, "pointerSize": 9}}}
+    },
+    "a checksum that is a path at its end": {"announced": {"config.json": {"oid": f"{SHA256}/../../ESC"}}},
+    "a checksum of a text that is a path": {"announced": {"config.json": {"oid": ESCAPE}}},
+    "a checksum with another alphabet": {"announced": {"config.json": {"oid": "A" * 40}}},
+    "no checksum": {"announced": {"config.json": {"oid": ""}}},
+    "a path that leads out": {"announced": {"config.json": {"path": f"{ESCAPE}.safetensors"}}},
+    "an absolute path": {"announced": {"config.json": {"path": "/tmp/ESC.safetensors"}}},
+    "a path of Windows": {"announced": {"config.json": {"path": "..\\ESC.safetensors"}}},
+    "an empty part of a path": {"announced": {"config.json": {"path": "a//b.safetensors"}}},
+    "a negative size": {"announced": {"config.json": {"size": -1}}},
+    "a configuration of 4 GB": {"announced": {"config.json": {"size": 4 << 30}}},
+    "a commit that is a path": {"commit": ESCAPE},
+    "a commit that is none": {"commit": "main"},
+}
+
+
+def everything_below(folder):
+    return {path.relative_to(folder) for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("case", NONSENSE)
+def test_a_hub_that_announces_what_cannot_be(case, hub, cache, tmp_path):
+    for name, value in NONSENSE[case].items():
+        setattr(hub, name, value)
+    before = everything_below(tmp_path)
+    status, output = run("pull", NAME)
+    assert (status, output.startswith("Error: The hub ")) == (1, True), output
+    assert output.count("\n") == 1
+    assert not [path for path in everything_below(tmp_path) - before if path.parts[0] != "cache"]
+    assert "ESC" not in str(everything_below(cache))
+    assert fetched(hub) == []
+
+
+@pytest.mark.usefixtures("cache")
+def test_names_that_a_hub_gives_to_content_are_no_paths(hub, tmp_path):
+    hub.etag = ESCAPE
+    before = everything_below(tmp_path)
+    status, output = run("pull", NAME)
+    assert status == 0, output
+    assert load_model(NAME).fim.family == "SantaCoder"
+    new = everything_below(tmp_path) - before
+    assert not [path for path in new if path.parts[0] != "cache" or "ESC" in str(path)]
+
+
+def test_no_more_is_written_than_was_announced(hub, cache):
+    hub.surplus = bytes(3_000_000)
+    status, output = run("pull", NAME)
+    assert (status, "that the hub announced" in output) == (1, True), output
+    sizes = {path.name: path.stat().st_size for path in cache.rglob("*") if path.is_file()}
+    assert sum(sizes.values()) <= sum(path.stat().st_size for path in hub.folder.iterdir()), sizes
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_revision_that_is_a_path(tmp_path):
+    status, output = run("pull", NAME, "--revision", "../../ESC")
+    assert status == 1, output
+    assert "ESC" not in str(everything_below(tmp_path))
+
+
+def test_a_file_that_was_damaged_on_the_disk_is_fetched_again(hub, cache):
+    assert run("pull", NAME)[0] == 0
+    (blob,) = cache.rglob(f"blobs/{hub.checksum(hub.folder / 'model.safetensors')}")
+    blob.write_bytes(blob.read_bytes()[:-1] + b"x")
+    hub.asked.clear()
+    assert run("pull", NAME)[0] == 0
+    assert fetched(hub) == ["model.safetensors"]
 
 
 @pytest.mark.usefixtures("cache")

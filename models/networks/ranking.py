@@ -1,4 +1,4 @@
-"""From the scores of a network to its best candidates."""
+"""Picks the best candidates from the scores of a network."""
 
 from __future__ import annotations
 

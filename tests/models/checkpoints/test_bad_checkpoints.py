@@ -1,13 +1,17 @@
 """What is said about checkpoints that cannot be used: one sentence, with the remedy."""
 
+import os
+
 import pytest
 import torch
-from fimlsp.models.checkpoints import placement
-from fimlsp.models.errors import ModelError, OutOfMemoryError
+from fimlsp.models.errors import ModelError, OutOfMemoryError, is_out_of_memory
 from fimlsp.models.loading import load_model
+from fimlsp.models.networks.torch import placement
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
+from fimlsp.models.prompts.vocabulary import read_vocabulary
+from tokenizers import Regex, pre_tokenizers
 
-from . import checkpoints as c
+from .. import tiny_checkpoints as c
 
 
 def check_error(folder, message, **options):
@@ -36,10 +40,10 @@ CONFIGS = {
     "{": "config.json of .* cannot be read",
     "": "config.json of .* cannot be read",
     '{"a": "\xff"}': "config.json of .* cannot be read",
-    "[]": "does not tell its model_type",
-    "null": "does not tell its model_type",
-    "{}": "does not tell its model_type",
-    '{"model_type": ["llama"]}': "does not tell its model_type",
+    "[]": "has no model_type",
+    "null": "has no model_type",
+    "{}": "has no model_type",
+    '{"model_type": ["llama"]}': "has no model_type",
 }
 
 
@@ -79,7 +83,7 @@ def test_a_config_that_lies(lie, network, tmp_path):
     folder = c.make(tmp_path, network, c.SANTACODER)
     c.change_config(folder, **LIES[lie])
     if (lie, network) not in UNTOUCHED:
-        check_error(folder, "cannot be loaded|lacks 12 of its weights|weights of 2 layers, .* tells 1;")
+        check_error(folder, "cannot be loaded|lacks 12 of its weights|weights of 2 layers, .* says 1;")
     else:
         load_model(str(folder))
 
@@ -89,7 +93,7 @@ def test_layers_that_predict_tokens_beyond_the_next_may_be_there(tmp_path):
     c.change_config(folder, num_hidden_layers=1, num_nextn_predict_layers=1)
     load_model(str(folder))
     c.change_config(folder, num_nextn_predict_layers="1")
-    check_error(folder, "weights of 2 layers, .* tells 1;")
+    check_error(folder, "weights of 2 layers, .* says 1;")
 
 
 @pytest.mark.parametrize("network", [c.santacoder, c.llama, c.qwen])
@@ -127,6 +131,95 @@ def test_a_checkpoint_that_brings_its_own_code(tmp_path):
     check_error(folder, "is a Own, for which it brings code of its own that is not run")
     c.change_config(folder, model_type="gpt2", architectures=["GPT2LMHeadCustomModel"], **own)
     check_error(folder, "GPT2LMHeadCustomModel.*bigcode/gpt_bigcode-santacoder")
+
+
+NO_FILES = ["config.json", "model.safetensors", "tokenizer.json", "generation_config.json", "merges.txt"]
+KINDS = {
+    "a pipe": os.mkfifo,
+    "a link to a pipe": lambda path: (os.mkfifo(f"{path}.pipe"), path.symlink_to(f"{path}.pipe")),
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", NO_FILES)
+def test_what_is_no_regular_file_is_not_opened(name, kind, tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    (folder / name).unlink(missing_ok=True)
+    KINDS[kind](folder / name)
+    check_error(folder, "is not a regular file")
+
+
+def test_an_index_that_names_a_pipe_in_a_folder_below(tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    (folder / "sub").mkdir()
+    os.mkfifo(folder / "sub" / "a.safetensors")
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "sub/a.safetensors"}}')
+    check_error(folder, "a.safetensors is not a regular file")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "generation_config.json"])
+def test_files_of_text_have_a_bounded_size(name, tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    with (folder / name).open("ab") as file:
+        file.truncate(1 << 32)
+    check_error(folder, f"{name} is larger than")
+
+
+def test_other_files_may_have_any_size(tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    for name in ("model.gguf", "training.state"):
+        with (folder / name).open("wb") as file:
+            file.truncate(1 << 32)
+    load_model(str(folder))
+
+
+ATTENTION = ["some/kernel", "kernels-community/flash-attn", "flash_attention_2", {"": "some/kernel"}, 3]
+
+
+@pytest.mark.parametrize("value", ATTENTION, ids=str)
+@pytest.mark.parametrize("key", ["_attn_implementation", "attn_implementation", "_experts_implementation"])
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_kernels_are_not_fetched(key, value, is_nested, tmp_path):
+    folder = c.make(tmp_path, c.qwen, c.SANTACODER)
+    c.change_config(folder, **({"text_config": {key: value}} if is_nested else {key: value}))
+    check_error(folder, f"asks for code of its own for {key}")
+
+
+@pytest.mark.parametrize("value", ["eager", "sdpa", None])
+def test_ways_of_attention_that_are_here_may_be_named(value, tmp_path):
+    folder = c.make(tmp_path, c.qwen, c.SANTACODER)
+    c.change_config(folder, _attn_implementation=value)
+    load_model(str(folder))
+
+
+def panicking(tokenizer, pattern):
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
+    return tokenizer
+
+
+PANICS = r"(a|a|aa)+$|(.+)+!|(\w+\s?)+$"
+
+
+def test_a_tokenizer_that_panics_on_every_text(tmp_path):
+    tokenizer = panicking(c.byte_tokenizer(c.SANTACODER), PANICS)
+    folder = c.write_checkpoint(tmp_path, c.santacoder(tokenizer.get_vocab_size()), tokenizer)
+    check_error(folder, "tokenizer of .* (changes|fails)")
+
+
+def test_a_tokenizer_that_panics_on_some_text():
+    tokenizer = c.byte_tokenizer(c.SANTACODER)
+    vocabulary = read_vocabulary(panicking(tokenizer, PANICS), ())
+    for _ in range(2):
+        with pytest.raises(ModelError, match="tokenizer of the model fails on this text"):
+            vocabulary.encode("x y z w " * 30 + "?")
+    assert vocabulary.encode("a")
+
+
+def test_a_config_that_is_nested_too_deeply(tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    (folder / "config.json").write_text("[" * 100_000)
+    check_error(folder, "config.json of .* cannot be read")
 
 
 def test_weights_cut_short(tmp_path):
@@ -189,17 +282,31 @@ def test_a_device_that_is_not_there(device, tmp_path):
 
 def test_more_than_fits_into_memory(tmp_path, monkeypatch):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
-    monkeypatch.setattr(placement, "_free_memory", lambda _: 3 << 30)
+    monkeypatch.setattr(placement, "free_memory", lambda _: 3 << 30)
     assert load_model(str(folder)).context == 256
     monkeypatch.setattr(placement, "needed_bytes", lambda *_: 8 << 30)
     check_error(folder, r"about 8\.0 GiB on cpu, where 3\.0 are free: deepseek-ai/.* would fit;.*4 bits")
-    monkeypatch.setattr(placement, "_free_memory", lambda _: 1 << 20)
+    monkeypatch.setattr(placement, "free_memory", lambda _: 1 << 20)
     check_error(folder, "only the bundled model would fit")
 
 
 def test_quantising_without_its_packages(tmp_path, monkeypatch):
     monkeypatch.setattr(placement, "find_spec", lambda _: None)
     check_error(c.make(tmp_path, c.santacoder, c.SANTACODER), "fimlsp\\[quantized\\]", bits=4)
+
+
+def test_more_than_fits_into_memory_for_numpy(tmp_path, monkeypatch):
+    folder = c.make(tmp_path, c.llama, c.DEEPSEEK)
+    assert load_model(str(folder)).context == 256
+    monkeypatch.setattr("fimlsp.models.loading.free_main_memory", lambda: 1 << 20)
+    c.change_config(folder, num_key_value_heads=10**6)
+    check_error(folder, "on cpu, where 0.0 are free: only the bundled model would fit")
+
+
+def test_only_what_says_so_is_out_of_memory():
+    assert all(map(is_out_of_memory, NO_MEMORY.values()))
+    assert not is_out_of_memory(ValueError("a file named 'out of memory'"))
+    assert not is_out_of_memory(RuntimeError("sizes do not match"))
 
 
 NO_MEMORY = {
@@ -210,7 +317,7 @@ NO_MEMORY = {
 }
 
 
-@pytest.mark.parametrize("where", ["on a GPU", "in Python"])
+@pytest.mark.parametrize("where", NO_MEMORY)
 def test_memory_that_runs_out_while_loading(where, tmp_path, monkeypatch):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
 
@@ -245,8 +352,8 @@ def test_memory_that_runs_out_while_completing(where, text, tmp_path, monkeypatc
         raise NO_MEMORY[where]
 
     with monkeypatch.context() as patched:
-        patched.setattr(network._network, "forward", run_out)
-        patched.setattr(network, "_step", run_out)
+        patched.setattr(network.network, "forward", run_out)
+        patched.setattr(network, "step", run_out)
         with pytest.raises(OutOfMemoryError, match="ran out of memory while completing"):
             network.begin(text)
     assert network.begin([5, 6, 7]).tokens == before, "it lives on"

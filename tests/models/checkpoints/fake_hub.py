@@ -11,7 +11,11 @@ NAME = "someone/some-model"
 
 
 class FakeHub:
-    """Serves *folder*; `asked` are the requests so far. It may cut a file short, or tell wrong checksums."""
+    """Serves *folder*; `asked` are the requests so far.
+
+    It may cut a file short (`cut_at`), tell wrong checksums (`lies`), announce other things than it has
+    (`announced`, by file, and `commit`), name content otherwise (`etag`), and send a `surplus`.
+    """
 
     def __init__(self, folder):
         self.folder = folder
@@ -19,6 +23,10 @@ class FakeHub:
         self.ranges = []
         self.cut_at = {}
         self.lies = False
+        self.announced = {}
+        self.commit = COMMIT
+        self.etag = None
+        self.surplus = b""
         self.url = None
 
     def listing(self):
@@ -29,7 +37,7 @@ class FakeHub:
             entry = {"type": "file", "path": path.name, "size": len(data), "oid": blob}
             if path.suffix in (".safetensors", ".bin"):
                 entry["lfs"] = {"oid": self.checksum(path), "size": len(data), "pointerSize": 100}
-            yield entry
+            yield entry | self.announced.get(path.name, {})
 
     def checksum(self, path):
         data = path.name.encode() if self.lies else path.read_bytes()
@@ -54,7 +62,7 @@ def running(hub):
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     hub.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield hub
@@ -69,8 +77,8 @@ def answer(request, hub, with_body):
     hub.asked.append((request.command, path))
     if path.startswith(f"/api/models/{NAME}/tree/"):
         send_json(request, list(hub.listing()))
-    elif path in (f"/api/models/{NAME}", f"/api/models/{NAME}/revision/main"):
-        send_json(request, {"id": NAME, "sha": COMMIT, "siblings": []})
+    elif path.removesuffix("/revision/main").removesuffix(f"/revision/{COMMIT}") == f"/api/models/{NAME}":
+        send_json(request, {"id": NAME, "sha": hub.commit, "siblings": []})
     elif path.startswith(f"/api/models/{NAME}/revision/"):
         send_error(request, "RevisionNotFound")
     elif path.startswith(f"/{NAME}/resolve/"):
@@ -101,13 +109,13 @@ def send_file(request, hub, path, with_body):
     if start:
         hub.ranges.append((path.name, start))
     request.send_response(206 if start else 200)
-    request.send_header("X-Repo-Commit", COMMIT)
-    request.send_header("ETag", f'"{hub.checksum(path)}"')
-    request.send_header("Content-Length", str(len(data) - start))
+    request.send_header("X-Repo-Commit", hub.commit)
+    request.send_header("ETag", f'"{hub.etag or hub.checksum(path)}"')
+    request.send_header("Content-Length", str(len(data) - start + len(hub.surplus)))
     if start:
         request.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
     request.end_headers()
     if with_body:
-        request.wfile.write(data[start : hub.cut_at.get(path.name)])
+        request.wfile.write(data[start : hub.cut_at.get(path.name)] + hub.surplus)
         if path.name in hub.cut_at:
             request.close_connection = True

@@ -2,16 +2,16 @@
 
 import pytest
 import torch
-from fimlsp.models.checkpoints import placement
 from fimlsp.models.loading import load_model
-from fimlsp.models.networks.torch import integer_products
+from fimlsp.models.networks.torch import integer_products, placement
 from fimlsp.models.networks.torch.int8 import Int8Linear, quantise
 from fimlsp.models.networks.torch.integer_products import FbgemmProduct, OneDnnProduct, has_fbgemm
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from . import checkpoints as c
-from .test_loading import FAMILIES, completion, logits_by_transformers
+from .. import tiny_checkpoints as c
+from ..scripted import completion
+from ..tiny_checkpoints import FAMILIES, logits_by_transformers
 
 LIBRARIES = [
     pytest.param(FbgemmProduct, marks=pytest.mark.skipif(not has_fbgemm(), reason="no FBGEMM here")),
@@ -33,7 +33,7 @@ def layers(bias, inputs=48, outputs=40):
 
 
 def test_it_is_the_library_that_is_tested(library):
-    assert isinstance(layers(bias=True)[1]._product, library)
+    assert isinstance(layers(bias=True)[1].product, library)
 
 
 @pytest.mark.parametrize("size", [1e-5, 1, 1e5])
@@ -99,8 +99,8 @@ def test_the_transposed_layers_of_old_checkpoints_count_too():
 def test_every_family_completes_and_says_nearly_the_same(family, tmp_path):
     folder = c.make(tmp_path, *FAMILIES[family])
     model = load_model(str(folder), bits=8, device="cpu")
-    assert any(isinstance(module, Int8Linear) for module in model.network._network.modules())
-    assert not any(isinstance(module, nn.Linear) for module in model.network._network.modules())
+    assert any(isinstance(module, Int8Linear) for module in model.network.network.modules())
+    assert not any(isinstance(module, nn.Linear) for module in model.network.network.modules())
     tokens = list(range(9, 60))
     candidates = model.network.begin(tokens)
     exact = torch.tensor(logits_by_transformers(folder, tokens)).log_softmax(-1)
@@ -130,11 +130,11 @@ CHOICES = [
 def test_large_models_get_it_unless_a_precision_is_asked_for(asked, is_int8, tmp_path, monkeypatch):
     monkeypatch.setattr(placement, "EXACT_ON_CPU_MAX", 1000)
     network = load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER)), device="cpu", **asked).network
-    assert any(isinstance(module, Int8Linear) for module in network._network.modules()) == is_int8
+    assert any(isinstance(module, Int8Linear) for module in network.network.modules()) == is_int8
 
 
 def test_where_torch_cannot_do_it_large_models_stay_exact(tmp_path, monkeypatch):
     monkeypatch.setattr(placement, "EXACT_ON_CPU_MAX", 1000)
     monkeypatch.setattr(placement, "int8_is_possible", lambda: False)
     network = load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER)), device="cpu").network
-    assert not any(isinstance(module, Int8Linear) for module in network._network.modules())
+    assert not any(isinstance(module, Int8Linear) for module in network.network.modules())

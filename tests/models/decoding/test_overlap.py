@@ -6,12 +6,12 @@ from functools import partial
 import pytest
 from fimlsp.models.decoding.branching import decode_several
 from fimlsp.models.decoding.loop import decode_middle
-from fimlsp.models.decoding.middle import DecodeSettings
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import load_model
 from fimlsp.models.prompts.prompt import Prompt
 
-from . import checkpoints as c
-from .scripted import END, Brackets, ScriptedModel
+from .. import tiny_checkpoints as c
+from ..scripted import END, Brackets, ScriptedModel
 
 PROMPT = Prompt((7,), room=100)
 SCRIPT = [[b"a"], [b")", b"("], [b"b"], [END]]
@@ -114,7 +114,7 @@ def test_a_launch_that_nobody_waits_for_is_read(tmp_path, monkeypatch):
     network = load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER))).network
     expected = network.begin([5, 6, 7, 8]).tokens
     network.begin([5, 6, 7])
-    monkeypatch.setattr(network, "_is_elsewhere", True)
+    monkeypatch.setattr(network, "is_asynchronous", True)
     network.launch(8)
     waiting = network.launch(9)
     assert waiting().tokens == network.begin([5, 6, 7, 8, 9]).tokens
@@ -124,7 +124,7 @@ def test_a_launch_that_nobody_waits_for_is_read(tmp_path, monkeypatch):
 def test_on_the_cpu_a_launch_that_nobody_waits_for_costs_nothing(tmp_path, monkeypatch):
     network = load_model(str(c.make(tmp_path, c.santacoder, c.SANTACODER))).network
     network.begin([5, 6, 7])
-    monkeypatch.setattr(network, "_logits", lambda _: pytest.fail("was read"))
+    monkeypatch.setattr(network, "read_on", lambda _: pytest.fail("was read"))
     network.launch(8)
 
 

@@ -5,13 +5,13 @@ from collections import Counter
 
 import pytest
 from fimlsp.models.decoding.loop import decode_middle
-from fimlsp.models.decoding.middle import DecodeSettings
-from fimlsp.models.decoding.stopping import block_column, n_repeated
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.stopping import n_repeated
 from fimlsp.models.prompts.prompt import Prompt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .scripted import END, Brackets, ScriptedModel
+from ..scripted import END, Brackets, ScriptedModel
 
 PROMPT = Prompt((7, 8, 9), room=1000)
 
@@ -225,58 +225,6 @@ def test_by_the_best_rule_a_middle_that_was_never_complete_is_a_failure():
         ScriptedModel([b"(a"]), Brackets(b"("), tokens=5, lines=None, stop_rule="best", steer=False
     )
     assert not middle.complete
-
-
-def check_column(text, column, expected, reason="lines", start=b""):
-    middle = decode(
-        ScriptedModel(*[[piece] for piece in text], [END]), Brackets(start), lines=None, column=column
-    )
-    assert (middle.text, middle.stop_reason) == (expected, reason)
-
-
-def test_a_block_ends_before_a_line_that_begins_further_left():
-    check_column([b"a\n  ", b"b\n", b"c"], 2, b"a\n  b")
-    check_column([b"a\n  b\n\n", b"  \n", b" c"], 2, b"a\n  b")
-    check_column([b"a\n", b"   b", b"\n\n", b"  c"], 2, b"a\n   b\n\n  c", "end")
-    check_column([b"a", b"\n  b\nc"], 2, b"a\n  b")
-    check_column([b"a\nb"], 0, b"a\nb", "end")
-    check_column([b"\na"], 1, b"")
-
-
-def test_lines_inside_brackets_may_begin_anywhere():
-    check_column([b"(\n", b"a\n", b")", b"\nb"], 2, b"(\na\n)")
-    check_column([b"a\n", b")\n", b"b"], 2, b"a\n)", start=b"(")
-
-
-def test_columns_of_blocks():
-    assert block_column(b"def f():\n    ") == 4
-    assert block_column(b"def f():\n    x") == 5
-    assert block_column(b"if x:\n\tif y:") == 2
-    assert block_column(b"") == 0
-    assert block_column(b"x = ") == 1
-
-
-def heal(owed, *steps, **limits):
-    model = ScriptedModel(*steps)
-    prompt = Prompt(PROMPT.tokens, 1000, owed)
-    return decode_middle(model, prompt, Brackets(), DecodeSettings(tokens=8, **limits), never)
-
-
-def test_what_is_owed_is_written_again_and_is_no_part_of_the_middle():
-    middle = heal(b"wi", [b"x", b"width"], [END])
-    assert (middle.text, middle.complete, middle.rejected) == (b"dth", True, 1)
-    assert [token.text for token in middle.trace] == [b"dth"]
-    assert heal(b"wi", [b"w"], [b"x", b"ide"], [END]).text == b"de"
-    assert heal(b"wi", [b"wi"], [END]).text == b""
-
-
-def test_the_middle_does_not_end_before_what_is_owed():
-    assert heal(b"wi", [b"w"], [END, b"idth"], [END]).text == b"dth"
-
-
-def test_where_no_candidate_writes_what_is_owed_it_is_forced():
-    assert heal(b"wi", [b"x", b"y"], [b"dth"], [END, b"wi"]).text == b"dth"
-    assert heal(b"wi", [b"x", b"w"], [b"y", b"i"], [b"dth"], [END]).text == b"dth"
 
 
 def draw(steps, start=b"", n=2000, **limits):

@@ -7,13 +7,13 @@ show is what a GPU computes, and how long it takes.
 
 import pytest
 import torch
-from fimlsp.models.networks.torch import captured_step, recorded_step
+from fimlsp.models.networks.torch import captured_step, checkpoint, recorded_step
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 from fimlsp.models.networks.torch.exchange import DeviceRanking, HostRanking, ranking_for
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from .test_loading import NETWORKS
+from ..tiny_checkpoints import NETWORKS
 
 SIZE = 300
 STOPS = frozenset({1, 5})
@@ -54,7 +54,7 @@ def reader(request, monkeypatch):
     with torch.device("meta"):
         network = NETWORKS[request.param](SIZE).eval()
     reader = CheckpointNetwork(network, 256, [b"x"] * SIZE, STOPS)
-    assert reader._step
+    assert reader.step
     return reader
 
 
@@ -67,20 +67,20 @@ def watched(work):
 
 
 def test_a_token_is_launched_without_sending_or_reading(reader):
-    reader._begun([5, 6, 7])
+    reader.begin_reading([5, 6, 7])
     for token in (8, 9):
-        assert watched(lambda token=token: reader._begun([token])) == 0
+        assert watched(lambda token=token: reader.begin_reading([token])) == 0
 
 
 @pytest.mark.parametrize("is_recorded", [True, False])
 def test_only_a_prompt_is_sent(reader, is_recorded):
-    reader._step = reader._step if is_recorded else None
-    assert watched(lambda: reader._begun(list(range(5, 40)))) == 1
+    reader.step = reader.step if is_recorded else None
+    assert watched(lambda: reader.begin_reading(list(range(5, 40)))) == 1
 
 
 def test_texts_side_by_side_read_nothing(reader):
     rows = reader.side_by_side([5, 6, 7, 8], 10)
-    rows._ranked = lambda read: reader._ranking.begin(read())
+    rows.ranked = lambda read: reader.ranking.begin(read())
     assert watched(lambda: rows.begin([[1], [2, 3], [4]])) == 2
     assert watched(lambda: rows.advance([0, 1, 2], [3, 4, 5])) == 1
     assert watched(lambda: rows.advance([0, 2], [6, 7])) == 2, "which go on is sent as well"
@@ -88,10 +88,10 @@ def test_texts_side_by_side_read_nothing(reader):
 
 def test_what_becomes_a_graph_neither_sends_nor_reads(reader, monkeypatch):
     monkeypatch.setattr(captured_step, "graph_of", lambda run: run)
-    reader._begun([5, 6])
+    reader.begin_reading([5, 6])
     with torch.inference_mode():
-        graph = captured_step._capture(reader._network, reader._kept, 64)
-        assert watched(lambda: reader._ranking.begin(graph(7, 2)[None])) == 0
+        graph = captured_step.capture(reader.network, reader.kv_cache, 64)
+        assert watched(lambda: reader.ranking.begin(graph(7, 2)[None])) == 0
 
 
 def scores_of(n_rows, size):
@@ -131,8 +131,8 @@ def test_where_candidates_are_ranked(device, kind, monkeypatch):
     assert isinstance(ranking_for(torch.device(device), STOPS), kind)
 
 
-def test_a_stop_that_the_network_does_not_know():
+def test_a_stop_that_the_network_does_not_know(monkeypatch):
+    monkeypatch.setattr(checkpoint, "ranking_for", lambda _, stops: DeviceRanking(stops, CPU))
     network = NETWORKS["santacoder"](SIZE).eval()
     reader = CheckpointNetwork(network, 256, [b"x"] * (SIZE + 9), frozenset({SIZE + 3}))
-    reader._ranking = DeviceRanking(reader._ranking._stops, CPU)
     assert reader.begin([5, 6, 7]).stop == -float("inf")

@@ -6,6 +6,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import (
+    AutoModelForCausalLM,
     GemmaConfig,
     GemmaForCausalLM,
     GPTBigCodeConfig,
@@ -202,3 +203,25 @@ def fill_weights(path, value):
 def change_config(folder, **changes):
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+FAMILIES = {
+    "SantaCoder": (santacoder, SANTACODER),
+    "Stable-Code": (stablelm, STARCODER),
+    "StarCoder": (santacoder, STARCODER),
+    "StarCoder2": (starcoder2, STARCODER2),
+    "DeepSeek-Coder": (llama, DEEPSEEK),
+    "Qwen-Coder": (qwen, QWEN),
+    "CodeGemma": (gemma, gemma_tokenizer),
+    "CodeLlama": (llama, sentence_piece_tokenizer),
+    "fimlsp": (llama, FIMLSP),
+}
+
+
+NETWORKS = {make.__name__: make for make, _ in FAMILIES.values()}
+
+
+def logits_by_transformers(folder, tokens):
+    network = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    with torch.inference_mode():
+        return network(torch.tensor([tokens])).logits[0, -1].numpy()

@@ -9,10 +9,10 @@ import pytest
 from fimlsp.models import loading
 from fimlsp.models.checkpoints.checkpoint_files import read_files
 from fimlsp.models.prompts import typed_texts
-from fimlsp.models.prompts.typed_texts import TypedTexts, line_ends_before, n_alike
+from fimlsp.models.prompts.typed_texts import TypedTexts, common_length, line_ends_before
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 
-from .checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, sentence_piece_tokenizer
+from ..tiny_checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, sentence_piece_tokenizer
 
 SOURCE = Path(typed_texts.__file__).read_text()
 TOKENIZERS = {
@@ -40,7 +40,7 @@ class Reader:
 
     def encode(self, text):
         self.n_read += len(text)
-        return self.vocabulary._encoded(text)
+        return self.vocabulary.encode_whole(text)
 
     def tokens(self, text):
         self.n_read = 0
@@ -59,7 +59,7 @@ def test_tokens_are_those_of_the_whole_text(kind, seed):
     random, reader, text = Random(seed), Reader(kind), SOURCE
     for _ in range(40):
         text = edited(text, random) if len(text) > 600 else SOURCE
-        assert reader.tokens(text) == reader.vocabulary._encoded(text), text[-900:]
+        assert reader.tokens(text) == reader.vocabulary.encode_whole(text), text[-900:]
 
 
 @pytest.mark.parametrize(("kind", "part"), [("bundled", 800), ("byte-level", 800), ("SentencePiece", None)])
@@ -92,7 +92,7 @@ def test_what_comes_out_may_be_changed():
     [("", "", 0), ("", "a", 0), ("a", "b", 0), ("ab", "ac", 1), ("ab", "abc", 2), ("ab", "ab", 2)],
 )
 def test_how_alike_two_texts_are(one, other, count):
-    assert n_alike(one.encode(), other.encode()) == n_alike(other.encode(), one.encode()) == count
+    assert common_length(one.encode(), other.encode()) == common_length(other.encode(), one.encode()) == count
 
 
 LINE_ENDS = [

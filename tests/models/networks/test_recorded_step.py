@@ -5,11 +5,11 @@ import torch
 from fimlsp.models.networks.torch import recorded_step as module
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 from fimlsp.models.networks.torch.int8 import quantise
-from fimlsp.models.networks.torch.kv_cache import KeptKeys
+from fimlsp.models.networks.torch.kv_cache import KVCache
 from fimlsp.models.networks.torch.recorded_step import recorded_step
 
-from . import checkpoints as c
-from .test_loading import FAMILIES
+from .. import tiny_checkpoints as c
+from ..tiny_checkpoints import FAMILIES
 
 SIZE = 300
 CONTEXT = 256
@@ -46,12 +46,12 @@ def plain_reader(monkeypatch):
 def assert_alike(network, plain_reader, prompts=PROMPTS):
     """Check that a recording says what the network says, whatever was read before."""
     recorded, plain = reader(network), plain_reader(network)
-    assert recorded._step
-    assert not plain._step
+    assert recorded.step
+    assert not plain.step
     for prompt in prompts:
         assert recorded.begin(prompt) == plain.begin(prompt)
         for token in TEXT[:4]:
-            assert torch.equal(recorded._read_on([token]), plain._read_on([token]))
+            assert torch.equal(recorded.read_on([token]), plain.read_on([token]))
 
 
 @pytest.mark.parametrize("is_int8", [False, True])
@@ -112,20 +112,30 @@ def fails(*_):
     raise RuntimeError("no")
 
 
-@pytest.mark.parametrize("change", [depends_on_scores, depends_on_length, draws, fails])
-def test_what_is_not_the_same_each_time_is_not_recorded(change):
+REASONS = {
+    depends_on_scores: "reads a computed value",
+    depends_on_length: "give different scores",
+    draws: "give different scores",
+    fails: "RuntimeError: no",
+}
+
+
+@pytest.mark.parametrize("change", REASONS)
+def test_what_is_not_the_same_each_time_is_not_recorded_and_the_reason_is_logged(change, caplog):
+    caplog.set_level("INFO")
     network = network_of(c.llama)
-    kept = KeptKeys(network.config, CONTEXT)
+    kept = KVCache(network.config, CONTEXT)
     assert recorded_step(network, kept)
     assert recorded_step(changed(network, change), kept) is None
     assert kept.cache.get_seq_length() == 0
+    assert REASONS[change] in caplog.text
 
 
 def test_keys_that_cannot_be_forgotten_are_not_recorded(monkeypatch):
-    monkeypatch.setattr(KeptKeys, "is_roomy", False)
-    monkeypatch.setattr(module, "_recorded", fails)
+    monkeypatch.setattr(KVCache, "is_preallocated", False)
+    monkeypatch.setattr(module, "record_checked", fails)
     network = network_of(c.llama)
-    assert recorded_step(network, KeptKeys(network.config, CONTEXT)) is None
+    assert recorded_step(network, KVCache(network.config, CONTEXT)) is None
 
 
 def test_after_a_failure(plain_reader, monkeypatch):
@@ -133,7 +143,7 @@ def test_after_a_failure(plain_reader, monkeypatch):
     recorded, plain = reader(network), plain_reader(network)
     recorded.begin(TEXT)
     with monkeypatch.context() as patch:
-        patch.setattr(recorded, "_step", fails)
+        patch.setattr(recorded, "step", fails)
         with pytest.raises(RuntimeError, match="no"):
             recorded.advance(3)
     assert recorded.begin(TEXT) == plain.begin(TEXT)

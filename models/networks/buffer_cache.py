@@ -1,15 +1,15 @@
-"""Caches over the buffer and the files beside it: what followed here before will follow again.
+"""Mixes a network with caches over the buffer and open files: what followed here before will follow again.
 
 Small networks fail at names that they never saw; the buffer holds most of them, and the files open beside it
-more. So the next-token distribution of the network is mixed with one counted on those files, and the result
-with one counted on the buffer itself (caches: Kuhn and De Mori 1990; nested caches on code: Hellendoorn and
-Devanbu 2017). Every place of a text that stands behind the bytes just written votes for the token that begins
-there, the more the longer the run of bytes before it agrees with what was written. The longer the longest
-agreement, the more the cache has to say.
+more. So the network's next-token distribution is mixed with one counted on those files, and the result with
+one counted on the buffer itself (caches: Kuhn and De Mori 1990; nested caches on code: Hellendoorn and
+Devanbu 2017). Wherever the bytes just written occur in a text, the token that follows them gets a vote, and
+the vote weighs more the longer the run of bytes before it that agrees with what was written. The weight of
+the whole cache grows with the longest agreement.
 
-Agreement is counted in bytes, not tokens: a cursor in the middle of a name splits it into other tokens than
-the buffer has. Costs one vectorised pass over the bytes of the texts per step, and the encoding of up to 24
-short pieces of each.
+Agreement is counted in bytes, not tokens, because a cursor inside a name splits it into other tokens than
+the buffer has. Each step costs one vectorised pass over the bytes of the texts, and the encoding of up to 24
+short pieces of each text.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from numpy.typing import NDArray
 
 AGREEMENT_MAX = 32
 VOTE_BASE = 2.0
-PLACES_MAX = 24
+OCCURRENCES_MAX = 24
 PIECE = 40
 CANDIDATES = 64
 CURSOR = b"\0"
 
 
 def by_agreement(steps: dict[int, float]) -> list[float]:
-    """A weight for each length of agreement, from *steps*: where each weight begins."""
+    """A weight for each length of agreement; *steps* maps the least length to the weight from there on."""
     return [max(weight for least, weight in steps.items() if least <= n) for n in range(AGREEMENT_MAX + 1)]
 
 
-# By longest agreement in bytes, from the first to the next; the card of the bundled model tells how chosen.
+# By longest agreement in bytes; the card of the bundled model tells how they were chosen.
 BUFFER_WEIGHTS = by_agreement(
     {0: 0.0, 1: 0.05, 2: 0.07, 3: 0.14, 4: 0.26, 6: 0.35, 8: 0.44, 17: 0.51, 25: 0.63, 32: 0.86}
 )
@@ -67,7 +67,7 @@ class BufferCache:
         self._layers = [(TextCache(vocabulary, files), FILES_WEIGHTS), buffer] if files else [buffer]
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
-        """Read a prompt and what was written behind it."""
+        """Read a prompt and what was written after it."""
         self._written = (self._left + self._vocabulary.decode(written))[-AGREEMENT_MAX:]
         return self._mixed(self._network.begin(tokens, written))
 
@@ -93,11 +93,11 @@ class TextCache:
         self._first_tokens = dict[bytes, int | None]()
 
     def votes(self, written: bytes) -> tuple[Counter[int], int]:
-        """Shares of the tokens suggested behind *written*, and the longest agreement behind them (bytes)."""
-        places, agreement = agreeing_places(self._text, written)
+        """Shares of the tokens suggested after *written*, and the longest agreement before them (bytes)."""
+        positions, agreement = best_occurrences(self._text, written)
         pieces, votes = Counter[bytes](), Counter[int]()
-        for place, length in zip(places.tolist(), agreement.tolist(), strict=True):
-            piece = self._text[place : place + PIECE].partition(CURSOR)[0]
+        for position, length in zip(positions.tolist(), agreement.tolist(), strict=True):
+            piece = self._text[position : position + PIECE].partition(CURSOR)[0]
             pieces[piece] += VOTE_BASE**length
         for piece, weight in pieces.items():
             if piece not in self._first_tokens:
@@ -110,7 +110,7 @@ class TextCache:
         return shares, int(agreement.max(initial=0))
 
     def _first_token(self, piece: bytes) -> int | None:
-        """The token that *piece* begins with; a byte of its own inside a character."""
+        """The token that *piece* begins with; inside a character, the token of its single byte."""
         table = self._vocabulary.token_bytes
         if 0x80 <= piece[0] < 0xC0:
             single = piece[:1]
@@ -119,23 +119,23 @@ class TextCache:
         return tokens[0] if tokens and piece.startswith(table[tokens[0]] or CURSOR) else None
 
 
-def agreeing_places(text: bytes, written: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Up to 24 places of *text* behind the longest runs that *written* ends with; lengths of the runs.
+def best_occurrences(text: bytes, written: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Up to 24 positions of *text* that follow the longest runs *written* ends with; lengths of the runs.
 
-    *text* begins with as many zero bytes as a run may have; a place just before a zero byte does not count.
+    *text* must begin with as many zero bytes as a run may have. Positions of zero bytes do not count.
     """
     data = np.frombuffer(text, np.uint8)
     if not written:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    alive = places = np.flatnonzero((data[:-1] == written[-1]) & (data[1:] != CURSOR[0])) + 1
-    agreement = np.ones(len(places), np.int64)
+    alive = positions = np.flatnonzero((data[:-1] == written[-1]) & (data[1:] != CURSOR[0])) + 1
+    agreement = np.ones(len(positions), np.int64)
     for back in range(2, len(written) + 1):
         alive = alive[data[alive - back] == written[-back]]
         if not len(alive):
             break
-        agreement[np.searchsorted(places, alive)] += 1
-    best = np.argsort(-agreement, kind="stable")[:PLACES_MAX]
-    return places[best], agreement[best]
+        agreement[np.searchsorted(positions, alive)] += 1
+    best = np.argsort(-agreement, kind="stable")[:OCCURRENCES_MAX]
+    return positions[best], agreement[best]
 
 
 def mix(candidates: Candidates, votes: Counter[int], weight: float) -> Candidates:

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 import torch
-from fimlsp.models.checkpoints import threads
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
+from fimlsp.models.networks.torch import threads
 
-from . import checkpoints as c
+from .. import tiny_checkpoints as c
 
 
 @pytest.fixture
@@ -22,12 +22,12 @@ def before():
 
 @pytest.mark.parametrize(("processors", "expected"), [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4), (64, 4)])
 def test_half_of_the_processors_are_left_to_others(processors, expected, monkeypatch):
-    monkeypatch.setattr(threads, "_processors", lambda: processors)
+    monkeypatch.setattr(threads, "usable_processors", lambda: processors)
     assert threads.default_threads() == expected
 
 
 def test_only_processors_that_this_process_may_use_count():
-    assert 1 <= threads._processors() <= os.cpu_count()
+    assert 1 <= threads.usable_processors() <= os.cpu_count()
 
 
 def test_torch_keeps_to_the_limit(before, tmp_path):
