@@ -18,6 +18,9 @@ from fimlsp.quotient.states.protocol import State
 WINDOW = 16_000
 """Bytes on either side of the cursor in which the text is looked for."""
 
+NAMES_WINDOW = 200_000
+"""Bytes on either side of the cursor in which its names are looked for."""
+
 OCCURRENCES_MAX = 50
 _NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _BEGUN_NAME = re.compile(rb"[\w\x80-\xff]*\Z")
@@ -43,7 +46,8 @@ class Surroundings:
 
     def __init__(self, left: bytes, right: bytes, builtin_names: Collection[bytes]) -> None:
         self._near = left[-WINDOW:], right[:WINDOW]
-        self._names = {*builtin_names, *_NAME.findall(left), *_NAME.findall(right)}
+        self._around = left[-NAMES_WINDOW:], right[:NAMES_WINDOW]
+        self._is_known = dict.fromkeys(builtin_names, True)
         begun = _BEGUN_NAME.search(left[-WINDOW:])
         self._begun = begun[0] if begun else b""
 
@@ -61,10 +65,26 @@ class Surroundings:
             "probability": math.exp(total),
             "mean": total / len(log_probabilities),
             "occurrences": math.log1p(occurrences),
-            "new_name": float(any(name not in self._names for name in names)),
+            "new_name": float(not all(map(self._knows, names))),
             "prose": float(_PROSE.match(text) is not None),
             "several_lines": float(b"\n" in text.strip()),
         }
+
+    def _knows(self, name: bytes) -> bool:
+        """Whether *name* need not be defined in a text: it is built in, or stands around the cursor."""
+        if name not in self._is_known:
+            self._is_known[name] = any(_has_word(text, name) for text in self._around)
+        return self._is_known[name]
+
+
+def _has_word(text: bytes, word: bytes) -> bool:
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if not (_WORD.match(text[max(0, start - 1) : start]) or _WORD.match(text[end : end + 1])):
+            return True
+        start = text.find(word, end)
+    return False
 
 
 def beginnings(middle: Middle, start: State, surroundings: Surroundings) -> Iterator[Beginning]:
