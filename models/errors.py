@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fimlsp.errors import UserError
+
 OUT_OF_MEMORY_TEXTS = ("out of memory", "can't allocate memory")
 
 
-class ModelError(Exception):
+class ModelError(UserError):
     """A model cannot be used; the message is one sentence with the remedy."""
 
 

@@ -20,11 +20,13 @@ from fimlsp.datasets.cuts.selection import Task
 from fimlsp.datasets.sources.source_file import SourceFile
 from fimlsp.models.errors import ModelError
 
+from fimlsp.errors import UserError
+
 READY = "ready"
 TICK = 1.0
 
 
-class PoolError(Exception):
+class PoolError(UserError):
     """The workers cannot work; the message is a sentence for the user."""
 
 

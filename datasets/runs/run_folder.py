@@ -18,8 +18,10 @@ from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.sources.source_file import Excluded
 
+from fimlsp.errors import UserError
 
-class RunFolderError(Exception):
+
+class RunFolderError(UserError):
     """The folder cannot take or give a run; the message is a sentence for the user."""
 
 

@@ -22,13 +22,15 @@ from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.sources.shards import is_shard, n_rows, read_shard
 from fimlsp.datasets.sources.source_file import FoundFile
 
+from fimlsp.errors import UserError
+
 PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 SKIPPED_FOLDERS = frozenset(
     ["site-packages", "test", "tests", "idle_test", "__pycache__", "node_modules", ".git", ".venv", "venv"]
 )
 
 
-class SourceError(Exception):
+class SourceError(UserError):
     """A source does not exist; the message is one sentence for the user."""
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from fimlsp.errors import UserError
+
 PythonVersion = tuple[int, int]
 
 PYTHON_VERSIONS: tuple[PythonVersion, ...] = ((3, 8), (3, 9), (3, 10), (3, 11), (3, 12), (3, 13))
 DEFAULT_VERSION: PythonVersion = (3, 11)
 
 
-class UnknownVersionError(ValueError):
+class UnknownVersionError(UserError, ValueError):
     """A version of Python that is not described here; the message says which are."""
 
 

@@ -1,4 +1,4 @@
-"""The command line: `fimlsp --stdio` is the server, the sub-commands are for people and for other programs.
+"""The command line: `fimlsp --stdio` is the server; the sub-commands are for people and other programs.
 
 Everything but click is imported by the command that needs it, so that `fimlsp --help` is quick and
 `fimlsp verify` never loads a model.
@@ -34,7 +34,7 @@ def to_address(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     return host, int(port)
 
 
-def to_place(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
+def to_position(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
     """`LINE:COLUMN`, both from 1."""
     line, _colon, column = value.partition(":")
     if not (line.isdecimal() and column.isdecimal() and int(line) > 0 and int(column) > 0):
@@ -87,8 +87,8 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
         click.echo(context.get_help())
         return
     from fimlsp.lsp_server.protocol.serving import serve_stdio, serve_tcp
-    from fimlsp.lsp_server.worker.worker_pool import WorkerPool
-    from fimlsp.lsp_server.worker.worker_process import WORKER_COMMAND
+    from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+    from fimlsp.lsp_server.worker_client.worker_process import WORKER_COMMAND
 
     pool = WorkerPool(WORKER_COMMAND)
     if tcp is None:
@@ -143,7 +143,7 @@ _PYTHON = click.option(
     "--at",
     required=True,
     metavar="LINE:COLUMN",
-    callback=to_place,
+    callback=to_position,
     help="The cursor stands before this character.",
 )
 @model_options
@@ -158,9 +158,9 @@ def complete(
     as_json: bool,
     **model: Any,  # noqa: ANN401 - of many types
 ) -> None:
-    """Complete FILE at a place and show the completion there."""
+    """Complete FILE at a line and column, and show the completion there."""
     from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, complete_file
-    from fimlsp.lsp_server.worker.messages import Limits
+    from fimlsp.lsp_server.messages import Limits
 
     complete_file(file, at, load_of(Settings(**model)), Limits(max_tokens, DEADLINE_MS), python, as_json)
 

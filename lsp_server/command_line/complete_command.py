@@ -1,9 +1,10 @@
-"""`fimlsp complete`: one completion in a file, shown in its place or as JSON."""
+"""`fimlsp complete`: makes one completion in a file and shows it there or as JSON."""
 
 from __future__ import annotations
 
 import io
 import json
+import logging
 import time
 import tokenize
 from dataclasses import dataclass
@@ -11,11 +12,16 @@ from pathlib import Path
 
 import click
 from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.lsp_server.errors import summary
-from fimlsp.lsp_server.protocol.text_positions import Text, encode
+from fimlsp.lsp_server.documents.open_documents import LARGEST_DOCUMENT
+from fimlsp.lsp_server.documents.text_positions import Text, encode
+from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load
 from fimlsp.lsp_server.session.status import describe_relaxed
 from fimlsp.lsp_server.worker.backend import Backend
-from fimlsp.lsp_server.worker.messages import Complete, Completion, DocumentId, Limits, Load
+from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
+
+from fimlsp.errors import explain
+
+log = logging.getLogger(__name__)
 
 DEADLINE_MS = 60_000
 
@@ -36,15 +42,16 @@ def complete_file(
     """Print the completion of *file*, in the grammar of *python*, at (line, column), both from 1.
 
     Raises:
-        click.ClickException: The file cannot be read, the place is not in it, or the model cannot be loaded.
+        click.ClickException: The file cannot be read, it has no such line or column, or the model cannot be
+        loaded.
     """
     text = Text(read_source(file))
-    offset = find_place(text, *at)
+    offset = find_offset(text, *at)
     backend = Backend()
     try:
         backend.load(model, lambda _, __: None)
     except Exception as error:
-        raise click.ClickException(summary(error)) from error
+        raise click.ClickException(explain(error, "loading the model", log)) from error
     shown = make(backend, text, offset, limits, python)
     if as_json:
         click.echo(to_json(shown))
@@ -54,17 +61,22 @@ def complete_file(
 
 def make(backend: Backend, text: Text, offset: int, limits: Limits, python: PythonVersion) -> Shown:
     """Ask *backend* for a completion."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     document = DocumentId(0, "")
     backend.open(document, 0, text.data, python)
     request = Complete(0, document, 0, offset, limits, time.monotonic())
     completion = backend.complete(request, lambda: False)
-    return Shown(text, offset, completion, 1000 * (time.perf_counter() - begun))
+    return Shown(text, offset, completion, 1000 * (time.perf_counter() - started))
 
 
 def read_source(file: Path) -> bytes:
     """A Python file as UTF-8 without a byte order mark, whatever encoding its first lines declare."""
-    data = file.read_bytes()
+    try:
+        data = read_regular_file(file, LARGEST_DOCUMENT)
+    except OSError as error:
+        raise click.ClickException(f"{file} cannot be read ({error.strerror}).") from error
+    if data is None:
+        raise click.ClickException(f"{file} is not a regular file of at most {LARGEST_DOCUMENT:,} bytes.")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return encode(data.decode(encoding))
@@ -72,7 +84,7 @@ def read_source(file: Path) -> bytes:
         raise click.ClickException(f"{file} cannot be decoded ({error}); save it as UTF-8.") from error
 
 
-def find_place(text: Text, line: int, column: int) -> int:
+def find_offset(text: Text, line: int, column: int) -> int:
     """Byte offset of (line, column), both from 1; one past the last character is the line's end."""
     if not text.has_line(line - 1):
         raise click.ClickException(f"There is no line {line}; the file has {text.n_lines}.")
@@ -99,7 +111,7 @@ def to_json(shown: Shown) -> str:
 
 
 def show(shown: Shown) -> None:
-    """Print the lines around the cursor with the completion in its place, in colour on a terminal."""
+    """Print the lines around the cursor with the completion among them, in colour on a terminal."""
     from fimlsp.lsp_server.command_line.rendering import print_in_place
 
     data = shown.text.data

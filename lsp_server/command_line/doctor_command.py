@@ -1,8 +1,9 @@
-"""`fimlsp doctor`: whether everything a completion needs is there, and how long it takes here."""
+"""`fimlsp doctor`: checks everything that a completion needs, and how long each step takes here."""
 
 from __future__ import annotations
 
 import ast
+import logging
 import platform
 import time
 from collections.abc import Callable
@@ -11,12 +12,15 @@ from importlib import metadata
 import click
 from fimlsp.languages.python.versions import DEFAULT_VERSION
 from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, make
-from fimlsp.lsp_server.errors import NoSuggestion, summary
-from fimlsp.lsp_server.protocol.text_positions import Text
+from fimlsp.lsp_server.documents.text_positions import Text
+from fimlsp.lsp_server.errors import NoSuggestion
+from fimlsp.lsp_server.messages import DocumentId, Limits, Load
 from fimlsp.lsp_server.worker.backend import Backend
-from fimlsp.lsp_server.worker.messages import DocumentId, Limits, Load
 
 from fimlsp import __version__
+from fimlsp.errors import explain
+
+log = logging.getLogger(__name__)
 
 PACKAGES = ("pygls", "lsprotocol", "tokenizers", "transformers", "torch")
 
@@ -42,12 +46,12 @@ def run_checks(model: Load) -> bool:
 
 def passes(name: str, check: Callable[[], str]) -> bool:
     """Run *check* and print what it found, or why it failed, and how long it took."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     try:
         found, mark = check(), click.style("ok    ", fg="green")
     except Exception as error:
-        found, mark = summary(error), click.style("failed", fg="red")
-    click.echo(f"{mark} {name}: {found} ({1000 * (time.perf_counter() - begun):.0f} ms)")
+        found, mark = explain(error, f"the check of the {name}", log), click.style("failed", fg="red")
+    click.echo(f"{mark} {name}: {found} ({1000 * (time.perf_counter() - started):.0f} ms)")
     return "ok" in mark
 
 

@@ -1,4 +1,4 @@
-"""`fimlsp models`: which models work and which are here, and fetching one."""
+"""`fimlsp models`: lists the models that work and those on this machine, and fetches one."""
 
 from __future__ import annotations
 

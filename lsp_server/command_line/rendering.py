@@ -1,4 +1,4 @@
-"""A completion in its place, for a terminal: numbered lines of highlighted code, the new text underlaid."""
+"""Renders a completion for a terminal: numbered lines of highlighted code, the new text on a background."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fimlsp verify`: the engine's verdicts as JSON lines, so that others can hold it against their oracles.
+"""`fimlsp verify`: the engine's verdicts as JSON lines, so that others can compare it with their oracles.
 
 For each line `{"id", "left", "middle", "right"}` one line comes back, in the same order. Fields:
 `connectable`: some middle makes `left + middle + right` valid; `complete`: this one does; `viable_bytes`: how
@@ -14,13 +14,17 @@ JSON string cannot begin in the middle of one.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
-from fimlsp.lsp_server.errors import summary
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.verification import verify_case
+
+from fimlsp.errors import explain
+
+log = logging.getLogger(__name__)
 
 
 def answer_lines(lines: Iterable[bytes], python: PythonVersion = DEFAULT_VERSION) -> Iterator[str]:
@@ -35,12 +39,25 @@ def answer(engine: Engine, line: bytes) -> dict[str, object]:
     """The verdict on one JSON line, or `{"id", "error"}`; the id is null when none can be read."""
     case_id = None
     try:
-        case = json.loads(line)
-        if not isinstance(case, Mapping):
-            raise ValueError("the line is not a JSON object")
+        case = read_case(line)
         case_id = case.get("id")
         return {"id": case_id, **verify_case(engine, case)}
     except ValueError as error:
         return {"id": case_id, "error": str(error)}
     except Exception as error:  # a fault of the engine must not end the run of those who look for it
-        return {"id": case_id, "error": summary(error)}
+        return {"id": case_id, "error": explain(error, "judging the case", log)}
+
+
+def read_case(line: bytes) -> Mapping[str, object]:
+    """The JSON object on a line.
+
+    Raises:
+        ValueError: There is none; the message says why.
+    """
+    try:
+        case = json.loads(line)
+    except RecursionError:
+        raise ValueError("the line is nested too deeply") from None
+    if not isinstance(case, Mapping):
+        raise ValueError("the line is not a JSON object")
+    return case

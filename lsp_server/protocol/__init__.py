@@ -1,1 +1,1 @@
-"""What goes over the wire to an editor, and in whose words."""
+"""The language server protocol: transport, messages, configuration, and answers as the protocol has them."""

@@ -1,14 +1,11 @@
-"""A client's log records, as `window/logMessage`: nowhere else, as editors show standard error as well."""
+"""Sends a client's log records to it as `window/logMessage`, as editors show standard error, too."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from lsprotocol import types
-
-if TYPE_CHECKING:
-    from fimlsp.lsp_server.protocol.server import FimServer
 
 _KINDS = {
     logging.ERROR: types.MessageType.Error,
@@ -19,14 +16,13 @@ _KINDS = {
 
 
 class ClientLog(logging.Handler):
-    """Passes records on to the client of *server*."""
+    """Turns records into messages, and gives them to *send*."""
 
-    def __init__(self, server: FimServer) -> None:
+    def __init__(self, send: Callable[[types.LogMessageParams], None]) -> None:
         super().__init__()
-        self._server = server
+        self._send = send
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send *record*, if the client is there."""
-        if self._server.protocol.writer is not None:
-            kind = next(kind for level, kind in _KINDS.items() if record.levelno >= level)
-            self._server.window_log_message(types.LogMessageParams(type=kind, message=self.format(record)))
+        """Send *record*."""
+        kind = next(kind for level, kind in _KINDS.items() if record.levelno >= level)
+        self._send(types.LogMessageParams(type=kind, message=self.format(record)))

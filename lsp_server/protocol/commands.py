@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fimlsp.lsp_server.protocol.messages import HasSession
+from fimlsp.lsp_server.protocol.receiving import HasSession
 from pygls.exceptions import JsonRpcInvalidParams
 
 ACCEPT = "fimlsp.server.accept"

@@ -1,4 +1,4 @@
-"""The loading of a model as work-done progress, for clients that can show it."""
+"""Shows the loading of a model as work-done progress, for clients that can."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import asyncio
 import logging
 import uuid
 
-from fimlsp.lsp_server.worker.messages import Loading, NotReady, Ready
+from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.progress import Progress
 
 
 class LoadingProgress:
-    """Shows what it is told about loading, one progress bar from the first step to the last.
+    """Shows reports about loading, in one progress bar from the first step to the last.
 
-    A bar must be created with the client's consent, which takes a round trip, so what is told is queued
-    and shown by one task in order.
+    A bar must be created with the client's consent, which takes a round trip, so reports are queued, and one
+    task shows them in order.
     """
 
     def __init__(self, progress: Progress, log: logging.Logger) -> None:
         self._progress = progress
         self._log = log
-        self._told: asyncio.Queue[Loading | Ready | NotReady] = asyncio.Queue()
+        self._reports: asyncio.Queue[Loading | Ready | NotReady] = asyncio.Queue()
         self._token: str | None = None
         self._shower = asyncio.get_running_loop().create_task(self._show_all())
 
     def tell(self, report: Loading | Ready | NotReady) -> None:
         """Show *report* when its turn comes."""
-        self._told.put_nowait(report)
+        self._reports.put_nowait(report)
 
     def close(self) -> None:
         """The client is gone."""
@@ -37,7 +37,7 @@ class LoadingProgress:
     async def _show_all(self) -> None:
         try:
             while True:
-                await self._show(await self._told.get())
+                await self._show(await self._reports.get())
         except JsonRpcException as error:
             self._log.warning("the client refused to show progress: %s", error)
 

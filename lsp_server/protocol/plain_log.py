@@ -1,4 +1,4 @@
-"""The log on standard error: a mistake of the client takes a line, one of this program has its traceback."""
+"""Logs to standard error: a line for a mistake of the client, a traceback for a fault of this program."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ ExceptionInfo: TypeAlias = (
     tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 )
 
-_SAID_AGAIN = "Unable to deserialize message"
+_SECOND_REPORT = "Unable to deserialize message"
 
 
 class PlainHandler(logging.StreamHandler):  # type: ignore[type-arg]  # generic for the type checker only
-    """Writes records to standard error, those about one message once."""
+    """Writes records to standard error; of pygls' two reports on a bad message, one."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setFormatter(PlainFormatter("%(asctime)s %(name)s: %(message)s"))
-        self.addFilter(lambda record: not str(record.msg).startswith(_SAID_AGAIN))
+        self.addFilter(lambda record: not str(record.msg).startswith(_SECOND_REPORT))
 
 
 class PlainFormatter(logging.Formatter):
-    """As the standard one, but for exceptions that tell what is wrong with a message of the client."""
+    """The standard formatter, except for exceptions that say what is wrong with a message of the client."""
 
     def formatException(self, ei: ExceptionInfo) -> str:  # noqa: N802 - logging's name
         """What is wrong with a message, each problem on a line; a traceback where the fault may be ours."""

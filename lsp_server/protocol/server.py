@@ -1,4 +1,4 @@
-"""The language server of one client: what it registers, and how answers become those of the protocol."""
+"""The language server of one client: the features that it registers, and the handler of each."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import logging
 from collections.abc import Callable
 from dataclasses import asdict
 
+from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 from fimlsp.lsp_server.protocol.client_log import ClientLog
 from fimlsp.lsp_server.protocol.commands import COMMANDS
+from fimlsp.lsp_server.protocol.configuration import Configuration
 from fimlsp.lsp_server.protocol.items import to_completion_list, to_inline_list
 from fimlsp.lsp_server.protocol.loading_progress import LoadingProgress
-from fimlsp.lsp_server.protocol.messages import InlineCompletionProtocol, converter_factory
-from fimlsp.lsp_server.session.completer import Asked
+from fimlsp.lsp_server.protocol.receiving import InlineCompletionProtocol, converter_factory
+from fimlsp.lsp_server.session.completer import Ticket
 from fimlsp.lsp_server.session.session import Session
 from fimlsp.lsp_server.session.status import STATUS, Status
-from fimlsp.lsp_server.settings.configuration import Configuration
-from fimlsp.lsp_server.worker.messages import Loading, NotReady, Ready
-from fimlsp.lsp_server.worker.worker_pool import WorkerPool
+from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, PyglsError
 from pygls.lsp.server import LanguageServer
@@ -37,6 +37,8 @@ class FimServer(LanguageServer):
     *leave* is called when the client asks the server to exit, with whether it said goodbye before.
     """
 
+    protocol: InlineCompletionProtocol
+
     def __init__(self, pool: WorkerPool, leave: Callable[[bool], None]) -> None:
         self.session = Session(pool, self._show_status, self._show_loading)
         self.leave = leave
@@ -47,7 +49,7 @@ class FimServer(LanguageServer):
             converter_factory=converter_factory,
             notebook_document_sync=NOTEBOOKS,
         )
-        self.session.log.addHandler(ClientLog(self))
+        self.session.log.addHandler(ClientLog(self._show_log))
         self.configuration = Configuration(self)
         self._progress: LoadingProgress | None = None
 
@@ -82,6 +84,10 @@ class FimServer(LanguageServer):
     def _show_status(self, status: Status) -> None:
         if self.protocol.writer is not None:
             self.protocol.notify(STATUS, asdict(status))
+
+    def _show_log(self, message: types.LogMessageParams) -> None:
+        if self.protocol.writer is not None:
+            self.window_log_message(message)
 
     def _show_loading(self, report: Loading | Ready | NotReady) -> None:
         if self._progress is not None:
@@ -140,16 +146,16 @@ async def shutdown(ls: FimServer, _: None) -> None:
     await ls.end()
 
 
-async def inline_completion(ls: FimServer, asked: Asked) -> types.InlineCompletionList:
+async def inline_completion(ls: FimServer, ticket: Ticket) -> types.InlineCompletionList:
     """`textDocument/inlineCompletion`: what to insert at the cursor as it is, best first.
 
-    *asked* was made by the protocol when the request arrived. An empty list has its reason in the log
+    *ticket* was made by the protocol when the request arrived. An empty list has its reason in the log
     and in the status. Cancelling the request cancels the pending answer and with it the decoding.
     """
-    return to_inline_list(asked, await ls.session.completer.answer(asked))
+    return to_inline_list(ticket, await ls.session.completer.answer(ticket))
 
 
-async def completion(ls: FimServer, asked: Asked) -> types.CompletionList:
+async def completion(ls: FimServer, ticket: Ticket) -> types.CompletionList:
     """`textDocument/completion`: the same as one item of the menu, if the settings say so."""
-    offer = await ls.session.completer.answer(asked)
-    return to_completion_list(asked, offer, ls.session.documents.encoding)
+    offer = await ls.session.completer.answer(ticket)
+    return to_completion_list(ticket, offer, ls.session.documents.encoding)

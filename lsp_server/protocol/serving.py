@@ -1,4 +1,4 @@
-"""Over what the server talks: standard input and output with one client, or TCP with any number."""
+"""Serves one client over standard input and output, or any number of clients over TCP."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import gc
 import logging
 import os
 import sys
-from dataclasses import dataclass
-from threading import Event, Thread
+from threading import Thread
 
 from fimlsp.lsp_server.protocol.plain_log import PlainHandler
 from fimlsp.lsp_server.protocol.server import FimServer, create_server
-from fimlsp.lsp_server.worker.worker_pool import WorkerPool
-from pygls.io_ import StdoutWriter, run_async
+from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+from pygls.io_ import StdoutWriter
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +29,10 @@ LONGEST_HEADER = 1 << 26
 
 
 def prepare_process() -> None:
-    """What is not for a client goes to standard error; pygls tells of much that is not wrong.
+    """Set up logging and garbage collection.
 
-    What is imported stays, so it is set aside: a collection that walks through it takes 30 ms.
+    Records that are not for a client go to standard error; of pygls, only errors. What is imported stays, so
+    it is hidden from the garbage collector, which would take 30 ms to walk through it.
     """
     logging.basicConfig(handlers=[PlainHandler()], level=logging.WARNING)
     logging.getLogger("fimlsp").setLevel(logging.INFO)
@@ -95,25 +95,6 @@ async def _listen(pool: WorkerPool, host: str, port: int) -> None:
         await listening.serve_forever()
 
 
-@dataclass(frozen=True, slots=True)
-class InTurn:
-    """A reader of messages, each of which comes after what the one before has begun.
-
-    Else a request that is cancelled at once would never begin, and nobody would hear of it.
-    """
-
-    reader: asyncio.StreamReader
-
-    async def readline(self) -> bytes:
-        """A line of a header."""
-        return await self.reader.readline()
-
-    async def readexactly(self, size: int) -> bytes:
-        """A message."""
-        await asyncio.sleep(0)
-        return await self.reader.readexactly(size)
-
-
 async def _serve_client(
     pool: WorkerPool, reader: asyncio.StreamReader, writer: Writer, log_to: logging.Logger | None = None
 ) -> bool:
@@ -125,9 +106,7 @@ async def _serve_client(
     server: FimServer = create_server(pool, left.set_result)
     server.log.parent = log_to
     server.protocol.set_writer(writer)
-    reading = asyncio.ensure_future(
-        run_async(Event(), InTurn(reader), server.protocol, error_handler=server.report_server_error)
-    )
+    reading = asyncio.ensure_future(server.protocol.receive_all(reader))
     try:
         await asyncio.wait((reading, left), return_when=asyncio.FIRST_COMPLETED)
     finally:

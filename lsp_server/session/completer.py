@@ -1,8 +1,8 @@
-"""From a request to what is shown, the quickest way first.
+"""Decides what is shown at a cursor, the quickest way first.
 
-The rest of the suggestion that the user is typing through; a completion made before for the same text; or
-the worker's. What the user accepts is followed by the question for the next completion, before the editor
-asks it.
+What remains of the suggestion that the user is typing through; a completion made before for the same text; or
+a new one from the worker. When the user accepts a suggestion, the next completion is asked for at once,
+before the editor does.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from fimlsp.lsp_server.documents.open_documents import Document, Documents
 from fimlsp.lsp_server.errors import NoSuggestion
-from fimlsp.lsp_server.session.completion_cache import CompletionCache, Key, answers, key_of
-from fimlsp.lsp_server.session.documents import Document, Documents, Replaced
+from fimlsp.lsp_server.messages import Complete, Completion, Limits, Replacement
+from fimlsp.lsp_server.session.completion_cache import CompletionCache, Key
 from fimlsp.lsp_server.session.requests import CANCELLED, Pending, Requests
 from fimlsp.lsp_server.session.statistics import Statistics
 from fimlsp.lsp_server.session.status import StatusBoard
 from fimlsp.lsp_server.session.suggestions import Suggestion, Suggestions
-from fimlsp.lsp_server.settings.options import Settings
-from fimlsp.lsp_server.worker.messages import Complete, Completion, Limits
-from fimlsp.lsp_server.worker.worker_pool import Seat
+from fimlsp.lsp_server.settings.options import Settings, limits_of
+from fimlsp.lsp_server.worker_client.worker_pool import WorkerHandle
+
+from fimlsp.errors import explain
 
 Trigger = Literal["automatic", "by hand", "menu"]
 """Who asks: the typing, the user, or the menu of completions, which does not tell the two apart."""
@@ -32,27 +34,29 @@ MOST_KEYS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A cursor in a version of a document, and the question that it puts."""
+class Cursor:
+    """A byte offset in a version of a document, and the question that it puts."""
 
     document: Document
     offset: int
-    limits: Limits
     key: Key
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request that came at *begun*. *is_here*: it needed no worker; *typed*: what is typed through."""
+class Ticket:
+    """A request that came at the time *asked_at*, to be exchanged for an `Offer`.
+
+    *is_here*: no worker was needed; *typed* is the suggestion that is typed through, if one is.
+    """
 
     uri: str
     line: int
     character: int
     trigger: Trigger
-    begun: float
+    asked_at: float
     pending: Pending
     is_here: bool
-    place: Place | None = None
+    cursor: Cursor | None = None
     typed: Suggestion | None = None
 
 
@@ -65,116 +69,121 @@ class Offer:
 
 
 class Completer:
-    """Answers the requests of one client. *seat* is its place at the worker, *new_id* numbers requests."""
+    """Answers the requests of one client. *worker* gives its worker, if any; *new_id* numbers requests."""
 
     def __init__(
         self,
         documents: Documents,
-        seat: Callable[[], Seat | None],
+        worker: Callable[[], WorkerHandle | None],
         new_id: Callable[[], int],
         status: StatusBoard,
         log: logging.Logger,
     ) -> None:
         self.statistics = Statistics()
-        self.requests = Requests(seat, self._keep, log)
-        self.cache = CompletionCache(Settings().cache_size)
+        self.requests = Requests(worker, self._keep, log)
+        self.cache = CompletionCache(0)
         self.suggestions = Suggestions()
-        self.settings = Settings()
         self.automatic = True
         self._documents = documents
-        self._seat = seat
+        self._worker = worker
         self._new_id = new_id
         self._status = status
         self._log = log
         self._dismissed = set[Key]()
         self._ahead = set[Key]()
+        self.configure(Settings())
+
+    def configure(self, settings: Settings) -> None:
+        """Use *settings* from now on."""
+        self._min_length = settings.min_length
+        self._limits = limits_of(settings, candidates=1)
+        self._limits_by_hand = limits_of(settings, candidates=settings.candidates)
+        self._asks_ahead = settings.cache_size > 0
+        self.cache.resize(settings.cache_size)
 
     # Requests
 
-    def ask(self, uri: str, line: int, character: int, trigger: Trigger) -> Asked:
-        """Ask what to insert at a position of the document as it is now; `answer` waits for the outcome."""
-        begun = time.monotonic()
+    def ask(self, uri: str, line: int, character: int, trigger: Trigger) -> Ticket:
+        """Ask what to insert at a position of the document as it is now; `answer` waits for the outcome.
+
+        Raises nothing: whatever goes wrong answers the request, with a reason.
+        """
+        asked_at = time.monotonic()
         self.statistics.requests += 1
-        place = typed = None
+        cursor = typed = None
         try:
-            place = self._place(uri, line, character, trigger)
-            typed = self._typed_through(place)
-            found = self._rest(typed, place) if typed else self.cache.find(place.key)
-            pending = self._put(place, begun) if found is None else settled(found)
-        except NoSuggestion as answer:
-            pending = settled(Completion(reason=str(answer)))
-        if pending.done():
-            self.requests.drop(self._documents.id(uri), "a newer request came")
-        return Asked(uri, line, character, trigger, begun, pending, pending.done(), place, typed)
+            cursor = self._cursor(uri, line, character, trigger)
+            typed, found = self._typed_through(cursor)
+            if found is None:
+                found = self.cache.find(cursor.key)
+            pending = settled(found) if found is not None else self._put(cursor, asked_at)
+        except Exception as error:
+            pending = settled(Completion(reason=explain(error, "completing", self._log)))
+        is_here = pending.done()
+        if is_here:
+            self.requests.drop(uri, "a newer request came")
+        return Ticket(uri, line, character, trigger, asked_at, pending, is_here, cursor, typed)
 
-    async def answer(self, asked: Asked) -> Offer:
-        """What to show; nothing where there is no suggestion, and the status says why."""
+    async def answer(self, ticket: Ticket) -> Offer:
+        """What to show; nothing where there is no suggestion, and the status says why.
+
+        Raises nothing but `CancelledError`, when the client does not want the answer any more.
+        """
         try:
-            completion = await asked.pending
+            return self._answer(ticket, await ticket.pending)
         except asyncio.CancelledError:
-            self._tell(asked, CANCELLED)
+            self._tell(ticket.uri, CANCELLED)
             raise
-        shown = self._chosen(asked, completion)
-        self._tell(asked, shown)
-        if not shown.texts or asked.place is None:
+        except Exception as error:
+            self._tell(ticket.uri, Completion(reason=explain(error, "completing", self._log)))
             return Offer()
-        latencies = self.statistics.of_reuse if asked.is_here else self.statistics.of_model
-        latencies.append(1000 * (time.monotonic() - asked.begun))
-        self._count_source(asked, asked.place)
-        return self._offer(asked.place, asked.typed, shown)
 
-    def _place(self, uri: str, line: int, character: int, trigger: Trigger) -> Place:
+    def _answer(self, ticket: Ticket, completion: Completion) -> Offer:
+        shown = self._chosen(ticket, completion)
+        self._tell(ticket.uri, shown)
+        if not shown.texts or ticket.cursor is None:
+            return Offer()
+        latencies = self.statistics.of_reuse if ticket.is_here else self.statistics.of_model
+        latencies.append(1000 * (time.monotonic() - ticket.asked_at))
+        self._count_source(ticket, ticket.cursor)
+        return self._offer(ticket.cursor, ticket.typed, shown)
+
+    def _cursor(self, uri: str, line: int, character: int, trigger: Trigger) -> Cursor:
         document = self._documents.find(uri)
         if trigger == "automatic" and not self.automatic:
             raise NoSuggestion("completing while typing is switched off")
         offset = self._documents.offset(document, line, character)
-        return self._place_at(document, offset, self._limits(trigger))
+        return cursor_at(document, offset, self._limits_by_hand if trigger == "by hand" else self._limits)
 
-    def _place_at(self, document: Document, offset: int, limits: Limits) -> Place:
-        return Place(document, offset, limits, key_of(document.read, offset, document.python, limits))
+    def _request(self, cursor: Cursor, asked_at: float) -> Complete:
+        document, key = cursor.document, cursor.key
+        return Complete(self._new_id(), document.id, document.version, cursor.offset, key.limits, asked_at)
 
-    def _limits(self, trigger: Trigger) -> Limits:
-        settings = self.settings
-        return Limits(
-            max_tokens=settings.max_tokens,
-            deadline_ms=settings.deadline_ms,
-            one_line=settings.one_line,
-            candidates=settings.candidates if trigger == "by hand" else 1,
-            context_escape=settings.context_escape,
-            steering=settings.steering,
-            relaxed_contexts=settings.relaxed_contexts,
-            neighbour_tokens=settings.neighbour_tokens,
-        )
-
-    def _request(self, place: Place, begun: float) -> Complete:
-        document = self._documents.id(place.document.uri)
-        return Complete(self._new_id(), document, place.document.version, place.offset, place.limits, begun)
-
-    def _put(self, place: Place, begun: float) -> Pending:
-        seat = self._seat()
-        if seat is None or not seat.is_available:
+    def _put(self, cursor: Cursor, asked_at: float) -> Pending:
+        worker = self._worker()
+        if worker is None or not worker.is_available:
             raise NoSuggestion("the worker process has ended and is not started again yet")
-        pending = self.requests.ask(self._request(place, begun), place.key)
-        self._status.thinking(place.document.uri)
+        pending = self.requests.ask(self._request(cursor, asked_at), cursor.key)
+        self._status.thinking(cursor.document.id.uri)
         return pending
 
     # What is here
 
-    def _typed_through(self, place: Place) -> Suggestion | None:
-        shown = self.suggestions.shown(place.document.uri)
-        if shown is None or not answers(shown.key, place.key):
-            return None
-        return shown if shown.rests(place.document.text.data, place.offset) else None
+    def _typed_through(self, cursor: Cursor) -> tuple[Suggestion | None, Completion | None]:
+        """The suggestion that is being typed through, and what remains of it at the cursor."""
+        shown = self.suggestions.shown(cursor.document.id.uri)
+        if shown is None or not shown.key.answers(cursor.key):
+            return None, None
+        remainders = shown.remainders(cursor.document.text.data, cursor.offset)
+        if not remainders:
+            return None, None
+        return shown, Completion(tuple(map(bytes.decode, remainders)), complete=True, relaxed=shown.relaxed)
 
-    def _shown_at(self, place: Place) -> list[str]:
-        shown = self.suggestions.shown(place.document.uri)
-        if shown is None or not self._documents.is_current(place.document):
+    def _shown_at(self, cursor: Cursor) -> list[str]:
+        shown = self.suggestions.shown(cursor.document.id.uri)
+        if shown is None or not self._documents.is_current(cursor.document):
             return []
-        return [rest.decode() for rest in shown.rests(place.document.text.data, place.offset)]
-
-    def _rest(self, typed: Suggestion, place: Place) -> Completion:
-        rests = typed.rests(place.document.text.data, place.offset)
-        return Completion(tuple(rest.decode() for rest in rests), complete=True, relaxed=typed.relaxed)
+        return [*map(bytes.decode, shown.remainders(cursor.document.text.data, cursor.offset))]
 
     def _keep(self, key: Key, completion: Completion) -> None:
         self.statistics.add_work(completion)
@@ -182,67 +191,64 @@ class Completer:
 
     # What is shown
 
-    def _chosen(self, asked: Asked, completion: Completion) -> Completion:
+    def _chosen(self, ticket: Ticket, completion: Completion) -> Completion:
         """*completion*, or why it is not shown although it was found.
 
-        Asked by hand, what is shown already comes first: editors ask so for the next one.
+        When asked by hand, what is shown already comes first: editors ask so for the next one.
         """
-        if asked.trigger == "by hand" and asked.place is not None:
-            texts = dict.fromkeys([*self._shown_at(asked.place), *completion.texts])
+        if ticket.trigger == "by hand" and ticket.cursor is not None:
+            texts = dict.fromkeys([*self._shown_at(ticket.cursor), *completion.texts])
             return replace(completion, texts=tuple(texts), reason=None if texts else completion.reason)
-        if asked.typed is not None or not completion.texts:
+        if ticket.typed is not None or not completion.texts:
             return completion
-        if len(completion.text.strip()) < self.settings.min_length:
-            reason = (
-                f"the suggestion is shorter than {self.settings.min_length} characters (option minLength)"
-            )
+        if len(completion.texts[0].strip()) < self._min_length:
+            reason = f"the suggestion is shorter than {self._min_length} characters (option minLength)"
             return replace(completion, texts=(), reason=reason)
-        if asked.place is not None and asked.place.key in self._dismissed:
+        if ticket.cursor is not None and ticket.cursor.key in self._dismissed:
             return replace(completion, texts=(), reason="this suggestion was dismissed")
         return completion
 
-    def _offer(self, place: Place, typed: Suggestion | None, shown: Completion) -> Offer:
+    def _offer(self, cursor: Cursor, typed: Suggestion | None, shown: Completion) -> Offer:
         if typed is not None:
             return Offer(shown.texts, typed.id)
-        uri, data = place.document.uri, place.document.text.data
         suggestion = Suggestion(
             self.suggestions.new_id(),
-            uri,
-            place.offset,
-            len(data) - place.offset,
-            tuple(text.encode() for text in shown.texts),
-            place.key,
+            cursor.document.id.uri,
+            cursor.offset,
+            len(cursor.document.text.data) - cursor.offset,
+            tuple(map(str.encode, shown.texts)),
+            cursor.key,
             shown.relaxed,
         )
-        if self._documents.is_current(place.document):
+        if self._documents.is_current(cursor.document):
             self.suggestions.show(suggestion)
             self.statistics.shown += 1
         return Offer(shown.texts, suggestion.id)
 
-    def _count_source(self, asked: Asked, place: Place) -> None:
-        if asked.typed is not None and asked.typed.origin != place.offset:
+    def _count_source(self, ticket: Ticket, cursor: Cursor) -> None:
+        if ticket.typed is not None and ticket.typed.origin != cursor.offset:
             self.statistics.typed_through += 1
-        elif asked.is_here:
+        elif ticket.is_here:
             self.statistics.cached += 1
-        if place.key in self._ahead:
-            self._ahead.discard(place.key)
+        if cursor.key in self._ahead:
+            self._ahead.discard(cursor.key)
             self.statistics.prefetched += 1
 
-    def _tell(self, asked: Asked, completion: Completion) -> None:
+    def _tell(self, uri: str, completion: Completion) -> None:
         """Status and log for an answer. One that was overtaken leaves the status to the newer request."""
-        if completion.reason is not None and not completion.stale:
-            self.statistics.add_reason(completion.reason)
         if completion.reason is not None:
+            if not completion.stale:
+                self.statistics.add_reason(completion.reason)
             level = logging.DEBUG if completion.stale else logging.INFO
             self._log.log(level, "no suggestion: %s", completion.reason)
-        if self.requests.is_running(self._documents.id(asked.uri)):
+        if self.requests.is_running(uri):
             return
         if completion.stale:
-            self._status.stale(asked.uri)
+            self._status.stale(uri)
         elif completion.texts:
-            self._status.suggestion(asked.uri, completion.relaxed)
+            self._status.suggestion(uri, completion.relaxed)
         else:
-            self._status.none(asked.uri, completion.reason or "")
+            self._status.none(uri, completion.reason or "")
 
     def forget(self) -> None:
         """Another model answers from now on."""
@@ -251,24 +257,26 @@ class Completer:
 
     # What the user does
 
-    def edited(self, uri: str, size: int, replaced: Replaced) -> None:
+    def edited(self, uri: str, size: int, replacement: Replacement) -> None:
         """A part of the document, which had *size* bytes, was replaced."""
-        self.suggestions.edited(uri, size, replaced.start, replaced.end)
+        self.suggestions.edited(uri, size, replacement.start, replacement.end)
 
-    def follow_up(self, document: Document, last: Replaced) -> None:
+    def follow_up(self, document: Document, last: Replacement) -> None:
         """The document was changed: if that completed a suggestion, ask for what comes next."""
-        shown = self.suggestions.shown(document.uri)
+        shown = self.suggestions.shown(document.id.uri)
         if shown is None:
             return
-        is_more_than_a_key = len(last.replacement.decode()) > 1
-        if not shown.is_inserted(document.text.data):
-            if is_more_than_a_key and shown.rests(document.text.data, last.start + len(last.replacement)):
-                self.statistics.add_acceptance(last.replacement, partly=True)
+        data = document.text.data
+        inserted = shown.inserted(data)
+        is_more_than_a_key = len(last.text) > 1 and len(last.text.decode()) > 1
+        if not shown.has_as_a_whole(inserted):
+            if is_more_than_a_key and shown.remainders(data, last.start + len(last.text)):
+                self.statistics.add_acceptance(last.text, partly=True)
             return
-        self.suggestions.forget(document.uri)
+        self.suggestions.forget(document.id.uri)
         if self.suggestions.settle(shown.id) and is_more_than_a_key:
-            self.statistics.add_acceptance(last.replacement)
-        self._ask_ahead(document, shown.origin + len(shown.inserted(document.text.data)))
+            self.statistics.add_acceptance(last.text)
+        self._ask_ahead(document, shown.origin + len(inserted))
 
     def accept(self, name: str) -> None:
         """The user took a text of a suggestion; the edit that inserts it comes, or came, by itself."""
@@ -279,7 +287,7 @@ class Completer:
             self.statistics.add_acceptance(suggestion.texts[index])
 
     def dismiss(self, name: str) -> None:
-        """The user does not want a suggestion; it is not made again at this place while typing."""
+        """The user does not want a suggestion; it is not made again for the same text while typing."""
         suggestion = self.suggestions.settle(name.partition(".")[0])
         if suggestion is None:
             return
@@ -291,20 +299,22 @@ class Completer:
 
     def _ask_ahead(self, document: Document, offset: int) -> None:
         """Ask for the next completion, which the editor will ask for in a moment."""
-        seat = self._seat()
-        ready = seat is not None and seat.is_available and not seat.is_loading
-        if not (ready and self.automatic and self.settings.cache_size):
+        worker = self._worker()
+        ready = worker is not None and worker.is_available and not worker.is_loading
+        if not (ready and self.automatic and self._asks_ahead and document.refusal is None):
             return
-        try:
-            self._documents.find(document.uri)
-        except NoSuggestion:
-            return
-        place = self._place_at(document, offset, self._limits("automatic"))
-        if self.cache.find(place.key) is None:
+        cursor = cursor_at(document, offset, self._limits)
+        if self.cache.find(cursor.key) is None:
             if len(self._ahead) >= MOST_KEYS:
                 self._ahead.clear()
-            self._ahead.add(place.key)
-            self.requests.ask_ahead(self._request(place, time.monotonic()), place.key)
+            self._ahead.add(cursor.key)
+            self.requests.ask_ahead(self._request(cursor, time.monotonic()), cursor.key)
+
+
+def cursor_at(document: Document, offset: int, limits: Limits) -> Cursor:
+    """The question at *offset*. O(len(document.text.data)) once for a line, 1 ms for 5 MB."""
+    left, right = document.read.hashes(offset)
+    return Cursor(document, offset, Key(left, right, document.python, limits))
 
 
 def settled(completion: Completion) -> Pending:

@@ -1,6 +1,6 @@
-"""Completions made before, for when the same text comes again: after an undo, a backspace, a walk around.
+"""Remembers completions for when the same text comes again: after an undo, a backspace, a detour.
 
-The key is a hash of all text on each side together with the settings that matter, so what is found is right
+The key is a hash of all text on each side, together with the settings that matter, so what is found is right
 as long as the model is the same.
 """
 
@@ -8,33 +8,32 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import replace
+from typing import NamedTuple
 
 from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.lsp_server.protocol.text_positions import Text
-from fimlsp.lsp_server.worker.messages import Completion, Limits
-
-Key = tuple[int, int, PythonVersion, Limits]
+from fimlsp.lsp_server.messages import Completion, Limits
 
 
-def key_of(text: Text, offset: int, python: PythonVersion, limits: Limits) -> Key:
-    """The key of a cursor at *offset* of *text*. O(len(text.data)) once for a line, 1 ms for 5 MB."""
-    left, right = text.hashes(offset)
-    return left, right, python, limits
+class Key(NamedTuple):
+    """A question: the hashes of the text on each side of the cursor, the grammar, and the limits."""
 
+    left: int
+    right: int
+    python: PythonVersion
+    limits: Limits
 
-def answers(one: Key, other: Key) -> bool:
-    """Whether *one* was asked under the same settings as *other*, and for no fewer texts."""
-    (_, _, python, limits), (_, _, other_python, other_limits) = one, other
-    enough = limits.candidates >= other_limits.candidates
-    return (
-        enough
-        and python == other_python
-        and replace(limits, candidates=other_limits.candidates) == other_limits
-    )
+    def answers(self, other: Key) -> bool:
+        """Whether it was asked under the settings of *other*, and for no fewer texts."""
+        limits, wanted = self.limits, other.limits
+        if self.python != other.python:
+            return False
+        return limits == wanted or (
+            limits.candidates > wanted.candidates and replace(limits, candidates=wanted.candidates) == wanted
+        )
 
 
 class CompletionCache:
-    """At most *size* completions, those given up first that were not asked for longest."""
+    """At most *size* completions; the one that was not asked for longest is dropped first."""
 
     def __init__(self, size: int) -> None:
         self._size = size

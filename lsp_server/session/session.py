@@ -1,6 +1,6 @@
-"""One client's side of the server: its documents and settings, its place at a worker, and what it is told.
+"""One client: its documents, its settings, its worker, and what it is told.
 
-It lives on the event loop and never waits for the worker.
+A session lives on the event loop and never waits for the worker.
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
+from fimlsp.lsp_server.documents.open_documents import Change, Documents, Rules
+from fimlsp.lsp_server.messages import Answer, Loading, NotReady, Ready, Report, Request, Workspace
+from fimlsp.lsp_server.python.environments import version_of
 from fimlsp.lsp_server.session.completer import Completer
-from fimlsp.lsp_server.session.documents import Change, Documents, Rules
-from fimlsp.lsp_server.session.python_version import version_of
 from fimlsp.lsp_server.session.status import Status, StatusBoard
 from fimlsp.lsp_server.session.workspace_folders import WorkspaceFolders
 from fimlsp.lsp_server.settings.options import AUTO, Settings, load_of
-from fimlsp.lsp_server.worker.messages import Answer, Loading, NotReady, Ready, Report, Request, Workspace
-from fimlsp.lsp_server.worker.worker_pool import Seat, WorkerPool
+from fimlsp.lsp_server.worker_client.worker_pool import WorkerHandle, WorkerPool
+from fimlsp.lsp_server.workspace.exclusions import exclusions
 
 
 class Session:
-    """See the module. *on_status* hears of every change of state, *on_loading* of a model being loaded."""
+    """One client. *on_status* is called when the state changes, *on_loading* while a model is loaded."""
 
     def __init__(
         self,
@@ -31,27 +32,27 @@ class Session:
         self.number = pool.new_client()
         self.log = logging.Logger("fimlsp.client", logging.INFO)
         self.status = StatusBoard(on_status)
-        self._folders = WorkspaceFolders()
+        self._folders = WorkspaceFolders(self._follow)
         self.documents = Documents(self.number, self._send, self._folders.python_of)
         self.completer = Completer(
-            self.documents, lambda: self._seat, pool.new_request, self.status, self.log
+            self.documents, lambda: self._worker, pool.new_request, self.status, self.log
         )
         self._pool = pool
         self._on_loading = on_loading
         self._settings = Settings()
-        self._seat: Seat | None = None
+        self._worker: WorkerHandle | None = None
 
     def start(self) -> None:
         """Begin to use a worker with the model of the settings."""
-        self._seat = Seat(self._pool, load_of(self._settings), self.number, self)
-        self._seat.take()
+        self._worker = WorkerHandle(self._pool, load_of(self._settings), self.number, self)
+        self._worker.join()
 
     async def close(self) -> None:
         """Answer what is under way and leave the worker."""
         self.completer.requests.fail_all("the server is shutting down")
-        seat, self._seat = self._seat, None
-        if seat is not None:
-            await seat.leave()
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.leave()
 
     # Settings
 
@@ -64,14 +65,16 @@ class Session:
         """Use *settings* from now on; another model is loaded in the background."""
         before, self._settings = self._settings, settings
         self.log.setLevel(settings.log_level.upper())
-        self.completer.settings = settings
-        self.completer.cache.resize(settings.cache_size)
+        self.completer.configure(settings)
         self.set_automatic(settings.automatic)
+        if settings.exclude != before.exclude:
+            for problem in exclusions(settings.exclude).problems:
+                self.log.warning("%s", problem)
         self._look_around()
         if load_of(settings) != load_of(before):
             self.completer.forget()
-            if self._seat is not None:
-                self._seat.use(load_of(settings))
+            if self._worker is not None:
+                self._worker.use(load_of(settings))
 
     def set_automatic(self, is_on: bool) -> None:
         """Whether to complete while typing, until the settings say something else."""
@@ -87,16 +90,19 @@ class Session:
     def reload(self) -> None:
         """Load the model anew."""
         self.completer.forget()
-        if self._seat is not None:
-            self._seat.reload()
+        if self._worker is not None:
+            self._worker.reload()
 
     def _look_around(self) -> None:
         """Find out which files may be read, which are completed, and as which Python."""
+        self._folders.look()
+        self._send(self._workspace())
+        self._follow()
+
+    def _follow(self) -> None:
         settings = self._settings
         version = None if settings.python_version == AUTO else version_of(settings.python_version)
-        self._folders.refresh()
-        self._send(self._workspace())
-        self.documents.follow(Rules(settings.languages, settings.exclude, version))
+        self.documents.follow(Rules(settings.languages, exclusions(settings.exclude), version))
 
     def _workspace(self) -> Workspace:
         return Workspace(self.number, self._folders.paths, self._settings.exclude)
@@ -105,39 +111,36 @@ class Session:
 
     def open(self, uri: str, language: str, version: int, text: str, *, cell: bool = False) -> None:
         """The editor shows a document, *cell*: of a notebook."""
-        self._interrupt(uri, "the document was opened again")
+        self.completer.requests.drop(uri, "the document was opened again")
         self.completer.suggestions.forget(uri)
         self.documents.open(uri, language, version, text, cell=cell)
 
     def change(self, uri: str, version: int, changes: Sequence[Change]) -> None:
         """The editor changed a document; a completion for the old text is stale and answered at once."""
-        if uri not in self.documents:
+        if self.documents.get(uri) is None:
             self.log.warning("a change of %s is ignored: it was not opened in this server", uri)
             return
-        self._interrupt(uri, "the text was changed")
+        self.completer.requests.drop(uri, "the text was changed")
         last = None
         for size, last in self.documents.change(uri, version, changes):
             self.completer.edited(uri, size, last)
         if last is not None:
-            self.completer.follow_up(self.documents[uri], last)
+            self.completer.follow_up(self.documents.find_open(uri), last)
 
     def close_document(self, uri: str) -> None:
         """The editor has closed a document."""
-        self._interrupt(uri, "the document was closed")
+        self.completer.requests.drop(uri, "the document was closed")
         self.completer.suggestions.forget(uri)
         self.documents.close(uri)
-
-    def _interrupt(self, uri: str, reason: str) -> None:
-        self.completer.requests.drop(self.documents.id(uri), reason)
 
     # The worker
 
     def _send(self, message: Request) -> None:
-        if self._seat is not None:
-            self._seat.send(message)
+        if self._worker is not None:
+            self._worker.send(message)
 
     def worker_started(self) -> None:
-        """A process has begun that knows nothing yet; a request may have come while it was started."""
+        """A process was started that knows nothing yet; a request may have come meanwhile."""
         self._send(self._workspace())
         self.documents.send_all()
         self.completer.requests.send_all()

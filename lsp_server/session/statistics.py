@@ -1,4 +1,4 @@
-"""What became of the requests and suggestions of a client. Kept in memory, told to nobody but the client."""
+"""Counts what became of the requests and suggestions of a client; kept in memory, for that client only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fimlsp.lsp_server.worker.messages import Completion
+from fimlsp.lsp_server.messages import Completion
 
 MOST_LATENCIES = 1000
 MOST_REASONS = 100

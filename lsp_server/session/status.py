@@ -1,4 +1,4 @@
-"""What the server is doing right now, for an editor's status bar: the notification `fimlsp/status`."""
+"""The state of the server for an editor's status bar: the notification `fimlsp/status`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fimlsp.lsp_server.worker.messages import Loading, NotReady, Ready
+from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 
 STATUS = "fimlsp/status"
 

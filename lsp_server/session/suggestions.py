@@ -1,8 +1,8 @@
-"""What the editor shows, and how much of it the user has typed by now.
+"""Keeps the suggestions that the editor shows, and tells how much of each the user has typed by now.
 
 A suggestion stands between a left and a right context. As long as all edits fall between the two, and what
-stands there now begins like the suggestion (and may end like it: editors close brackets by themselves), the
-rest of it is still the right thing to show, and no model needs to be asked.
+stands there now begins like the suggestion (and may end like it: editors close brackets by themselves), what
+remains of it is still the right thing to show, and no model needs to be asked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_REMEMBERED = 64
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Texts shown for a place: byte offset *origin*, *after* bytes before the end of the document *uri*.
+    """Texts shown at byte offset *origin* of the document *uri*, *after* bytes before its end.
 
     *key* is the question that they answer, *relaxed* as in `Completion`.
     """
@@ -36,26 +36,32 @@ class Suggestion:
         """What stands in *data* now where the texts would be inserted."""
         return data[self.origin : len(data) - self.after]
 
-    def is_inserted(self, data: bytes) -> bool:
-        """Whether one of the texts stands there as a whole; editors may write its line ends their way."""
-        inserted = self.inserted(data).replace(b"\r\n", b"\n")
-        return any(inserted == text.replace(b"\r\n", b"\n") for text in self.texts)
+    def has_as_a_whole(self, inserted: bytes) -> bool:
+        """Whether *inserted* is one of the texts; editors may write its line ends their way."""
+        plain = inserted.replace(b"\r\n", b"\n")
+        return plain in [text.replace(b"\r\n", b"\n") for text in self.texts]
 
-    def rests(self, data: bytes, offset: int) -> tuple[bytes, ...]:
-        """What is left of each text for a cursor at *offset*, if anything; none when it was left behind."""
-        if not self.origin <= offset <= len(data) - self.after:
+    def remainders(self, data: bytes, offset: int) -> tuple[bytes, ...]:
+        """What is left to insert of each text, if anything, for a cursor at *offset* of *data*.
+
+        None where the cursor is elsewhere, or where something else was typed.
+        """
+        end = len(data) - self.after
+        if not self.origin <= offset <= end:
             return ()
-        before, behind = data[self.origin : offset], data[offset : len(data) - self.after]
-        fits = len(before) + len(behind)
+        before, behind = data[self.origin : offset], data[offset:end]
+        left, right = len(before), len(behind)
         return tuple(
-            text[len(before) : len(text) - len(behind)]
-            for text in self.texts
-            if len(text) > fits and text.startswith(before) and text.endswith(behind)
+            [
+                text[left : len(text) - right]
+                for text in self.texts
+                if len(text) > left + right and text.startswith(before) and text.endswith(behind)
+            ]
         )
 
 
 class Suggestions:
-    """The suggestion shown last in each document, and those that were not settled yet."""
+    """The suggestion shown last in each document, and those that are neither accepted nor dismissed yet."""
 
     def __init__(self) -> None:
         self._shown: dict[str, Suggestion] = {}
@@ -94,7 +100,3 @@ class Suggestions:
     def settle(self, suggestion_id: str) -> Suggestion | None:
         """The suggestion, which is accepted or dismissed now; None if that was said before."""
         return self._unsettled.pop(suggestion_id, None)
-
-    def find(self, suggestion_id: str) -> Suggestion | None:
-        """The suggestion, if it is not settled."""
-        return self._unsettled.get(suggestion_id)

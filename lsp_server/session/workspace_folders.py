@@ -1,21 +1,34 @@
-"""The folders that the editor has open, and which Python each of them is for."""
+"""The folders that the editor has open, and which Python each of them is for.
+
+A thread reads the files that tell the Python: no file of a workspace is opened on the event loop.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from threading import Thread
 
-from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.lsp_server.protocol.uris import path_of
-from fimlsp.lsp_server.session.python_version import version_of_workspace
+from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
+from fimlsp.lsp_server.documents.uris import path_of
+from fimlsp.lsp_server.python.environments import version_of_workspace
+
+_Versions = dict[Path | None, PythonVersion]
 
 
 class WorkspaceFolders:
-    """The folders of one client, by their URIs."""
+    """The folders of one client, by their URIs.
 
-    def __init__(self) -> None:
+    *on_change* is called when they turn out to be for other versions of Python than was thought.
+    """
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
         self._folders: dict[str, Path] = {}
-        self._versions: dict[Path | None, PythonVersion] = {}
+        self._versions: _Versions = {}
+        self._n_looks = 0
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -31,16 +44,26 @@ class WorkspaceFolders:
         for uri in uris:
             self._folders.pop(uri, None)
 
-    def refresh(self) -> None:
-        """Look at the folders' environments again when they are next asked for."""
-        self._versions.clear()
+    def look(self) -> None:
+        """Find out what Pythons the folders are for; returns at once, and `on_change` is called later."""
+        self._n_looks += 1
+        folders = [None, *self._folders.values()]
+        loop = asyncio.get_running_loop()
+        Thread(target=self._look, args=(folders, self._n_looks, loop), daemon=True).start()
 
     def python_of(self, uri: str) -> PythonVersion:
-        """The Python of the innermost folder that has the document. Reads files once per folder."""
-        folder = self._folder_of(uri)
-        if folder not in self._versions:
-            self._versions[folder] = version_of_workspace(folder)
-        return self._versions[folder]
+        """The Python of the innermost folder that has the document, as far as it is known."""
+        return self._versions.get(self._folder_of(uri), DEFAULT_VERSION)
+
+    def _look(self, folders: list[Path | None], look: int, loop: asyncio.AbstractEventLoop) -> None:
+        versions = {folder: version_of_workspace(folder) for folder in folders}
+        with contextlib.suppress(RuntimeError):  # the loop may be closed by now
+            loop.call_soon_threadsafe(self._take, versions, look)
+
+    def _take(self, versions: _Versions, look: int) -> None:
+        if look == self._n_looks and versions != self._versions:
+            self._versions = versions
+            self._on_change()
 
     def _folder_of(self, uri: str) -> Path | None:
         path = path_of(uri)

@@ -1,1 +1,1 @@
-"""The options and where they come from."""
+"""The options that a client or the command line may set."""

@@ -1,22 +1,26 @@
-"""The server's options: what a client may send, what it means, and what is used when it sends nothing.
+"""The server's options: their names, values, meanings and defaults.
 
 A client gives an object with any of these names, as `initializationOptions` and as section `fimlsp` of
-`workspace/configuration`; the latter wins. Whatever cannot be used is reported and leaves the option as it
-was. An option is one field of `Settings`: the README's table is made of them (`settings_table.py`).
+`workspace/configuration`; the latter wins. A value that cannot be used is reported and leaves the option as
+it was. Each option is one field of `Settings`, from which the README's table is made (`settings_table.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from textwrap import shorten
 from typing import Any
 
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
-from fimlsp.lsp_server.settings.option_values import Names, Pattern, Switch, Text, Values, Whole, one_of
-from fimlsp.lsp_server.worker.messages import Load
+from fimlsp.lsp_server.messages import Limits, Load
+from fimlsp.lsp_server.settings.option_values import Values, names, one_of, pattern, switch, text, whole
 
 SECTION = "fimlsp"
 AUTO = "auto"
+
+LONGEST_TOLD = 200
+"""Characters of a wrong value that are told; a client may send anything."""
 
 
 def _option(default: object, values: Values, meaning: str) -> Any:  # noqa: ANN401 - as dataclasses.field
@@ -25,21 +29,21 @@ def _option(default: object, values: Values, meaning: str) -> Any:  # noqa: ANN4
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Resolved options; names, defaults, values and meanings stand here and nowhere else."""
+    """Resolved options. Their names, defaults, values and meanings are here and nowhere else."""
 
     model: str = _option(
         "",
-        Text("a folder or a hub name"),
+        text("a folder or a hub name"),
         "The fill-in-the-middle model that writes the completions; empty: the bundled one.",
     )
     device: str = _option(
         AUTO,
-        Pattern(r"auto|cpu|mps|cuda(:\d+)?", '"auto", "cpu", "cuda", "cuda:N" or "mps"'),
+        pattern(r"auto|cpu|mps|cuda(:\d+)?", '"auto", "cpu", "cuda", "cuda:N" or "mps"'),
         "Where the model runs; auto: on a GPU if there is one. The bundled model always runs on the CPU.",
     )
     revision: str = _option(
         "",
-        Text("a branch, tag or commit"),
+        text("a branch, tag or commit"),
         "Which revision of a hub model is used; empty: the newest on this machine.",
     )
     precision: str = _option(
@@ -50,7 +54,7 @@ class Settings:
     )
     family: str = _option(
         AUTO,
-        Text('"auto" or a name such as "StarCoder"'),
+        text('"auto" or a name such as "StarCoder"'),
         "The family whose markers the model was trained with; auto: seen from its tokenizer.",
     )
     order: str = _option(
@@ -61,7 +65,7 @@ class Settings:
     )
     threads: int = _option(
         0,
-        Whole(0, 1024),
+        whole(0, 1024),
         "The most threads that a model uses on the CPU. 0: half of the processors, four at most.",
     )
     python_version: str = _option(
@@ -72,22 +76,22 @@ class Settings:
     )
     automatic: bool = _option(
         True,
-        Switch(),
+        switch(),
         "Whether to complete while typing; when false only a suggestion asked for by hand is made.",
     )
     debounce_ms: int = _option(
         150,
-        Whole(0, 10_000),
+        whole(0, 10_000),
         "Milliseconds without a keystroke before a completion is asked for; kept by the editor's side.",
     )
     deadline_ms: int = _option(
         2000,
-        Whole(50, 60_000),
+        whole(50, 60_000),
         "Milliseconds after which the best connecting text so far is given.",
     )
     max_tokens: int = _option(
         64,
-        Whole(1, 1024),
+        whole(1, 1024),
         "The most tokens one completion may have; it always ends where it connects to the text that follows.",
     )
     one_line: str = _option(
@@ -98,54 +102,54 @@ class Settings:
     )
     candidates: int = _option(
         3,
-        Whole(1, 10),
+        whole(1, 10),
         "How many completions to choose from are made when asked by hand; one while typing.",
     )
     min_length: int = _option(
         4,
-        Whole(0, 100),
+        whole(0, 100),
         "Shorter completions (in characters) are not suggested while typing.",
     )
     context_escape: bool = _option(
         False,
-        Switch(),
+        switch(),
         "Whether a completion may leave the bracket, block, string or comment that the cursor is in.",
     )
     steering: bool = _option(
         True,
-        Switch(),
+        switch(),
         "Whether a completion that runs out of tokens is finished by the shortest text that connects.",
     )
     relaxed_contexts: bool = _option(
         True,
-        Switch(),
+        switch(),
         "Whether files that are broken elsewhere get completions, part of them left out of sight.",
     )
     neighbour_tokens: int = _option(
         512,
-        Whole(0, 16_384),
+        whole(0, 16_384),
         "The most tokens of other files that the model reads: what the buffer imports, and what was edited "
         "last. 0: none.",
     )
     languages: tuple[str, ...] = _option(
         ("python",),
-        Names("language identifiers"),
+        names("language identifiers", 100),
         "The editor's names of the languages that are completed, as Python.",
     )
     exclude: tuple[str, ...] = _option(
         (),
-        Names("globs"),
+        names("globs", 1_000),
         "Files that get no completions and are not read for those of others, such as `**/secrets/**` or "
         "`*_pb2.py`.",
     )
     completion: bool = _option(
         False,
-        Switch(),
+        switch(),
         "Whether to answer `textDocument/completion` as well, for editors without inline completion.",
     )
     cache_size: int = _option(
         256,
-        Whole(0, 100_000),
+        whole(0, 100_000),
         "How many completions are remembered for when the same text comes again. 0: none.",
     )
     log_level: str = _option(
@@ -163,6 +167,14 @@ def load_of(settings: Settings) -> Load:
     """The model that *settings* name."""
     chosen = (getattr(settings, name) for name in MODEL_FIELDS)
     return Load(*(None if value in ("", AUTO, 0) else value for value in chosen))
+
+
+_LIMITS = tuple(of.name for of in fields(Limits))
+
+
+def limits_of(settings: Settings, candidates: int) -> Limits:
+    """What *settings* say of one completion, for so many *candidates*."""
+    return replace(Limits(*(getattr(settings, name) for name in _LIMITS)), candidates=candidates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,18 +212,27 @@ def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
         return base, []
     if not isinstance(raw, Mapping):
         return base, [f"The settings must be an object, not {raw!r}; they are ignored."]
-    given = [(option, raw[option.name]) for option in OPTIONS if raw.get(option.name) not in (None, "")]
-    chosen: dict[str, Any] = {
-        option.field: tuple(value) if isinstance(value, list) else value
-        for option, value in given
-        if option.values.allows(value)
-    }
-    problems = [
-        f"{option.name} must be {option.values.words}, not {value!r}; it is ignored."
-        for option, value in given
-        if not option.values.allows(value)
+    given = [
+        (option, raw[option.name])
+        for option in OPTIONS
+        if raw.get(option.name) is not None and raw[option.name] != ""
     ]
+    chosen: dict[str, Any] = {}
+    problems = []
+    for option, value in given:
+        if option.values.allows(value):
+            chosen[option.field] = _as_setting(value)
+        else:
+            told = shorten(repr(value), LONGEST_TOLD, placeholder=" …")
+            problems.append(f"{option.name} must be {option.values.words}, not {told}; it is ignored.")
     return replace(base, **chosen), problems
+
+
+def _as_setting(value: object) -> object:
+    """A value of JSON as `Settings` has it; some editors write whole numbers as 5.0."""
+    if isinstance(value, list):
+        return tuple(value)
+    return int(value) if isinstance(value, float) else value
 
 
 def unknown_names(raw: object) -> list[str]:

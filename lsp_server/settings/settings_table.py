@@ -1,4 +1,4 @@
-"""The README's table of options, made by `python -m fimlsp.lsp_server.settings.settings_table README.md`."""
+"""Writes the README's table of options: `python -m fimlsp.lsp_server.settings.settings_table README.md`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def with_table(document: str) -> str:
     """*document* with its table made anew.
 
     Raises:
-        ValueError: It has no place for the table.
+        ValueError: The markers around the table are missing.
     """
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, behind = document.partition(BEGIN)
+    _, end, after = behind.partition(END)
     if not end:
-        raise ValueError(f"there is no place for the table: {BEGIN.strip()} and {END.strip()} are missing")
+        raise ValueError(f"{BEGIN.strip()} or {END.strip()} is missing")
     return before + begin + table() + end + after
 
 

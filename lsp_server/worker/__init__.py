@@ -1,1 +1,1 @@
-"""The worker process, from both of its ends."""
+"""The worker process: the engine at the cursor, and the model that writes within it."""

@@ -1,25 +1,28 @@
-"""The work itself: the engine's constraint at the cursor, and the model that writes within it.
+"""Makes completions: the engine's constraint at the cursor, and the model that writes within it.
 
-Used by the worker process and by the command line. What is slow to import or to make waits until `load`.
+The worker process and the command line use it. What is slow to import or to make waits until `load`.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
-from fimlsp.lsp_server.context.neighbourhood import OpenFile, neighbours_of, shown_path
-from fimlsp.lsp_server.context.workspace_files import WorkspaceFiles, workspace_files
-from fimlsp.lsp_server.errors import summary
-from fimlsp.lsp_server.protocol.uris import path_of
+from fimlsp.lsp_server.documents.uris import path_of
+from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
-from fimlsp.lsp_server.worker.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
+from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
 from fimlsp.lsp_server.worker.repetition import Connects, without_repetition
+from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
 from fimlsp.models.decoding.extent import is_one_line
+from fimlsp.models.errors import ModelError
 from fimlsp.quotient.engine import Engine
+
+from fimlsp.errors import explain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,18 +33,20 @@ if TYPE_CHECKING:
     from fimlsp.models.loading import FimModel
     from fimlsp.models.prompts.neighbours import Neighbour
 
+log = logging.getLogger(__name__)
+
 PRECISIONS: Mapping[str | None, Mapping[str, int]] = {None: {}, "int8": {"bits": 8}, "int4": {"bits": 4}}
-"""What the option of that name is called where models are loaded; all others are types of numbers."""
+"""The option `precision` as arguments of `load_model`; all other values are types of numbers."""
 
 GRAMMAR_PERCENT = 40
-"""How far loading is when the model's turn comes."""
+"""How much of loading is done when the grammar is there and the model comes next."""
 
 DEADLINE_SHARE_KEPT = 0.25
-"""Of its time limit, what a request has for decoding in any case, however long it had to wait."""
+"""The share of its time limit that a request keeps for decoding, however long it had to wait."""
 
 
 def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:
-    """What *report*s how far loading is, given which share of the weights is there, once each per cent."""
+    """A function of the share of the weights that is loaded; it gives *report* each new per cent once."""
     last = GRAMMAR_PERCENT
 
     def tell(share: float) -> None:
@@ -83,8 +88,9 @@ class Backend:
             telling = distinct_percents(lambda percent: report(step, percent))
             self._model = loaded(load, telling)
         except Exception as error:
-            self._why_no_model = f"no model is loaded: {summary(error)}"
-            raise
+            problem = explain(error, "loading the model", log)
+            self._why_no_model = f"no model is loaded: {problem}"
+            raise ModelError(problem) from error
         return self._model.name
 
     def enter(self, workspace: Workspace) -> None:
@@ -95,9 +101,9 @@ class Backend:
         """Take a document in."""
         self.documents.open(document, version, data, python)
 
-    def edit(self, document: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
-        """Replace the bytes from *start* to *end*."""
-        self.documents.edit(document, version, start, end, replacement)
+    def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
+        """Edit a document, which makes *version* of it."""
+        self.documents.edit(document, version, replacement)
 
     def close(self, document: DocumentId) -> None:
         """Forget a document."""
@@ -209,15 +215,15 @@ def decode_settings(limits: Limits, left: bytes, right: bytes, waited: float) ->
 def to_completion(
     written: Sequence[Middle], relaxed: str | None, left: bytes, right: bytes, start: Connects
 ) -> Completion:
-    """What the editor is told of the middles *written*, which *start* constrained; at least one."""
+    """What the editor is told about the middles *written* under the constraint *start*; at least one."""
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
-    said = [middle.text for middle in whole if middle.text.strip()]
-    texts = [without_repetition(left, text, right, start) for text in said]
+    nonblank = [middle.text for middle in whole if middle.text.strip()]
+    texts = [without_repetition(left, text, right, start) for text in nonblank]
     kept = tuple(dict.fromkeys(text.decode() for text in texts if text))
     reason = None
     if not whole:
         reason = f"nothing that connects was found ({written[0].stop_reason})"
-    elif not said:
+    elif not nonblank:
         reason = "the model has nothing to add here"
     elif not kept:
         reason = "the suggestion would repeat what follows"

@@ -1,9 +1,9 @@
-"""The documents as the engine knows them, kept for those that are in use.
+"""Keeps the engine's documents for the texts that are in use.
 
-A document's contexts cost about 0.002 ms and 0.1 KB per character to make and to hold
-(benchmarks/engine.py), an edit afterwards almost nothing. So they are made when a document is asked
-about, or in idle time for the one touched last, and the least recently used are given up when together
-they grow too large; the text itself is always kept.
+A document's contexts cost about 0.002 ms per character to make and 0.1 KB to hold (benchmarks/engine.py), an
+edit afterwards almost nothing. So they are made when a document is asked about, or in idle time for the one
+touched last; the least recently used are dropped when all together grow too large. The text itself is always
+kept.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.lsp_server.worker.messages import DocumentId
+from fimlsp.lsp_server.messages import DocumentId, Replacement
 from fimlsp.quotient.engine import EditedDocument, Engine
 
 MOST_BYTES = 2_000_000
-"""Text that may have engine documents at the same time, the newest document always among it."""
+"""Text that may have engine documents at the same time; the newest document always has one."""
 
 STEP = 2_000
-"""Bytes whose contexts are made in one piece of idle work, about 4 ms; then requests get their turn."""
+"""Bytes whose contexts are made in one piece of idle work, about 4 ms; requests are answered in between."""
 
 
 @dataclass(slots=True)
@@ -57,25 +57,20 @@ class EngineDocuments:
         self._entries[name] = Entry(version, data, python)
         self._entries.move_to_end(name)
 
-    def edit(self, name: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
-        """Replace the bytes from *start* to *end*. O(len(data)) for one copy; KeyError if it is not open."""
+    def edit(self, name: DocumentId, version: int, replacement: Replacement) -> None:
+        """Edit a document. O(len(data)) for one copy; KeyError if it is not open."""
         entry = self._entries[name]
         document, steps = entry.document, entry.steps
         entry.document = entry.steps = None
         entry.version = version
-        entry.edited_at = start
+        entry.edited_at = replacement.start
         self._entries.move_to_end(name)
         try:
             if document is not None:
-                document.edit(start, end, replacement)
+                document.edit(replacement.start, replacement.end, replacement.text)
                 entry.document, entry.steps = document, steps
         finally:
-            kept = memoryview(entry.data)
-            entry.data = (
-                b"".join((kept[:start], replacement, kept[end:]))
-                if entry.document is None
-                else entry.document.data
-            )
+            entry.data = replacement.applied_to(entry.data) if entry.document is None else entry.document.data
 
     def close(self, name: DocumentId) -> None:
         """Forget a text."""
@@ -122,12 +117,12 @@ class EngineDocuments:
         entry = self._entries[name]
         self._entries.move_to_end(name)
         if entry.document is None:
-            self._give_up_oldest(MOST_BYTES - len(entry.data))
+            self._drop_oldest(MOST_BYTES - len(entry.data))
             entry.document = self.engine(entry.python).document(entry.data)
         return entry.document
 
-    def _give_up_oldest(self, budget: int) -> None:
-        """Give up engine documents, oldest first, until the rest is at most *budget* bytes."""
+    def _drop_oldest(self, budget: int) -> None:
+        """Drop engine documents, oldest first, until those left have at most *budget* bytes of text."""
         in_use = [entry for entry in self._entries.values() if entry.document is not None]
         total = sum(len(entry.data) for entry in in_use)
         for entry in in_use:
@@ -140,15 +135,15 @@ class EngineDocuments:
 def preparation(document: EditedDocument) -> Iterator[int]:
     """Makes the contexts of *document*, which may be edited meanwhile, in steps of about the same size.
 
-    Yields where it has come to, first forwards, then backwards. A few lines may stay out on the way back, in
-    long brackets; a question about one of them costs 2 ms more.
+    Yields the offset it has reached, first forwards, then backwards. On the way back a few lines in long
+    brackets may be left out; a question about one of them costs 2 ms more.
     """
-    place = 0
-    while place < len(document.data):
-        place += STEP
-        document.left_at(min(place, len(document.data)))
-        yield place
-    while place > 0:
-        place = min(place, len(document.data)) - STEP
-        document.right_at(document.left_at(max(0, place))[0])
-        yield place
+    offset = 0
+    while offset < len(document.data):
+        offset += STEP
+        document.left_at(min(offset, len(document.data)))
+        yield offset
+    while offset > 0:
+        offset = min(offset, len(document.data)) - STEP
+        document.right_at(document.left_at(max(0, offset))[0])
+        yield offset

@@ -1,7 +1,7 @@
-"""Suggestions that repeat what follows the cursor anyway.
+"""Cuts off the end of a suggestion that repeats what follows the cursor.
 
-Small models like to write the next line of the file once more. Lines at the end of a text that stand behind
-the cursor already are cut off, where what is left still connects; a text of such lines alone is none.
+Small models like to write the next line of the file once more. Lines at the end of a text that already follow
+the cursor are cut off if what is left still connects; a text of such lines alone becomes empty.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Connects(Protocol):
-    """The constraint at a cursor, of which only whether a text connects is asked here."""
+    """The constraint at a cursor, as far as it tells whether a text connects."""
 
     def feed(self, data: bytes) -> Connects | None:
         """The constraint behind *data*; None if that cannot stand here."""
@@ -31,10 +31,10 @@ def without_repetition(left: bytes, text: bytes, right: bytes, start: Connects) 
     closing brackets alone do not count.
     """
     following = _significant(right[:MOST_BYTES].partition(b"\n")[2])
-    begun = left[left.rfind(b"\n") + 1 :].lstrip()
+    before = left[left.rfind(b"\n") + 1 :].lstrip()
     lines = _significant(text)
     if lines and lines[0][0] == 0:
-        lines[0] = 0, begun + lines[0][1]
+        lines[0] = 0, before + lines[0][1]
     for count in range(min(len(lines), len(following)), 0, -1):
         same = [line for _, line in lines[-count:]] == [line for _, line in following[:count]]
         if not same or not any(line.strip(_BRACKETS) for _, line in lines[-count:]):

@@ -1,12 +1,12 @@
-"""The worker process: engine, model and decoding, away from the editor's side.
+"""The main loop of the worker process: takes messages, works on them in order, and uses idle time.
 
-One thread only reads: what arrives is queued, and a `Cancel` is noted at once, so that a running
-completion sees it before its next model step. Everything else happens on the main thread, in the order
-it was sent. Whatever goes wrong with one request is logged and answered; when the server closes the
-pipe (or is gone), the process ends.
+One thread only reads: it queues what arrives and notes a `Cancel` at once, so that a running completion sees
+it before its next model step. Everything else happens on the main thread, in the order in which it was sent.
+Whatever goes wrong with one request is logged and answered. When the server closes the pipe or is gone, the
+process ends.
 
-Standard input and output carry the messages, so both are taken away from everything else first: a
-library that prints would otherwise break the stream.
+Standard input and output carry the messages, so they are first taken away from everything else: a library
+that prints would break the stream.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import BinaryIO, Protocol
 
-from fimlsp.lsp_server.errors import is_for_users, summary
-from fimlsp.lsp_server.worker.messages import (
+from fimlsp.lsp_server.messages import (
     Answer,
     Cancel,
     Close,
@@ -37,6 +36,7 @@ from fimlsp.lsp_server.worker.messages import (
     NotReady,
     Open,
     Ready,
+    Replacement,
     Report,
     Request,
     Workspace,
@@ -45,23 +45,25 @@ from fimlsp.lsp_server.worker.messages import (
 )
 from fimlsp.models.errors import OutOfMemoryError
 
+from fimlsp.errors import explain
+
 log = logging.getLogger(__name__)
 
 COLLECTION_THRESHOLDS = (20_000, 1_000, 1_000)
-"""Only what is new is ever collected while somebody may wait, 1 ms; all else in silence. Python's own (700,
-10, 10) would go through the engine's many small values several times per keystroke."""
+"""While somebody may wait, only new objects are collected, in 1 ms; others when it is quiet.
+Python's own (700, 10, 10) would walk through the engine's many small values several times per keystroke."""
 
 PAUSE_S = 0.02
-"""So long nothing has to come before idle work begins: who types fast does not wait for a piece of it."""
+"""Idle work begins when no message has come for this long, so that fast typing never waits for it."""
 
 SILENCE_S = 2.0
-"""So long nothing has to come before garbage is collected, which no message can interrupt."""
+"""Garbage is collected when no message has come for this long, as no message can interrupt that."""
 
 ShouldStop = Callable[[], bool]
 
 
 class Backend(Protocol):
-    """What does the work: `fimlsp.lsp_server.worker.backend.Backend`, or a scripted one."""
+    """The part that does the work: `fimlsp.lsp_server.worker.backend.Backend`, or a script in tests."""
 
     def load(self, load: Load, report: Callable[[str, int], None]) -> str:
         """Load a model, telling *report* each step in a few words and how far it is in per cent; its name."""
@@ -72,8 +74,8 @@ class Backend(Protocol):
     def open(self, document: DocumentId, version: int, data: bytes, python: tuple[int, int]) -> None:
         """Take a document in."""
 
-    def edit(self, document: DocumentId, version: int, start: int, end: int, replacement: bytes) -> None:
-        """Replace the bytes from *start* to *end*."""
+    def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
+        """Edit a document, which makes *version* of it."""
 
     def close(self, document: DocumentId) -> None:
         """Forget a document."""
@@ -154,15 +156,15 @@ class Worker:
                 self._attempt(lambda: backend.enter(message))
             case Open(document, version, data, python):
                 self._attempt(lambda: backend.open(document, version, data, python))
-            case Edit(document, version, start, end, replacement):
-                self._attempt(lambda: backend.edit(document, version, start, end, replacement))
+            case Edit(document, version, replacement):
+                self._attempt(lambda: backend.edit(document, version, replacement))
             case Close(document):
                 self._attempt(lambda: backend.close(document))
             case Leave(client):
                 self._attempt(lambda: backend.leave(client))
 
     def _attempt(self, work: Callable[[], bool | None]) -> bool:
-        """Do *work* on a document; a failure is logged, and its next completion will meet it again."""
+        """Do *work* on a document; a failure is logged, and the next completion there will report it."""
         try:
             return work() or False
         except Exception:
@@ -174,8 +176,7 @@ class Worker:
         try:
             name = self._backend.load(load, self._tell)
         except Exception as error:
-            log_unexpected("loading failed", error)
-            self._load_bundled(summary(error))
+            self._load_bundled(explain(error, "loading the model", log))
         else:
             self._send(Ready(name))
 
@@ -187,7 +188,7 @@ class Worker:
             try:
                 name = self._backend.load(bundled, self._tell)
             except Exception as error:
-                log_unexpected("loading the bundled model failed", error)
+                explain(error, "loading the bundled model", log)
         if name is None:
             self._send(NotReady(problem))
         else:
@@ -202,7 +203,7 @@ class Worker:
         try:
             completion = self._completion(request)
         except OutOfMemoryError as error:
-            problem = summary(error)
+            problem = explain(error, "completing", log)
             completion = Completion(reason=problem)
         self._inbox.finish(request.id)
         self._send(Answer(request.id, completion, 1000 * (time.perf_counter() - began)))
@@ -217,8 +218,7 @@ class Worker:
         except OutOfMemoryError:
             raise
         except Exception as error:
-            log_unexpected("completing failed", error)
-            return Completion(reason=summary(error))
+            return Completion(reason=explain(error, "completing", log))
 
     def _send(self, report: Report) -> None:
         self._sink.write(pack(report))
@@ -229,12 +229,6 @@ def collect_garbage() -> None:
     """Free what is new and unused; what stays is set aside, so that this costs nothing the next time."""
     gc.collect()
     gc.freeze()
-
-
-def log_unexpected(what: str, error: Exception) -> None:
-    """The traceback of a fault, for standard error; what is written for users is told by the server."""
-    if not is_for_users(error):
-        log.error("%s: %s", what, error, exc_info=error)
 
 
 def serve(backend: Backend) -> None:

@@ -1,4 +1,4 @@
-"""One line or a block: how far a completion may go, by what stands around the cursor."""
+"""Decides whether a completion ends with its line or may be a block."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TEXT_IN_LINE = re.compile(rb"[^\S\r\n]*\S")
 
 
 def is_one_line(mode: str, left: bytes, right: bytes) -> bool:
-    """Whether a completion is to end with its line: always, never, or as the place suggests ("auto").
+    """Whether a completion is to end with its line: always, never, or as the text suggests ("auto").
 
     With text behind the cursor it does. Else it may be a block where one begins, at the beginning of the
     file, and on a blank line behind a blank one or a comment, which says what is to come.

@@ -12,8 +12,10 @@ from itertools import groupby
 
 from fimlsp.lexing.values import value
 
+from fimlsp.errors import UserError
 
-class GrammarError(ValueError):
+
+class GrammarError(UserError, ValueError):
     """A grammar that cannot be used; the message says what to change."""
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fimlsp.lsp_server.settings.options import OPTIONS
+from fimlsp.lsp_server.settings.options import MODEL_FIELDS, OPTIONS
 from fimlsp.lsp_server.settings.settings_table import with_table
 
 ROOT = Path(__file__).parents[2]
@@ -27,9 +27,8 @@ def test_the_table_of_options_is_that_of_the_code():
     assert with_table(README) == README, "run python -m fimlsp.lsp_server.settings.settings_table README.md"
 
 
-CONFIGURATION = json.loads((ROOT / "vscode-extension" / "package.json").read_text(encoding="utf-8"))[
-    "contributes"
-]["configuration"]["properties"]
+PACKAGE = json.loads((ROOT / "vscode-extension" / "package.json").read_text(encoding="utf-8"))
+CONFIGURATION = PACKAGE["contributes"]["configuration"]["properties"]
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
@@ -38,6 +37,12 @@ def test_vs_code_has_the_options_as_they_are(option):
     schema = option.schema()
     assert {name: told.get(name) for name in schema} == schema
     assert told.get("enum") == schema.get("enum")
+
+
+def test_a_workspace_that_is_not_trusted_chooses_no_model_and_no_globs():
+    restricted = PACKAGE["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
+    chosen = {option.name for option in OPTIONS if option.field in (*MODEL_FIELDS, "exclude")}
+    assert {f"fimlsp.{name}" for name in chosen} <= set(restricted) <= CONFIGURATION.keys()
 
 
 def test_the_python_example_says_what_happens():

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from fimlsp.lsp_server.session.documents import Change, Span
-from fimlsp.lsp_server.session.session import Session
-from fimlsp.lsp_server.settings.options import resolve
-from fimlsp.lsp_server.worker.messages import (
+from fimlsp.lsp_server.documents.open_documents import Change
+from fimlsp.lsp_server.messages import (
     Answer,
     Cancel,
     Close,
@@ -21,7 +19,10 @@ from fimlsp.lsp_server.worker.messages import (
     Ready,
     Workspace,
 )
-from fimlsp.lsp_server.worker.worker_pool import WorkerPool
+from fimlsp.lsp_server.session.session import Session
+from fimlsp.lsp_server.settings.options import resolve
+from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+from fimlsp.models.errors import ModelError
 
 from .scripted_worker import ScriptedBackend
 
@@ -56,14 +57,14 @@ class LocalWorker:
             case Load():
                 try:
                     self.on_report(Ready(backend.load(message, lambda *_: None)))
-                except OSError as error:
+                except ModelError as error:
                     self.on_report(NotReady(str(error)))
             case Workspace():
                 backend.enter(message)
             case Open(document, version, data, python):
                 backend.open(document, version, data, python)
-            case Edit(document, version, start, end, replacement):
-                backend.edit(document, version, start, end, replacement)
+            case Edit(document, version, replacement):
+                backend.edit(document, version, replacement)
             case Close(document):
                 backend.close(document)
             case Leave(client):
@@ -108,7 +109,7 @@ class LocalEditor:
 
     def edit(self, start, end, text, uri=URI):
         self.version += 1
-        self.session.change(uri, self.version, [Change(Span(start, end), text)])
+        self.session.change(uri, self.version, [Change((start, end), text)])
 
     def type(self, text):
         here = (self.line, self.character)
@@ -140,3 +141,12 @@ class LocalPool(WorkerPool):
 
     def __init__(self):
         super().__init__([], LocalWorker)
+
+
+async def until(condition):
+    """Wait for *condition*."""
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("not reached")

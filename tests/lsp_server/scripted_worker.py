@@ -14,8 +14,9 @@ import signal
 import sys
 import time
 
-from fimlsp.lsp_server.worker.messages import Complete, Completion
+from fimlsp.lsp_server.messages import Complete, Completion
 from fimlsp.lsp_server.worker.worker import serve
+from fimlsp.models.errors import ModelError
 
 
 class ScriptedBackend:
@@ -30,7 +31,7 @@ class ScriptedBackend:
         print("a library that prints does not break the protocol")
         report("reading", 0)
         if model == "missing":
-            raise OSError("there is no model missing")
+            raise ModelError("there is no model missing")
         if model == "endless":
             time.sleep(3600)
         self.model = model or "scripted"
@@ -46,9 +47,9 @@ class ScriptedBackend:
         self.texts[uri] = (version, data)
         self.pythons[uri] = python
 
-    def edit(self, uri, version, start, end, replacement):
+    def edit(self, uri, version, replacement):
         data = self.texts[uri][1]
-        self.texts[uri] = (version, data[:start] + replacement + data[end:])
+        self.texts[uri] = (version, data[: replacement.start] + replacement.text + data[replacement.end :])
 
     def close(self, uri):
         self.texts.pop(uri, None)

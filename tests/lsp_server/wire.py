@@ -95,8 +95,9 @@ class Wire:
         await self.until(lambda: id in self.answers, seconds)
         return self.answers[id]
 
-    async def initialize(self, **options):
+    async def initialize(self, workspace_folders=None, **options):
         params = {"processId": None, "rootUri": None, "capabilities": {}, "initializationOptions": options}
+        params["workspaceFolders"] = workspace_folders
         self.send(message("initialize", params, "initialize"))
         await self.answer("initialize")
         assert not self.too_early

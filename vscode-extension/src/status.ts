@@ -3,7 +3,7 @@
 /** The notification that tells it. */
 export const STATUS = "fimlsp/status";
 
-/** The server's states as `lsp_server/status.py` has them, and the extension's own. */
+/** The server's states as `lsp_server/session/status.py` has them, and the extension's own. */
 export type State = "loading" | "idle" | "thinking" | "suggestion" | "none" | "stopped" | "missing";
 
 /** The payload of `fimlsp/status`. What an older server leaves out is unknown. */

@@ -91,7 +91,7 @@ test("only what the user has to do something about is a problem", () => {
 });
 
 test("every state of the server has a look, and the notification its name", () => {
-  const source = readFileSync("../lsp_server/status.py", "utf8");
+  const source = readFileSync("../lsp_server/session/status.py", "utf8");
   const states = /^State = Literal\[(.*)\]$/m.exec(source)?.[1]?.match(/\w+/g) ?? [];
   assert.ok(states.length > 0);
   for (const state of states) {

@@ -1,1 +1,0 @@
-"""What the model reads of other files."""

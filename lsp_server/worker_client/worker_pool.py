@@ -1,0 +1,185 @@
+"""The workers of a server: one process for each model in use, shared by the clients that use it.
+
+A model takes most of a worker's memory (the bundled one and the grammar 150 MB, a real one gigabytes), so two
+clients with the same model have the same worker. It answers one request at a time; as each client has at
+most one under way per document, none waits long for the others. A worker that nobody uses any more is ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from typing import Protocol
+
+from fimlsp.lsp_server.messages import Answer, Leave, Load, Loading, NotReady, Ready, Report, Request
+from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess
+
+
+class Client(Protocol):
+    """What uses a worker; its methods are called on the event loop and must not block."""
+
+    def worker_started(self) -> None:
+        """A process was started that knows nothing of the client yet."""
+
+    def worker_reported(self, report: Report) -> None:
+        """The worker says something: about loading to all, an answer to who asked."""
+
+    def worker_ended(self, reason: str) -> None:
+        """The process died; a new one is started after a while."""
+
+
+class WorkerPool:
+    """Finds the worker for a model. *command* starts a worker process; tests *make* workers without one."""
+
+    def __init__(self, command: Sequence[str], make: type[WorkerProcess] = WorkerProcess) -> None:
+        self._command = command
+        self._make = make
+        self._workers: dict[Load, _SharedWorker] = {}
+        self._clients = itertools.count(1)
+        self._requests = itertools.count(1)
+
+    def new_client(self) -> int:
+        """A number for a client that nobody else has."""
+        return next(self._clients)
+
+    def new_request(self) -> int:
+        """A number for a request that no other has."""
+        return next(self._requests)
+
+    def worker(self, load: Load) -> _SharedWorker:
+        """The worker that has the model *load*; it is started if there is none."""
+        worker = self._workers.get(load)
+        if worker is None:
+            worker = self._workers[load] = _SharedWorker(self._command, load, self._make)
+        return worker
+
+    def change_model(self, worker: _SharedWorker, load: Load) -> bool:
+        """Let *worker* load another model; not if others use it, or there is a worker with that already."""
+        if len(worker.handles) != 1 or load in self._workers:
+            return False
+        del self._workers[worker.load]
+        self._workers[load] = worker
+        worker.change_model(load)
+        return True
+
+    async def end_unused(self, worker: _SharedWorker) -> None:
+        """End *worker* if nobody uses it."""
+        if not worker.handles and self._workers.get(worker.load) is worker:
+            del self._workers[worker.load]
+            await worker.process.close()
+
+
+class WorkerHandle:
+    """A client's handle on the shared worker that serves its model *load*; *number* is the client's."""
+
+    def __init__(self, pool: WorkerPool, load: Load, number: int, client: Client) -> None:
+        self.client = client
+        self.number = number
+        self._pool = pool
+        self._worker = pool.worker(load)
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    def join(self) -> None:
+        """Begin to use the worker: from now on the client is told about it."""
+        self._worker.admit(self)
+
+    def use(self, load: Load) -> None:
+        """Use the model *load* from now on."""
+        before = self._worker
+        if load == before.load or self._pool.change_model(before, load):
+            return
+        before.dismiss(self)
+        self._worker = self._pool.worker(load)
+        self.join()
+        leaving = asyncio.get_running_loop().create_task(self._pool.end_unused(before))
+        self._leaving.add(leaving)
+        leaving.add_done_callback(self._leaving.discard)
+
+    @property
+    def is_available(self) -> bool:
+        """Whether there is a process, or will be one in a moment."""
+        return self._worker.process.is_available
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether the model is being loaded, so that requests wait."""
+        return isinstance(self._worker.state, Loading)
+
+    def send(self, message: Request) -> None:
+        """Pass *message* on without waiting; it is lost when no process is running."""
+        self._worker.process.send(message)
+
+    def ask(self, request_id: int, message: Request) -> None:
+        """As `send`, for a request whose answer comes to this client."""
+        self._worker.asked[request_id] = self
+        self.send(message)
+
+    def reload(self) -> None:
+        """Load the model anew."""
+        self.send(self._worker.load)
+
+    def kill(self) -> None:
+        """End a process that does not answer; a new one is started."""
+        self._worker.process.kill()
+
+    async def leave(self) -> None:
+        """Stop using the worker."""
+        self._worker.dismiss(self)
+        await asyncio.gather(self._pool.end_unused(self._worker), *self._leaving)
+
+
+class _SharedWorker:
+    """A worker process with the model *load*, and its clients. `state` is its last report on loading."""
+
+    def __init__(self, command: Sequence[str], load: Load, make: type[WorkerProcess]) -> None:
+        self.load = load
+        self.handles: list[WorkerHandle] = []
+        self.asked: dict[int, WorkerHandle] = {}
+        self.state: Loading | Ready | NotReady = Loading("starting", 0)
+        self._is_running = False
+        self.process = make(command, self._on_start, self._on_report, self._on_end)
+        self.process.start()
+
+    def admit(self, handle: WorkerHandle) -> None:
+        """A client begins to use the worker."""
+        self.handles.append(handle)
+        if self._is_running:
+            handle.client.worker_started()
+            handle.client.worker_reported(self.state)
+
+    def dismiss(self, handle: WorkerHandle) -> None:
+        """A client stops using the worker."""
+        if handle in self.handles:
+            self.handles.remove(handle)
+            self.asked = {id: other for id, other in self.asked.items() if other is not handle}
+            self.process.send(Leave(handle.number))
+
+    def change_model(self, load: Load) -> None:
+        """Load another model, before anything else that is sent from now on."""
+        self.load = load
+        self.state = Loading("starting", 0)
+        self.process.send(load)
+
+    def _on_start(self) -> None:
+        self._is_running = True
+        self.process.send(self.load)
+        for handle in [*self.handles]:
+            handle.client.worker_started()
+
+    def _on_report(self, report: Report) -> None:
+        if isinstance(report, Answer):
+            handle = self.asked.pop(report.id, None)
+            if handle is not None:
+                handle.client.worker_reported(report)
+            return
+        self.state = report
+        for handle in [*self.handles]:
+            handle.client.worker_reported(report)
+
+    def _on_end(self, reason: str) -> None:
+        self._is_running = False
+        self.state = Loading("starting again", 0)
+        self.asked.clear()
+        for handle in [*self.handles]:
+            handle.client.worker_ended(reason)

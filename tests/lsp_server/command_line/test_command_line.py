@@ -1,0 +1,191 @@
+"""The command line: what it refuses, what it imports, and the server as editors start it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+from click.testing import CliRunner
+from fimlsp.lsp_server.command_line.cli import command_line, is_loopback
+
+from ..wire import message
+
+MODULE = [sys.executable, "-m", "fimlsp"]
+
+REFUSED = [
+    (["--tcp", "8765"], "is not HOST:PORT"),
+    (["--tcp", "127.0.0.1:none"], "is not HOST:PORT"),
+    (["--tcp", "127.0.0.1:99999"], "is not HOST:PORT"),
+    (["--tcp", "0.0.0.0:8765"], "is not this machine"),
+    (["--tcp", "example.org:8765"], "is not this machine"),
+    (["--tcp", "127.0.0.1:8765", "--stdio"], "either"),
+    (["--stdio", "doctor"], "leave out doctor"),
+    (["complete"], "Missing argument"),
+    (["complete", "{file}"], "--at"),
+    (["complete", "{file}", "--at", "1"], "is not LINE:COLUMN"),
+    (["complete", "{file}", "--at", "0:1"], "numbers from 1"),
+    (["complete", "{file}", "--at", "4:1"], "There is no line 4; the file has 3"),
+    (["complete", "{file}", "--at", "2:7"], "Line 2 has no column 7; its end is column 6"),
+    (["complete", "{missing}", "--at", "1:1"], "does not exist"),
+    (["complete", "{binary}", "--at", "1:1"], "cannot be decoded"),
+    (["complete", "{file}", "--at", "1:1", "--model", "/no/such/model"], "neither a folder nor a hub name"),
+    (["complete", "{file}", "--at", "1:1", "--max-tokens", "0"], "range"),
+    (["complete", "{file}", "--at", "1:1", "--python-version", "2.7"], "is not one of 3.8, 3.9"),
+    (["verify", "--python-version", "4"], "is not one of 3.8, 3.9"),
+    (["train", "--minutes", "none"], "is not a valid float"),
+    (["train", "--help"], "Usage: command-line train"),
+    (["unknown"], "No such command"),
+]
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "sample.py").write_text("x = 1\né = 2\n", encoding="utf-8")
+    (tmp_path / "binary.py").write_bytes(b"x = '\xff'\n")
+    return {
+        name: str(tmp_path / f"{name.replace('file', 'sample')}.py") for name in ("file", "missing", "binary")
+    }
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), REFUSED, ids=str)
+def test_what_is_refused_and_how(files, arguments, sentence):
+    result = CliRunner().invoke(command_line, [argument.format(**files) for argument in arguments])
+    assert result.exit_code in ((0,) if "--help" in arguments else (1, 2))
+    assert sentence in " ".join(result.output.split())
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("host", "verdict"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("localhost", True),
+        ("10.0.0.1", False),
+        ("", False),
+    ],
+)
+def test_loopback(host, verdict):
+    assert is_loopback(host) is verdict
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["--version"], ["verify", "--help"]], ids=str)
+def test_help_and_version_import_nothing_heavy(arguments):
+    script = f"""
+import sys
+from functools import partial
+from fimlsp.lsp_server.command_line.cli import command_line
+try:
+    command_line({arguments})
+finally:
+    heavy = {{"torch", "transformers", "numpy", "pygls", "rich", "lark"}} & sys.modules.keys()
+    assert not heavy, heavy
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    assert "fimlsp" in ended.stdout or "Usage" in ended.stdout
+
+
+def test_the_models_come_before_numpy_in_the_worker():
+    """They tell it to use one thread; several would spin for a tenth of a second after each answer."""
+    script = "import sys, fimlsp.lsp_server.worker.worker, fimlsp.lsp_server.worker.backend\n"
+    script += "assert 'numpy' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+
+
+def test_the_package_itself_imports_nothing():
+    script = "import sys, __future__; before = {*sys.modules}; import fimlsp; print({*sys.modules} - before)"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ended.stdout.strip() == "{'fimlsp'}"
+
+
+HOSTILE = [
+    "queue",
+    "models",
+    "json",
+    "logging",
+    "asyncio",
+    "subprocess",
+    "click",
+    "pickle",
+    "struct",
+    "numpy",
+    "lexing",
+    "datasets",
+    "signal",
+]
+
+
+async def test_a_workspace_with_modules_of_the_same_names(start_editor, tmp_path):
+    for name in HOSTILE:
+        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} was shadowed')\n")
+    editor = await start_editor(*MODULE, "--stdio", "--stdio", cwd=tmp_path)
+    await editor.initialize({"model": str(tmp_path / "nothing"), "minLength": 0})
+    editor.open("x = <|>\n")
+    assert (await editor.request()).items, "the bundled model writes"
+    await editor.until_status("idle", "nothing is neither a folder nor a hub name")
+    assert "shadowed" not in str(editor.statuses)
+
+
+async def test_an_interrupt_ends_a_server_on_standard_input():
+    heed_interrupts = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    server = await asyncio.create_subprocess_exec(
+        *MODULE, "--stdio", stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=heed_interrupts
+    )
+    server.stdin.write(initialize_frame())
+    assert (await asyncio.wait_for(server.stdout.readline(), 20)).startswith(b"Content-Length: ")
+    server.send_signal(signal.SIGINT)
+    assert await asyncio.wait_for(server.wait(), 20) == 0
+
+
+async def test_tcp(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    heed_interrupts = partial(
+        signal.signal, signal.SIGINT, signal.SIG_DFL
+    )  # jobs in the background ignore them
+    server = await asyncio.create_subprocess_exec(
+        *MODULE, "--tcp", f"127.0.0.1:{port}", cwd=tmp_path, preexec_fn=heed_interrupts
+    )
+    reader, writer = await connect(port)
+    writer.write(initialize_frame())
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20)
+    assert head.startswith(b"Content-Length: ")
+    writer.close()
+    other_reader, other_writer = await connect(port)
+    other_writer.write(initialize_frame())
+    assert await asyncio.wait_for(other_reader.readuntil(b"\r\n\r\n"), 20)
+    server.send_signal(signal.SIGINT)
+    assert await asyncio.wait_for(server.wait(), 20) == 0
+    other_writer.close()
+
+
+def test_a_port_that_is_taken():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        ended = subprocess.run([*MODULE, "--tcp", address], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert "choose another port" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def initialize_frame():
+    return message("initialize", {"capabilities": {}, "processId": None, "rootUri": None}, 1)
+
+
+async def connect(port):
+    for _ in range(1000):
+        try:
+            return await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.02)
+    raise AssertionError("nobody listens")

@@ -1,0 +1,107 @@
+"""Edits in an editor's positions and the same edits in bytes lead to the same texts."""
+
+from __future__ import annotations
+
+import pytest
+from fimlsp.lsp_server.documents.open_documents import (
+    LARGEST_DOCUMENT,
+    LONGEST_LINE,
+    Change,
+    Documents,
+)
+from fimlsp.lsp_server.errors import NoSuggestion
+from fimlsp.lsp_server.messages import Close, Edit, Open, Replacement
+from hypothesis import given
+from hypothesis import strategies as st
+
+TEXTS = st.text(alphabet="aé😋\n\r", max_size=8)
+UNITS = {"utf-8": lambda text: len(text.encode()), "utf-16": lambda text: len(text.encode("utf-16-le")) // 2}
+UNITS["utf-32"] = len
+
+
+class Replica:
+    """What the worker knows from the messages it gets."""
+
+    def __init__(self):
+        self.texts = {}
+
+    def take(self, message):
+        match message:
+            case Open((_, uri), version, data):
+                self.texts[uri] = version, data
+            case Edit((_, uri), version, edit):
+                data = self.texts[uri][1]
+                self.texts[uri] = version, data[: edit.start] + edit.text + data[edit.end :]
+            case Close((_, uri)):
+                self.texts.pop(uri, None)
+
+
+def documents_of(send):
+    return Documents(1, send, lambda _: (3, 11))
+
+
+def position(text, index, encoding):
+    """The editor's (line, character) of *index*, which does not stand between \\r and \\n."""
+    lines = text[:index].replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return len(lines) - 1, UNITS[encoding](lines[-1])
+
+
+def boundaries(text):
+    return [n for n in range(len(text) + 1) if text[n - 1 : n + 1] != "\r\n" or n == 0]
+
+
+@given(
+    st.sampled_from(sorted(UNITS)),
+    TEXTS,
+    st.lists(st.tuples(st.integers(0), st.integers(0), TEXTS), max_size=6),
+)
+def test_the_worker_knows_what_the_editor_shows(encoding, text, edits):
+    replica = Replica()
+    documents = documents_of(replica.take)
+    documents.encoding = encoding
+    documents.open("a", "python", 0, text)
+    for version, (one, other, new) in enumerate(edits, 1):
+        places = boundaries(text)
+        start, end = sorted((places[one % len(places)], places[other % len(places)]))
+        span = position(text, start, encoding), position(text, end, encoding)
+        list(documents.change("a", version, [Change(span, new)]))
+        text = text[:start] + new + text[end:]
+        assert replica.texts["a"] == (version, text.encode())
+    assert documents.find("a").text.data == text.encode()
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "reason"),
+    [
+        ("rust", "", "this document is rust"),
+        ("python", "x\n" * (LARGEST_DOCUMENT // 2 + 1), "larger than 8,000,000 bytes"),
+        ("python", "\n" + "x" * (LONGEST_LINE + 1), "line 2 of the file is longer than 50,000 bytes"),
+    ],
+)
+def test_documents_without_completions_are_kept_from_the_worker(language, text, reason):
+    replica = Replica()
+    documents = documents_of(replica.take)
+    documents.open("a", "python", 1, "known")
+    documents.open("a", language, 2, text)
+    assert replica.texts == {}
+    with pytest.raises(NoSuggestion, match=reason):
+        documents.find("a")
+
+
+def test_a_span_whose_end_precedes_its_start_is_an_insertion():
+    replica = Replica()
+    documents = documents_of(replica.take)
+    documents.open("a", "python", 1, "abc")
+    assert list(documents.change("a", 2, [Change(((0, 2), (0, 1)), "-")])) == [(3, Replacement(2, 2, b"-"))]
+    assert replica.texts["a"] == (2, b"ab-c")
+
+
+def test_all_documents_are_told_to_a_new_worker():
+    first, second = Replica(), Replica()
+    documents = documents_of(lambda message: target.take(message))
+    target = first
+    documents.open("a", "python", 1, "a")
+    documents.open("b", "rust", 1, "b")
+    target = second
+    documents.send_all()
+    assert second.texts == first.texts == {"a": (1, b"a")}

@@ -1,0 +1,183 @@
+"""Two clients that edit, ask, cancel and send garbage at random, while the worker is killed now and then.
+
+Nothing crashes, every request is answered exactly once, and the memory does not grow. By default a short run
+with the scripted worker; `-m soak` is the long one, with the real engine and the bundled model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import textwrap
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ..wire import REAL, SCRIPTED, Wire, children, did_change, did_open, frame, inline, message, tcp_server
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "inventory.py"
+TYPED = [
+    "x",
+    "y = ",
+    "(",
+    ")",
+    "\n",
+    "\n    ",
+    ":",
+    "'",
+    "é",
+    "return ",
+    "self.",
+    "#",
+    " ",
+    "f'{",
+    "}",
+    "[1, 2]",
+    "",
+]
+GARBAGE = [
+    frame(b"{not json"),
+    frame(b"\xff\xfe\x00"),
+    frame([]),
+    message("no/such/notification", {"a": [1]}),
+    message("$/cancelRequest", {"id": "nobody"}),
+    message("textDocument/didOpen", {"textDocument": 3}),
+    did_change("file:///never/opened.py", 7, (0, 0), (9, 9), "x"),
+    message("workspace/didChangeConfiguration", {"settings": {"fimlsp": {"maxTokens": "many"}}}),
+]
+COMMANDS = ["accept", "dismiss", "statistics", "status"]
+MOST_GROWTH = 1.1
+
+
+@dataclass(eq=False)
+class Writer:
+    """One client with one document, which never grows far from what it was first."""
+
+    wire: Wire
+    uri: str
+    first: str
+    rng: random.Random
+    lines: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    version: int = 0
+    ids: count = field(default_factory=lambda: count(1))
+
+    def open(self):
+        self.version += 1
+        self.lines = self.first.split("\n")
+        self.wire.send(did_open(self.uri, self.first, self.version))
+
+    def new_id(self):
+        self.asked.append(f"{self.uri} {next(self.ids)}")
+        return self.asked[-1]
+
+    def cursor(self):
+        line = self.rng.randrange(len(self.lines))
+        return line, self.rng.randint(0, len(self.lines[line]))
+
+    def edit(self):
+        start = end = self.cursor()
+        if self.rng.random() < 0.4:
+            end = start[0], min(len(self.lines[start[0]]), start[1] + self.rng.randint(1, 9))
+        text = self.rng.choice(TYPED)
+        self.version += 1
+        self.wire.send(did_change(self.uri, self.version, start, end, text))
+        line = self.lines[start[0]]
+        self.lines[start[0] : end[0] + 1] = (line[: start[1]] + text + line[end[1] :]).split("\n")
+
+    def ask(self):
+        request = self.new_id()
+        self.wire.send(inline(request, self.uri, *self.cursor(), kind=self.rng.choice([0, 1, 2])))
+        return request
+
+    def cancel(self):
+        self.wire.send(message("$/cancelRequest", {"id": self.ask()}))
+
+    def command(self):
+        name, arguments = self.rng.choice(COMMANDS), [f"{self.rng.randint(1, 99)}.0"]
+        params = {"command": f"fimlsp.server.{name}", "arguments": arguments}
+        self.wire.send(message("workspace/executeCommand", params, self.new_id()))
+
+    def garbage(self):
+        self.wire.send(self.rng.choice(GARBAGE))
+
+    async def step(self):
+        if self.version % 200 == 0 or self.rng.random() < 0.002:
+            self.open()
+        kinds = [self.edit, self.ask, self.cancel, self.command, self.garbage]
+        (do,) = self.rng.choices(kinds, [50, 25, 10, 5, 5])
+        request = do()
+        if request is not None and self.rng.random() < 0.3:
+            await self.wire.answer(request, 60)
+
+
+def memory(*processes):
+    """Resident megabytes of processes; one that has just ended has none."""
+    resident = 0
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            resident += process.memory_info().rss
+    return resident / 2**20
+
+
+async def soak(server, seed, steps, kills):
+    """Run so many random steps, killing the worker before those in *kills*; memory of (server, worker)."""
+    rng = random.Random(seed)
+    texts = [EXAMPLE.read_text(encoding="utf-8"), Path(textwrap.__file__).read_text(encoding="utf-8")]
+    writers = []
+    for number, text in enumerate(texts):
+        wire = await server.connect()
+        await wire.initialize(maxTokens=12, minLength=1)
+        writers.append(Writer(wire, f"file:///project/{number}.py", text, rng))
+        writers[-1].open()
+        await wire.idle()
+    measured = []
+    for step in range(steps):
+        if step in kills:
+            (await server.worker()).kill()
+        await rng.choice(writers).step()
+        if step % (steps // 20) == 0 and children(server.pid):
+            measured.append((memory(psutil.Process(server.pid)), memory(*children(server.pid))))
+    for writer in writers:
+        for request in writer.asked:
+            await writer.wire.answer(request, 60)
+        assert {writer.wire.counts[request] for request in writer.asked} == {1}
+        await writer.wire.leave()
+        assert set(writer.wire.counts.values()) == {1}
+    assert server.process.returncode is None
+    assert children(server.pid) == []
+    return measured
+
+
+async def test_a_short_while():
+    async with tcp_server(*SCRIPTED) as server:
+        measured = await soak(server, seed=1, steps=400, kills={50, 200})
+    assert measured, "there was never a worker"
+
+
+@pytest.mark.soak
+async def test_ten_thousand_steps():
+    async with tcp_server(*REAL, address="127.0.0.1:{}".format) as server:
+        measured = await soak(server, seed=2, steps=10_000, kills={500, 1500})
+    early, late = measured[8:11], measured[-3:]
+    for name, before, after in zip(
+        ("server", "worker"), zip(*early, strict=True), zip(*late, strict=True), strict=True
+    ):
+        print(f"{name}: {max(before):.0f} MB at 40-50 %, {max(after):.0f} MB at the end")
+        assert max(after) <= MOST_GROWTH * max(before), measured
+
+
+async def test_the_server_ends_while_requests_are_under_way():
+    async with tcp_server(*SCRIPTED) as server:
+        wire = await server.connect()
+        await wire.initialize()
+        wire.send(did_open("file:///a.py", "# slow"))
+        await wire.idle()
+        wire.send(inline(1, "file:///a.py", 0, 6))
+        await asyncio.sleep(0.05)
+        await wire.leave()
+        assert wire.counts[1] == 1

@@ -1,0 +1,44 @@
+"""Which version of Python a workspace is for."""
+
+from __future__ import annotations
+
+import pytest
+from fimlsp.lsp_server.python.environments import version_of, version_of_workspace
+
+from ..local_files import write
+
+VERSIONS = [
+    ("3.12.1", (3, 12)),
+    ("3.9", (3, 9)),
+    ("2.7.18", (3, 8)),
+    ("3.99", (3, 13)),
+    ("cpython-3.10.2", (3, 10)),
+    ("pypy3.9", None),
+    ("", None),
+    ("system", None),
+]
+
+
+@pytest.mark.parametrize(("text", "version"), VERSIONS)
+def test_versions_in_words(text, version):
+    assert version_of(text) == version
+
+
+# files of the workspace, whether $VIRTUAL_ENV is set (to a 3.9), the version found
+WORKSPACES = [
+    ({}, False, (3, 11)),
+    ({".venv/pyvenv.cfg": "home = /x\nversion = 3.12.3\n"}, True, (3, 12)),
+    ({"venv/pyvenv.cfg": "version_info = 3.10.0.final.0\n"}, True, (3, 10)),
+    ({".python-version": "3.8.10\n"}, False, (3, 8)),
+    ({".python-version": "3.8.10\n"}, True, (3, 9)),
+    ({".venv/pyvenv.cfg": "nothing"}, True, (3, 9)),
+    ({".python-version": "\xff"}, False, (3, 11)),
+]
+
+
+@pytest.mark.parametrize(("files", "active", "version"), WORKSPACES)
+def test_the_python_of_a_workspace(tmp_path, files, active, version):
+    write(tmp_path / "project", files)
+    write(tmp_path / "active", {"pyvenv.cfg": "version = 3.9.1"})
+    environment = {"VIRTUAL_ENV": str(tmp_path / "active")} if active else {}
+    assert version_of_workspace(tmp_path / "project", environment) == version

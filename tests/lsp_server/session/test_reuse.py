@@ -1,0 +1,295 @@
+"""What needs no model: suggestions typed through, texts seen before, and what is asked ahead."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fimlsp.lsp_server.messages import Complete, Limits
+from fimlsp.lsp_server.session.completion_cache import Key
+from fimlsp.lsp_server.session.suggestions import Suggestion
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ..local_editor import URI, LocalEditor, LocalPool
+
+SAY = "# say 'return value', 'raise value'"
+
+
+@pytest.fixture
+async def start():
+    """Start an editor: `await start(option=value)`."""
+    editors = []
+
+    async def start_one(pool=None, **options):
+        editor = LocalEditor(pool or LocalPool(), options)
+        await editor.start()
+        editors.append(editor)
+        return editor
+
+    yield start_one
+    for editor in editors:
+        await editor.session.close()
+
+
+@pytest.fixture
+async def editor(start):
+    return await start(minLength=1)
+
+
+async def shown(editor, marked):
+    """Open a text and have the first suggestion for it shown."""
+    editor.open(marked)
+    return await editor.suggestion()
+
+
+# after a suggestion of "return value" at the end of the line: edits (column from the cursor, characters
+# replaced, text), then the cursor (column from the first one), and what of it is suggested there
+TYPED = [
+    ([(0, 0, "r")], 1, "eturn value"),
+    ([(0, 0, "r"), (1, 0, "e"), (2, 0, "t")], 3, "urn value"),
+    ([(0, 0, "return ")], 7, "value"),
+    ([(0, 0, "retx"), (3, 1, "")], 3, "urn value"),
+    ([(0, 0, "ret"), (1, 2, "")], 1, "eturn value"),
+    ([(0, 0, "xx"), (0, 2, "re")], 2, "turn value"),
+    ([(0, 0, "rue")], 1, "eturn val"),
+    ([(0, 0, "")], 0, "return value"),
+    ([(0, 0, "return value")], 12, None),
+    ([(0, 0, "x")], 1, None),
+    ([(0, 0, "r"), (-1, 1, "'")], 1, None),
+    ([(0, 0, "r"), (1, 1, "x")], 1, None),
+    ([(0, 0, "re")], 0, None),
+]
+
+
+@pytest.mark.parametrize(("edits", "cursor", "rest"), TYPED)
+async def test_what_is_typed_through_needs_no_model(editor, edits, cursor, rest):
+    assert await shown(editor, SAY + "<|>\nnext\n") == "return value"
+    at = editor.character
+    for column, count, text in edits:
+        editor.edit((0, at + column), (0, at + column + count), text)
+    asked = editor.ask(at + cursor)
+    offer = await editor.completer.answer(asked)
+    assert (offer.texts[0] if asked.typed else None) == rest
+    assert asked.is_here is (rest is not None)
+
+
+@given(st.text("ab\n", max_size=5), st.text("abé", max_size=6), st.text("ab\n", max_size=5), st.data())
+def test_what_was_typed_and_the_rest_are_the_whole_suggestion(left, text, right, data):
+    suggestion = Suggestion(
+        "1", URI, len(left.encode()), len(right.encode()), (text.encode(),), Key(0, 0, (3, 11), Limits())
+    )
+    before, behind = data.draw(st.text("abé", max_size=3)), data.draw(st.text("abé", max_size=3))
+    there = f"{left}{before}{behind}{right}".encode()
+    remainders = suggestion.remainders(there, len((left + before).encode()))
+    for rest in remainders:
+        assert before + rest.decode() + behind == text
+        assert rest
+    assert bool(remainders) is (
+        len(before + behind) < len(text)
+        and text == before + text[len(before) : len(text) - len(behind)] + behind
+    )
+
+
+async def test_edits_elsewhere_end_a_suggestion(editor):
+    await shown(editor, "x = 1\n" + SAY + "<|>")
+    editor.edit((0, 0), (0, 1), "y")
+    editor.type("r")
+    assert not editor.ask().is_here
+
+
+async def test_characters_are_typed_through_whole(editor):
+    assert await shown(editor, "# say 'éüß'<|>") == "éüß"
+    editor.type("é")
+    assert await editor.suggestion() == "üß"
+
+
+async def test_other_line_ends_of_the_editor_are_an_accept_all_the_same(editor):
+    assert await shown(editor, "# say 'a\\nb'<|>\r\n") == "a\nb"
+    editor.type("a\r\nb")
+    assert editor.counted.accepted == 1
+
+
+async def test_a_text_seen_before_is_answered_from_the_cache(editor):
+    assert await shown(editor, "x<|>") == "scripted v1 'x' ''"
+    editor.edit((0, 0), (0, 0), "y")
+    assert await editor.suggestion(2) == "scripted v2 'yx' ''"
+    editor.edit((0, 0), (0, 1), "")
+    assert await editor.suggestion() == "scripted v1 'x' ''"
+    assert await editor.suggestion() == "scripted v1 'x' ''"
+    assert (editor.counted.cached, editor.counted.typed_through) == (2, 0)
+    editor.session.reload()
+    assert await editor.suggestion() == "scripted v3 'x' ''"
+
+
+async def test_the_cache_is_bounded_and_may_be_off(start):
+    for size in (0, 2):
+        editor = await start(cacheSize=size)
+        for text in ("a", "b", "c", "d"):
+            await shown(editor, text + "<|>")
+        assert len(editor.completer.cache) == size
+        editor.open("d<|>")
+        assert editor.ask().is_here is (size > 0)
+
+
+@pytest.mark.parametrize(
+    "other", [{"maxTokens": 3}, {"contextEscape": True}, {"pythonVersion": "3.8"}, {"model": "other"}]
+)
+async def test_other_settings_are_other_questions(editor, start, other):
+    editor = await start()
+    await shown(editor, "x<|>")
+    settings = editor.session.settings
+    changed = (await start(**other)).session.settings
+    editor.session.configure(changed)
+    editor.completer.suggestions.forget_all()
+    assert not editor.ask().is_here
+    editor.session.configure(settings)
+
+
+async def test_after_an_accept_the_next_completion_is_there(editor):
+    await shown(editor, "<|>\n")
+    editor.type("scripted v1 '' ''")
+    for _ in range(5):
+        await asyncio.sleep(0)
+    asked = editor.ask()
+    assert asked.is_here
+    assert "v2" in (await editor.completer.answer(asked)).texts[0]
+    counted = editor.counted
+    assert (counted.accepted, counted.accepted_characters, counted.prefetched) == (1, 17, 1)
+
+
+async def test_a_request_meets_the_one_that_was_asked_ahead(editor):
+    await shown(editor, "<|>\n")
+    editor.type("scripted v1 '' ''")
+    assert await editor.suggestion() is not None
+    worker = next(iter(editor.session._pool._workers.values())).process
+    assert sum(isinstance(message, Complete) for message in worker.seen) == 2
+    assert editor.counted.prefetched == 1
+
+
+async def test_nothing_is_asked_ahead_when_only_asked_by_hand(start):
+    editor = await start(automatic=False, minLength=1)
+    editor.open("<|>")
+    await editor.suggestion(trigger="by hand")
+    editor.type("scripted v1 '' ''")
+    assert not editor.completer.requests
+
+
+async def test_several_candidates_by_hand_the_one_shown_first(editor):
+    assert await shown(editor, SAY + "<|>\n") == "return value"
+    assert (await editor.offer(trigger="by hand")).texts == ("return value", "raise value")
+    editor.type("ra")
+    offer = await editor.offer(trigger="by hand")
+    assert offer.texts == ("ise value",)
+    editor.completer.accept(offer.id + ".0")
+    assert editor.counted.accepted == 1
+
+
+async def test_the_candidate_on_screen_stays_the_first(editor):
+    editor.open(SAY + "<|>\n")
+    editor.session.open("file:///b.py", "python", 1, "")
+    assert await editor.suggestion() == "return value"
+    editor.type("r")
+    assert await editor.suggestion() == "eturn value"
+    editor.edit((0, 0), (0, len(SAY)), "# say 'other', 'eturn value'")
+    assert (await editor.offer(len("# say 'other', 'eturn value'"), "by hand")).texts[0] == "other"
+
+
+async def test_what_is_asked_twice_is_worked_on_once(editor):
+    editor.open("# slow<|>\n")
+    one, other = editor.ask(), editor.ask()
+    assert len(editor.completer.requests) == 1
+    one.pending.cancel()
+    await asyncio.sleep(0)
+    assert not other.pending.done()
+    editor.type("x")
+    assert (await other.pending).stale
+
+
+async def test_accepting_and_dismissing(editor):
+    editor.open("# say 'first one'<|>")
+    offer = await editor.offer()
+    for _ in range(2):
+        editor.completer.dismiss(offer.id + ".0")
+    editor.completer.accept(offer.id + ".0")
+    editor.completer.accept("unknown")
+    assert await editor.suggestion() is None
+    assert editor.reason == "this suggestion was dismissed"
+    assert await editor.suggestion(trigger="by hand") == "first one"
+    counted = editor.counted
+    assert (counted.accepted, counted.dismissed, counted.shown) == (0, 1, 2)
+    assert counted.reasons == {"this suggestion was dismissed": 1}
+
+
+async def test_words_are_accepted_partly(editor):
+    await shown(editor, "<|>")
+    for word in ("scripted", " ", "v1 '' ''"):
+        editor.type(word)
+        await editor.suggestion()
+    counted = editor.counted
+    assert (counted.accepted_partly, counted.accepted, counted.typed_through) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "trigger", "suggested"),
+    [
+        ("abc", "automatic", None),
+        ("  abc ", "menu", None),
+        ("abcd", "automatic", "abcd"),
+        ("a", "by hand", "a"),
+    ],
+)
+async def test_short_suggestions_only_by_hand(start, text, trigger, suggested):
+    editor = await start()
+    editor.open(f"# say {text!r}<|>")
+    assert await editor.suggestion(trigger=trigger) == suggested
+    if suggested is None:
+        assert editor.reason == "the suggestion is shorter than 4 characters (option minLength)"
+
+
+async def test_what_is_left_of_a_suggestion_may_be_short(start):
+    editor = await start()
+    await shown(editor, "# say 'abcd'<|>")
+    editor.type("abc")
+    assert await editor.suggestion() == "d"
+
+
+async def test_completing_while_typing_is_turned_on_and_off(editor):
+    editor.open("x<|>")
+    editor.session.set_automatic(False)
+    assert await editor.suggestion() is None
+    assert editor.reason == "completing while typing is switched off"
+    assert await editor.suggestion(trigger="by hand")
+    assert editor.statuses[-1].automatic is False
+    editor.session.set_automatic(True)
+    assert await editor.suggestion()
+
+
+async def test_stale_answers_do_not_look_like_none(editor):
+    editor.open("# slow<|>")
+    asked = editor.ask()
+    assert editor.statuses[-1].state == "thinking"
+    editor.type("er")
+    await editor.completer.answer(asked)
+    assert editor.statuses[-1].state == "idle"
+    assert not editor.counted.reasons
+
+
+async def test_statistics_as_json(editor):
+    await shown(editor, SAY + "<|>")
+    editor.type("re")
+    await editor.suggestion()
+    told = editor.counted.to_json()
+    assert (told["requests"], told["shown"], told["typedThrough"]) == (2, 1, 1)
+    assert {name: latency["count"] for name, latency in told["latencyMs"].items()} == {
+        "model": 1,
+        "reused": 1,
+    }
+    assert told["latencyMs"]["model"]["median"] >= 0
+
+
+async def test_reasons_are_counted_up_to_a_limit(editor):
+    for number in range(200):
+        editor.counted.add_reason(str(number % 150))
+    assert len(editor.counted.reasons) == 101
+    assert editor.counted.reasons.total() == 200

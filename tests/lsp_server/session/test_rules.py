@@ -1,0 +1,171 @@
+"""Which documents are completed, what the worker is told of them, and what it reads beside them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Replacement, Workspace
+from fimlsp.lsp_server.settings.options import resolve
+from fimlsp.lsp_server.worker.backend import Backend
+from fimlsp.models import completion
+from fimlsp.models.decoding.middle import Middle
+
+from ..local_editor import URI, LocalEditor, LocalPool, until
+
+
+@pytest.fixture
+async def editor():
+    editor = LocalEditor(LocalPool(), {"minLength": 0})
+    await editor.start()
+    yield editor
+    await editor.session.close()
+
+
+def configure(editor, **options):
+    settings, problems = resolve(options, editor.session.settings)
+    assert not problems
+    editor.session.configure(settings)
+
+
+REFUSED = [
+    ({"exclude": ["a.py"]}, "completions are switched off for this file (option exclude)"),
+    ({"exclude": ["**/project/**"]}, "completions are switched off for this file (option exclude)"),
+    ({"languages": []}, "only nothing is completed, and this document is python"),
+    ({"languages": ["sage", "xonsh"]}, "only sage, xonsh is completed, and this document is python"),
+]
+
+
+@pytest.mark.parametrize(("options", "reason"), REFUSED, ids=str)
+async def test_documents_are_switched_off_and_on_again(editor, options, reason):
+    editor.open("x<|>")
+    configure(editor, **options)
+    assert await editor.suggestion() is None
+    assert editor.reason == reason
+    editor.type("y")
+    configure(editor, exclude=[], languages=["python"])
+    assert await editor.suggestion() == "scripted v2 'xy' ''"
+
+
+async def test_other_languages_may_count_as_python(editor):
+    configure(editor, languages=["sage"])
+    editor.open("x<|>", language="sage")
+    assert await editor.suggestion() == "scripted v1 'x' ''"
+
+
+async def test_the_worker_is_told_of_versions_folders_and_limits(editor, tmp_path, monkeypatch):
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    (tmp_path / ".python-version").write_text("3.12")
+    uri = (tmp_path / "a.py").as_uri()
+    editor.open("# told<|>", uri=uri)
+    assert (await editor.suggestion(uri=uri)).startswith("((3, 11), (), (), Limits(max_tokens=64")
+    editor.session.change_folders([tmp_path.as_uri()])
+    await until(lambda: editor.session.documents.find(uri).python == (3, 12))
+    assert (await editor.suggestion(uri=uri)).startswith(f"((3, 12), ({str(tmp_path)!r},), ()")
+    configure(editor, pythonVersion="3.8", maxTokens=7, contextEscape=True, exclude=["b.py"])
+    told = await editor.suggestion(uri=uri)
+    assert told.startswith(f"((3, 8), ({str(tmp_path)!r},), ('b.py',), Limits(max_tokens=7")
+    assert "context_escape=True" in told
+    editor.session.change_folders([], [tmp_path.as_uri()])
+    configure(editor, pythonVersion="auto")
+    await until(lambda: editor.session.documents.find(uri).python == (3, 11))
+    assert (await editor.suggestion(uri=uri)).startswith("((3, 11), ()")
+
+
+async def test_cells_and_buffers_without_a_file(editor):
+    for uri in ("untitled:Untitled-1", "vscode-notebook-cell:/n.ipynb#1"):
+        editor.open("!ls\nx<|>", uri=uri)
+        version = editor.version
+        read = "0#s" if "cell" in uri else "!ls"
+        assert await editor.suggestion(uri=uri) == f"scripted v{version} {read + chr(10) + 'x'!r} ''"
+
+
+async def test_edits_of_a_cell_are_told_as_they_are_read(editor):
+    editor.open("x = 1\n<|>y", cell=True)
+    editor.type("%time ")
+    assert await editor.suggestion(0) == "scripted v2 'x = 1\\n' '0#ime y'"
+    assert await editor.suggestion(3) is None
+    assert editor.reason == "the cursor is in a command of IPython"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the model was asked with."""
+    calls = []
+
+    def complete_many(*_, neighbours, path, **__):
+        calls.append((path, [(each.path, each.text.decode()) for each in neighbours]))
+        return [Middle(b"pass", True, 1, 0, False, "end", -1.0, 0.0, 0.0)]
+
+    monkeypatch.setattr(completion, "complete_many", complete_many)
+    return calls
+
+
+def backend_of(folder, reads_files=True, exclude=()):
+    backend = Backend()
+    backend._model = SimpleNamespace(fim=SimpleNamespace(reads_files=reads_files))
+    backend.enter(Workspace(1, (str(folder),), exclude))
+    return backend
+
+
+def ask(backend, folder, **limits):
+    document = DocumentId(1, (folder / "main.py").as_uri())
+    text = b"from lib import tool\n"
+    backend.open(document, 1, text, (3, 11))
+    completion = backend.complete(Complete(1, document, 1, len(text), Limits(**limits), 0.0), lambda: False)
+    assert completion.text == "pass"
+
+
+@pytest.mark.parametrize(
+    ("reads_files", "tokens", "exclude", "told"),
+    [
+        (True, 100, (), ("main.py", [("lib.py", "def tool(a): ...\n"), ("other.py", "y = 2\n")])),
+        (True, 100, ("lib.py",), ("main.py", [("other.py", "y = 2\n")])),
+        (True, 0, (), (None, [])),
+        (False, 100, (), (None, [])),
+    ],
+)
+def test_the_model_reads_other_files_if_it_can(tmp_path, asked, reads_files, tokens, exclude, told):
+    (tmp_path / "lib.py").write_text("def tool(a):\n    return a\n")
+    backend = backend_of(tmp_path, reads_files, exclude)
+    backend.open(DocumentId(1, (tmp_path / "other.py").as_uri()), 1, b"x = 1\n", (3, 11))
+    backend.edit(DocumentId(1, (tmp_path / "other.py").as_uri()), 2, Replacement(0, 5, b"y = 2"))
+    backend.open(DocumentId(2, "file:///of/another/client.py"), 1, b"secret = 1\n", (3, 11))
+    ask(backend, tmp_path, neighbour_tokens=tokens)
+    assert asked == [told]
+
+
+def test_what_a_client_leaves_behind_is_forgotten(tmp_path, asked):
+    backend = backend_of(tmp_path)
+    ask(backend, tmp_path)
+    backend.leave(1)
+    assert backend.documents.version(DocumentId(1, (tmp_path / "main.py").as_uri())) is None
+    assert len(asked) == 1
+
+
+def test_relaxing_is_an_option(asked, tmp_path):
+    backend = backend_of(tmp_path)
+    document = DocumentId(1, "untitled:x")
+    backend.open(document, 1, b"x = ]\n\n", (3, 11))
+    request = Complete(1, document, 1, 6, Limits(), 0.0)
+    assert backend.complete(request, lambda: False).relaxed == "left"
+    strict = Complete(2, document, 1, 6, Limits(relaxed_contexts=False), 0.0)
+    refused = backend.complete(strict, lambda: False)
+    assert (refused.texts, refused.reason) == ((), "the file is broken elsewhere (option relaxedContexts)")
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("escape", [False, True])
+def test_leaving_the_context_is_an_option(monkeypatch, tmp_path, escape):
+    starts = []
+
+    def complete_many(_model, _left, _right, start, *_, **__):
+        starts.append(start)
+        return [Middle(b"pass", True, 1, 0, False, "end", -1.0, 0.0, 0.0)]
+
+    monkeypatch.setattr(completion, "complete_many", complete_many)
+    backend = backend_of(tmp_path)
+    document = DocumentId(1, URI)
+    backend.open(document, 1, b"f(a, )\n", (3, 11))
+    backend.complete(Complete(1, document, 1, 5, Limits(context_escape=escape), 0.0), lambda: False)
+    assert (starts[0].feed(b"b) + (c") is not None) is escape

@@ -1,0 +1,192 @@
+"""From limits to decoding, from a middle to an answer, and which documents the engine holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fimlsp.lsp_server.messages import DocumentId, Limits, Load, Replacement
+from fimlsp.lsp_server.worker import engine_documents
+from fimlsp.lsp_server.worker.backend import decode_settings, loaded, to_completion
+from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
+from fimlsp.models import loading
+from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.networks.torch.threads import default_threads
+
+
+def test_limits_become_settings_of_the_decoding():
+    limits = Limits(max_tokens=7, deadline_ms=1500, one_line="auto", candidates=2, steering=False)
+    one_line = DecodeSettings(tokens=7, lines=1, seconds=1.5, candidates=2, steer=False)
+    assert decode_settings(limits, b"x = ", b"", 0.0) == one_line
+    assert decode_settings(limits, b"", b"", 0.0) == replace(one_line, lines=None)
+
+
+@pytest.mark.parametrize(("waited", "seconds"), [(0.0, 2.0), (0.5, 1.5), (1.9, 0.5), (60.0, 0.5)])
+def test_the_deadline_counts_from_the_request(waited, seconds):
+    assert decode_settings(Limits(deadline_ms=2000), b"", b"", waited).seconds == seconds
+
+
+ARGUMENTS = [
+    (Load(), {"threads": default_threads()}),
+    (Load(threads=3), {"threads": 3}),
+    (Load("m", "cpu", "v1"), {"device": "cpu", "revision": "v1", "threads": default_threads()}),
+    (Load("m", precision="int8", threads=1), {"bits": 8, "threads": 1}),
+    (Load("m", precision="float16", threads=1), {"dtype": "float16", "threads": 1}),
+    (
+        Load("m", family="StarCoder", order="psm", threads=1),
+        {"family": "StarCoder", "order": "psm", "threads": 1},
+    ),
+]
+
+
+@pytest.mark.parametrize(("load", "expected"), ARGUMENTS)
+def test_how_a_model_is_loaded(load, expected, monkeypatch):
+    asked = []
+    monkeypatch.setattr(loading, "load_model", lambda name, **arguments: asked.append((name, arguments)))
+    loaded(load, lambda _: None)
+    ((name, arguments),) = asked
+    del arguments["on_progress"]
+    assert (name, {key: value for key, value in arguments.items() if value is not None}) == (
+        load.model,
+        expected,
+    )
+
+
+ANSWERS = [
+    (b"x", True, "end", "x", None),
+    ("é".encode(), True, "deadline", "é", None),
+    (b"", True, "end", "", "the model has nothing to add here"),
+    (b"x(", False, "dead_end", "", "nothing that connects was found (dead_end)"),
+    (b"x", True, "cancelled", "", "nothing that connects was found (cancelled)"),
+    (b"\xc3", False, "cancelled", "", "nothing that connects was found (cancelled)"),
+]
+
+
+class Anything:
+    """A constraint that all texts fulfil."""
+
+    complete = True
+
+    def feed(self, _):
+        return self
+
+
+def middle(text, complete=True, stop="end"):
+    return Middle(text, complete, 3, 2, False, stop, -1.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(("text", "complete", "stop", "shown", "reason"), ANSWERS)
+def test_only_what_connects_is_shown(text, complete, stop, shown, reason):
+    completion = to_completion([middle(text, complete, stop)], "right", b"", b"", Anything())
+    assert (completion.text, completion.reason) == (shown, reason)
+    assert (completion.relaxed, completion.tokens, completion.rejected) == ("right", 3, 2)
+    assert completion.final is (stop not in ("deadline", "cancelled"))
+
+
+def test_candidates_are_different_and_useful():
+    written = [middle(text) for text in (b"a", b"", b"b", b"a", b"next()")] + [middle(b"c", complete=False)]
+    completion = to_completion(written, None, b"", b"\nnext()\n", Anything())
+    assert (completion.texts, completion.tokens) == (("a", "b"), 18)
+
+
+class ScriptedDocument:
+    def __init__(self, data):
+        self.data = data
+        self.read_to_the_end = self.prepared = False
+
+    def left_at(self, position):
+        self.read_to_the_end |= position == len(self.data)
+        return position, None
+
+    def right_at(self, position):
+        assert 0 <= position <= len(self.data)
+        self.prepared = self.read_to_the_end and position == 0
+
+    def edit(self, start, end, replacement):
+        if replacement == b"!":
+            raise AssertionError("the script says so")
+        self.data = self.data[:start] + replacement + self.data[end:]
+
+
+class ScriptedEngine:
+    """Counts the documents made."""
+
+    def __init__(self):
+        self.made = []
+
+    def document(self, data):
+        self.made.append(data)
+        return ScriptedDocument(data)
+
+
+@pytest.fixture
+def documents(monkeypatch):
+    monkeypatch.setattr(engine_documents, "MOST_BYTES", 10)
+    return EngineDocuments(lambda _: ScriptedEngine())
+
+
+PYTHON = (3, 11)
+
+
+def named(uri):
+    return DocumentId(1, uri)
+
+
+def test_a_document_is_made_once_and_edited_in_place(documents):
+    documents.open(named("a"), 1, b"x = 1", PYTHON)
+    first = documents.document(named("a"))
+    documents.edit(named("a"), 2, Replacement(4, 5, b"22"))
+    assert documents.document(named("a")) is first
+    assert (first.data, documents.version(named("a"))) == (b"x = 22", 2)
+    documents.open(named("a"), 3, b"new", PYTHON)
+    assert documents.document(named("a")).data == b"new"
+    assert documents.version(named("b")) is None
+
+
+def test_idle_time_prepares_the_document_touched_last(documents):
+    assert not documents.prepare_newest()
+    documents.open(named("a"), 1, b"a", PYTHON)
+    documents.open(named("b"), 1, b"b", PYTHON)
+    documents.edit(named("a"), 2, Replacement(0, 1, b"aa"))
+    while documents.prepare_newest():
+        pass
+    assert documents.document(named("a")).prepared
+    documents.close(named("a"))
+    while documents.prepare_newest():
+        pass
+    assert documents.document(named("b")).prepared
+
+
+def test_a_large_document_is_prepared_in_steps_while_it_is_edited(documents, monkeypatch):
+    monkeypatch.setattr(engine_documents, "STEP", 10)
+    documents.open(named("a"), 1, b"x" * 100, PYTHON)
+    steps = 0
+    while documents.prepare_newest():
+        steps += 1
+        if steps % 3 == 0:
+            documents.edit(named("a"), steps, Replacement(0, 7, b""))
+    assert steps > 10
+    assert documents.document(named("a")).prepared
+
+
+def test_the_least_recently_used_are_given_up(documents):
+    for name in "abc":
+        documents.open(named(name), 1, name.encode() * 4, PYTHON)
+    made = {name: documents.document(named(name)) for name in "abc"}
+    assert documents.document(named("c")) is made["c"]
+    assert documents.document(named("b")) is made["b"]
+    assert documents.document(named("a")) is not made["a"]
+
+
+def test_a_document_larger_than_the_budget_is_kept_alone(documents):
+    documents.open(named("large"), 1, b"x" * 50, PYTHON)
+    assert documents.document(named("large")) is documents.document(named("large"))
+
+
+def test_an_edit_that_fails_makes_the_document_anew(documents):
+    documents.open(named("a"), 1, b"x", PYTHON)
+    documents.document(named("a"))
+    with pytest.raises(AssertionError):
+        documents.edit(named("a"), 2, Replacement(1, 1, b"!"))
+    assert (documents.document(named("a")).data, documents.version(named("a"))) == (b"x!", 2)

@@ -1,0 +1,33 @@
+"""What follows the cursor anyway is not suggested."""
+
+from __future__ import annotations
+
+import pytest
+from fimlsp.languages.python import python
+from fimlsp.lsp_server.worker.repetition import without_repetition
+from fimlsp.quotient.engine import Engine
+
+# left<|suggestion|>right, what is left of the suggestion
+REPEATED = [
+    ("<|x = 1|>\nx = 1\n", ""),
+    ("<|x = 1|>\n\n  \nx = 1\n", ""),
+    ("<|x = 1|>\nx = 2\n", "x = 1"),
+    ("<|x = 1\ny = 2|>\ny = 2\n", "x = 1"),
+    ("<|a = 0\nx = 1\ny = 2|>\nx = 1\ny = 2\nz\n", "a = 0"),
+    ("x = <|1|>\nx = 1\n", ""),
+    ("x = <|1|>\n1\n", "1"),
+    ("x = f(<|a|>)\na\n", "a"),
+    ("f(\n    <|a,\n    b|>\n    b\n)\n", "a,"),
+    ("f(<|\n    [\n    ]|>\n)\n", "\n    [\n    ]"),
+    ("if a:\n    <|pass|>\n    pass\n", ""),
+    ("if a:\n    <|b\nelse:\n    c|>\nelse:\n    c\n", "b"),
+    ("<||>\nx = 1\n", ""),
+]
+
+
+@pytest.mark.parametrize(("marked", "kept"), REPEATED)
+def test_what_follows_anyway_is_not_suggested(marked, kept):
+    left, rest = marked.encode().split(b"<|")
+    text, right = rest.split(b"|>")
+    start = Engine(python()).document(left + right).middle(len(left), len(left)).start
+    assert without_repetition(left, text, right, start).decode() == kept

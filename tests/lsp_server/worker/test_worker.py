@@ -1,0 +1,163 @@
+"""What the worker does while nobody asks, and what with models that cannot be used."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from fimlsp.lsp_server.messages import (
+    Answer,
+    Close,
+    Complete,
+    DocumentId,
+    Limits,
+    Load,
+    NotReady,
+    Ready,
+    read_report,
+)
+from fimlsp.lsp_server.worker import worker
+from fimlsp.lsp_server.worker.worker import PAUSE_S, SILENCE_S, Inbox, Worker
+from fimlsp.models.errors import ModelError, OutOfMemoryError
+from fimlsp.quotient.completion.shortest import NoCompletionError
+
+MESSAGE = Close(DocumentId(1, "a"))
+WAIT, LOOK, LISTEN, SLEEP = (f"wait {seconds}" for seconds in (PAUSE_S, 0, SILENCE_S, None))
+
+
+class EnoughError(Exception):
+    pass
+
+
+class Day:
+    """An inbox and a backend: messages come after so many looks, and there is so much to prepare."""
+
+    def __init__(self, messages, pieces):
+        self.messages, self.pieces = messages, pieces
+        self.done = []
+
+    def next(self, seconds=None):
+        self.done.append(f"wait {seconds}")
+        if not self.messages:
+            raise EnoughError
+        return self.messages.pop(0)
+
+    def prepare(self):
+        self.done.append("prepare")
+        self.pieces -= 1
+        return self.pieces >= 0
+
+    def close(self, _):
+        self.done.append("close")
+
+
+DAYS = [
+    ([MESSAGE], 9, [WAIT, "close", WAIT]),
+    ([None, MESSAGE], 9, [WAIT, "prepare", LOOK, "close", WAIT]),
+    ([None, None, MESSAGE], 1, [WAIT, "prepare", LOOK, "prepare", LISTEN, "close", WAIT]),
+    ([None, None], 0, [WAIT, "prepare", LISTEN, "garbage", SLEEP]),
+    ([None, None, MESSAGE], 0, [WAIT, "prepare", LISTEN, "garbage", SLEEP, "close", WAIT]),
+]
+
+
+@pytest.mark.parametrize(("messages", "pieces", "done"), DAYS)
+def test_idle_time(messages, pieces, done, monkeypatch):
+    day = Day([*messages], pieces)
+    monkeypatch.setattr(worker, "collect_garbage", lambda: day.done.append("garbage"))
+    with pytest.raises(EnoughError):
+        Worker(day, day, io.BytesIO()).run()
+    assert day.done == done
+
+
+LARGE = Load("large", device="cuda", threads=2)
+COMPLETE = Complete(7, DocumentId(1, "a"), 1, 0, Limits(), 0.0)
+
+
+class Models:
+    """A backend whose models cannot be loaded if they are named, and have no memory left."""
+
+    def __init__(self, unusable):
+        self.unusable = unusable
+        self.loaded = []
+
+    def load(self, load, _):
+        if load.model in self.unusable:
+            raise ModelError(f"no {load.model}.")
+        self.loaded.append(load)
+        return load.model or "bundled"
+
+    def complete(self, *_):
+        raise OutOfMemoryError("no memory; free some.")
+
+
+def reports(unusable, *messages):
+    """What a worker says, and which models it loads."""
+    backend, sink = Models(unusable), io.BytesIO()
+    worker = Worker(backend, Inbox(), sink)
+    for message in messages:
+        worker._handle(message)
+    sink.seek(0)
+    return list(iter(lambda: read_report(sink), None)), backend.loaded
+
+
+INSTEAD = "Until then the bundled model is used."
+LOADS = [
+    ((), Load(), [Ready("bundled")]),
+    ((), LARGE, [Ready("large")]),
+    (("large",), LARGE, [Ready("bundled", f"no large. {INSTEAD}")]),
+    (("large", None), LARGE, [NotReady("no large.")]),
+    ((None,), Load(), [NotReady("no None.")]),
+    ((None,), Load(threads=3), [NotReady("no None.")]),
+]
+
+
+@pytest.mark.parametrize(("unusable", "load", "expected"), LOADS)
+def test_instead_of_a_model_that_cannot_be_loaded_the_bundled_one_is(unusable, load, expected):
+    assert reports(unusable, load)[0] == expected
+
+
+def test_a_model_without_memory_is_given_up():
+    (_, answer, ready), loaded = reports((), LARGE, COMPLETE)
+    assert isinstance(answer, Answer)
+    assert answer.completion.reason == "no memory; free some."
+    assert ready == Ready("bundled", f"no memory; free some. {INSTEAD}")
+    assert loaded == [LARGE, Load(threads=2)], "the limit of threads still holds"
+
+
+def test_the_bundled_model_without_memory_is_told():
+    (_, answer, last), _ = reports((), Load(), COMPLETE)
+    assert isinstance(answer, Answer)
+    assert last == NotReady("no memory; free some.")
+
+
+class Faulty:
+    """A backend in which a *fault* happens wherever it works."""
+
+    def __init__(self, fault):
+        self.fault = fault
+
+    def load(self, *_):
+        raise self.fault
+
+    def complete(self, *_):
+        raise self.fault
+
+
+FAULTS = [
+    NoCompletionError("no completion of LexerState(state=3, stack=(1, 2))"),  # in a module of fimlsp
+    KeyError("secret"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+def test_a_fault_is_logged_whole_and_told_in_a_sentence(fault, caplog):
+    sink = io.BytesIO()
+    for message in (COMPLETE, Load()):
+        Worker(Faulty(fault), Inbox(), sink)._handle(message)
+    sink.seek(0)
+    answer, last = read_report(sink), read_report(sink)
+    sentence = f"failed unexpectedly ({type(fault).__name__}); the log has the details"
+    assert answer.completion.reason == f"completing {sentence}"
+    assert last == NotReady(f"loading the model {sentence}")
+    assert len(caplog.records) == 2
+    assert all(record.exc_info[1] is fault and str(fault) in record.message for record in caplog.records)

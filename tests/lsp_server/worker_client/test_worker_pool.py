@@ -1,0 +1,117 @@
+"""Who shares a worker with whom, and when one is ended."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from fimlsp.lsp_server.messages import Leave, Load
+
+from ..local_editor import LocalEditor, LocalPool
+
+
+@pytest.fixture
+async def start():
+    editors = []
+    pool = LocalPool()
+
+    async def start_one(**options):
+        editor = LocalEditor(pool, {"minLength": 0, **options})
+        await editor.start()
+        editors.append(editor)
+        return editor
+
+    start_one.pool = pool
+    yield start_one
+    for editor in editors:
+        await editor.session.close()
+    assert pool._workers == {}
+
+
+def workers(start):
+    """The workers by model, each with the number of its clients."""
+    return {load.model: len(worker.handles) for load, worker in start.pool._workers.items()}
+
+
+def use(editor, **changes):
+    editor.session.configure(replace(editor.session.settings, **changes))
+
+
+async def turn():
+    for _ in range(8):
+        await asyncio.sleep(0)
+
+
+async def test_clients_with_the_same_model_share_a_worker(start):
+    one, other = await start(), await start()
+    third = await start(model="x")
+    assert workers(start) == {None: 2, "x": 1}
+    for editor in (one, other, third):
+        editor.open(f"# {editor.session.number}<|>")
+    answers = [await editor.suggestion() for editor in (one, other, third)]
+    assert answers == ["scripted v1 '# 1' ''", "scripted v1 '# 2' ''", "x v1 '# 3' ''"]
+
+
+async def test_device_and_revision_are_part_of_the_model(start):
+    await start()
+    await start(device="cpu")
+    await start(revision="v1")
+    assert [*start.pool._workers] == [Load(), Load(device="cpu"), Load(revision="v1")]
+
+
+async def test_a_client_alone_keeps_its_worker_when_it_changes_the_model(start):
+    editor = await start()
+    (before,) = start.pool._workers.values()
+    editor.open("a<|>")
+    use(editor, model="x")
+    assert workers(start) == {"x": 1}
+    assert start.pool._workers[Load("x")] is before
+    assert await editor.suggestion() == "x v1 'a' ''"
+
+
+async def test_a_client_moves_to_the_worker_that_has_the_model(start):
+    one, other = await start(), await start(model="x")
+    one.open("a<|>")
+    worker = start.pool._workers[Load()].process
+    use(one, model="x")
+    await turn()
+    assert workers(start) == {"x": 2}
+    assert not worker.is_available
+    assert await one.suggestion() == "x v1 'a' ''"
+    use(other, model="")
+    await turn()
+    assert workers(start) == {"x": 1, None: 1}
+
+
+async def test_a_request_under_way_moves_along(start):
+    one, _ = await start(), await start()
+    one.open("a<|>")
+    asked = one.ask()
+    use(one, model="y")
+    assert (await one.completer.answer(asked)).texts == ("y v1 'a' ''",)
+
+
+async def test_what_belongs_to_a_client_that_leaves_is_forgotten(start):
+    one, other = await start(), await start()
+    one.open("a<|>")
+    other.open("b<|>")
+    worker = start.pool._workers[Load()].process
+    await one.session.close()
+    await turn()
+    assert Leave(one.session.number) in worker.seen
+    assert [name.client for name in worker.backend.texts] == [other.session.number]
+    assert await other.suggestion() == "scripted v1 'b' ''"
+
+
+async def test_who_comes_later_is_told_where_the_worker_is(start):
+    await start()
+    assert (await start()).session.status.now.model == "scripted"
+
+
+async def test_reloading_is_for_all_who_share(start):
+    one, other = await start(), await start()
+    one.session.reload()
+    await turn()
+    assert other.session.status.now.state == "idle"
+    assert sum(isinstance(message, Load) for message in start.pool._workers[Load()].process.seen) == 2

@@ -1,0 +1,100 @@
+"""The worker as a process: pauses between starts, the words for its end, and what it can be sent."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+from fimlsp.lsp_server.messages import (
+    Answer,
+    Cancel,
+    Close,
+    Complete,
+    DocumentId,
+    Edit,
+    Limits,
+    Open,
+    Replacement,
+)
+from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess, describe_end, pause_after
+
+A, B = DocumentId(1, "a"), DocumentId(1, "b")
+
+
+def complete(id, document):
+    return Complete(id, document, 1, 0, Limits(), 0.0)
+
+
+def test_pauses_grow_and_are_bounded():
+    assert [pause_after(lives) for lives in (0, 1, 2, 3, 4, 20)] == [0, 0, 1, 2, 4, 60]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(3, "exit code 3"), (0, "exit code 0"), (-9, "SIGKILL"), (-11, "SIGSEGV"), (-99, "signal 99")],
+)
+def test_the_end_in_words(code, words):
+    assert describe_end(code).endswith(words)
+
+
+async def test_a_command_that_cannot_run_is_reported():
+    reasons: asyncio.Queue[str] = asyncio.Queue()
+    worker = WorkerProcess(["/does/not/exist"], lambda: None, lambda _: None, reasons.put_nowait)
+    worker.start()
+    assert "could not be started" in await asyncio.wait_for(reasons.get(), 10)
+    worker.send(Close(A))
+    await worker.close()
+    assert not worker.is_available
+
+
+async def test_messages_for_documents_it_does_not_know_do_not_end_a_worker(scripted_worker):
+    reports: asyncio.Queue = asyncio.Queue()
+    ends: list[str] = []
+
+    def begin():
+        for message in [
+            Edit(A, 1, Replacement(0, 0, b"x")),
+            Close(A),
+            Cancel(7),
+            Open(B, 1, b"", (3, 11)),
+            Cancel(2),
+            complete(1, A),
+            complete(2, B),
+            complete(3, B),
+        ]:
+            worker.send(message)
+
+    worker = WorkerProcess(scripted_worker, begin, reports.put_nowait, ends.append)
+    worker.start()
+    answers = [await asyncio.wait_for(reports.get(), 20) for _ in range(3)]
+    await worker.close()
+    assert all(isinstance(answer, Answer) for answer in answers)
+    assert [answer.id for answer in answers] == [1, 2, 3]
+    assert (
+        answers[0].completion.reason == "completing failed unexpectedly (KeyError); the log has the details"
+    )
+    assert answers[1].completion.reason == "cancelled"
+    assert answers[2].completion.text == "none v1 '' ''"
+    assert ends == []
+
+
+async def test_an_orphaned_worker_ends(scripted_worker):
+    process = await asyncio.create_subprocess_exec(
+        *scripted_worker, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    process.stdin.close()
+    assert await asyncio.wait_for(process.wait(), 20) == 0
+
+
+def test_the_worker_command_leaves_the_working_directory_out(tmp_path):
+    import subprocess
+
+    from fimlsp.lsp_server.worker_client.worker_process import WORKER_COMMAND
+
+    (tmp_path / "queue.py").write_text("raise SystemExit('taken from the workspace')\n")
+    assert WORKER_COMMAND[0] == sys.executable
+    ended = subprocess.run(
+        WORKER_COMMAND, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+    )
+    assert (ended.returncode, ended.stdout) == (0, b"")
