@@ -18,6 +18,8 @@ from fimlsp.datasets.shown.cursors import Cursor, EditedFile
 from fimlsp.datasets.shown.run import read_rows
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.builtin_names import BUILTIN_NAMES
+from fimlsp.languages.python.unwanted_lines import first_unwanted_line
+from fimlsp.languages.python.visible_names import first_unknown_name
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.beginnings import Beginning, Surroundings, beginnings
 from fimlsp.models.decoding.extent import is_one_line
@@ -74,7 +76,7 @@ class Recorded:
         steered: whether steering had a part in it.
         saved: characters that all of it, as the server gives it, would save.
         trace: the log-probability of each token, of stopping behind it, and how many were refused before it.
-        candidates: the beginnings that connect, the shortest first.
+        candidates: the beginnings that connect and have no fault that the server would see, the shortest first.
     """
 
     case: str
@@ -115,7 +117,13 @@ class Recorder:
             return Recorded(cursor.case, cursor.kind, one_line, None, False, 0, (), ())
         settings = DecodeSettings(tokens=TOKENS, lines=1 if one_line else None)
         (middle,) = complete_many(self._model, left, right, start, settings, lambda: False)
-        found = beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
+        limit = first_unwanted_line(left, middle.text, right)
+        found = [
+            each
+            for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
+            if (limit is None or len(each.text) <= limit)
+            and first_unknown_name(left, each.text, right) is None
+        ]
         written = middle.text.decode(errors="replace") if middle.complete else ""
         return Recorded(
             cursor.case,

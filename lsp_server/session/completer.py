@@ -96,8 +96,8 @@ class Completer:
     def configure(self, settings: Settings) -> None:
         """Use *settings* from now on."""
         self._min_length = settings.min_length
-        self._limits = limits_of(settings, candidates=1)
-        self._limits_by_hand = limits_of(settings, candidates=settings.candidates)
+        self._limits = limits_of(settings, by_hand=False)
+        self._limits_by_hand = limits_of(settings, by_hand=True)
         self._asks_ahead = settings.cache_size > 0
         self.cache.resize(settings.cache_size)
 

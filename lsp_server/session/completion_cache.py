@@ -23,13 +23,12 @@ class Key(NamedTuple):
     limits: Limits
 
     def answers(self, other: Key) -> bool:
-        """Whether it was asked under the settings of *other*, and for no fewer texts."""
+        """Whether it was asked under the settings of *other*, for no fewer texts and no surer ones."""
         limits, wanted = self.limits, other.limits
         if self.python != other.python:
             return False
-        return limits == wanted or (
-            limits.candidates > wanted.candidates and replace(limits, candidates=wanted.candidates) == wanted
-        )
+        same = replace(limits, candidates=wanted.candidates, confidence=wanted.confidence) == wanted
+        return same and limits.candidates >= wanted.candidates and limits.confidence <= wanted.confidence
 
 
 class CompletionCache:

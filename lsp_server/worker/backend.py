@@ -8,12 +8,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
+from fimlsp.lsp_server.worker.certainty import NOT_SURE, what_is_sure
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
 from fimlsp.lsp_server.worker.repetition import Connects, without_repetition
@@ -155,7 +157,13 @@ class Backend:
             neighbours=neighbours,
             path=path,
         )
-        return to_completion(written, constraint.relaxed, left, right, constraint.start)
+        answer = to_completion(written, constraint.relaxed, left, right, constraint.start)
+        if not limits.confidence or written[0].stop_reason == "cancelled":
+            return answer
+        sure = what_is_sure(written[0], left, right, constraint.start, model.acceptance, limits.confidence)
+        if sure is None:
+            return replace(answer, texts=(), reason=answer.reason or NOT_SURE)
+        return to_completion([sure], constraint.relaxed, left, right, constraint.start)
 
     def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
         """The file's path as the model is told it, and what it reads of other files."""

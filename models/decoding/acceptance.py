@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,21 @@ class Acceptance:
             if worth > most:
                 found, most = each, worth
         return found
+
+    def best_sound(
+        self, beginnings: Sequence[Beginning], cost: float, first_fault: Callable[[bytes], int | None]
+    ) -> Beginning | None:
+        """As `best`, but without a fault: *first_fault* tells the offset of the first one in a text, if any.
+
+        Only texts that would be shown are looked at for faults.
+        """
+        best = self.best(beginnings, cost)
+        while best is not None:
+            limit = first_fault(best.text)
+            if limit is None:
+                break
+            best = self.best([each for each in beginnings if len(each.text) <= limit], cost)
+        return best
 
     def save(self, folder: Path) -> Path:
         """Write it into the *folder* of its model; the file."""

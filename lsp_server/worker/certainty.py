@@ -1,0 +1,38 @@
+"""Cuts a middle back to what the model was sure of: what is shown while typing, where nobody asked for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fimlsp.languages.python.builtin_names import BUILTIN_NAMES
+from fimlsp.languages.python.unwanted_lines import first_unwanted_line
+from fimlsp.languages.python.visible_names import first_unknown_name
+
+if TYPE_CHECKING:
+    from fimlsp.models.decoding.acceptance import Acceptance
+    from fimlsp.models.decoding.middle import Middle
+    from fimlsp.quotient.states.protocol import State
+
+NOT_SURE = "the model is not sure enough of anything here (option confidence)"
+
+
+def what_is_sure(
+    middle: Middle, left: bytes, right: bytes, start: State, acceptance: Acceptance, confidence: float
+) -> Middle | None:
+    """The beginning of *middle* that is most worth showing between *left* and *right*; None if none is.
+
+    Of ten that are shown, 10 * *confidence* are right by the estimate *acceptance*. What steering wrote is
+    never shown, nor an unwanted line, nor a name that nothing binds. *start* constrained the middle.
+    """
+    from fimlsp.models.decoding.beginnings import Surroundings, beginnings
+
+    limit = first_unwanted_line(left, middle.text, right)
+    found = [
+        each
+        for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
+        if limit is None or len(each.text) <= limit
+    ]
+    cost = acceptance.cost(confidence)
+    best = acceptance.best_sound(found, cost, lambda text: first_unknown_name(left, text, right))
+    return None if best is None else replace(middle, text=best.text, complete=True)
