@@ -174,7 +174,7 @@ def _load_with_transformers(
 
 
 def _estimate_of(folder: Path) -> Acceptance:
-    """How likely what the model in *folder* writes is right; where nobody fitted that, as for the bundled one.
+    """How likely what the model in *folder* writes is right; if nobody fitted that, as for the bundled one.
 
     Its features are properties of the text and its log-probabilities in all, whatever the tokens are.
 

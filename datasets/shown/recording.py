@@ -76,7 +76,7 @@ class Recorded:
         steered: whether steering had a part in it.
         saved: characters that all of it, as the server gives it, would save.
         trace: the log-probability of each token, of stopping behind it, and how many were refused before it.
-        candidates: the beginnings that connect and have no fault that the server would see, the shortest first.
+        candidates: the beginnings that connect and have no fault that the server sees, shortest first.
     """
 
     case: str

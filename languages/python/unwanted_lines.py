@@ -1,4 +1,4 @@
-"""Lines that a suggestion should not write: what the file has already, what leaves the block, runs of comments.
+"""Lines that a suggestion should not write: what is there already, what leaves the block, runs of comments.
 
 Small models like to write a neighbouring line or definition once more, and to go on with the next function
 when the one at the cursor is finished.
@@ -14,6 +14,7 @@ NEAR = 4
 """Lines above and below within which the same line is a repetition; blank ones do not count."""
 
 _DEFINITION = re.compile(rb"(?:async\s+)?(?:def|class)\s+(\w+)")
+_NAMED = re.compile(_DEFINITION.pattern + rb"\W")
 _IMPORT = re.compile(rb"(?:from\s+\S+\s+)?import\s")
 _CONTINUES = re.compile(rb"(?:else|elif|except|finally|case)\b")
 _MAY_DEFINE_AGAIN = re.compile(rb"@(?:.*\.(?:setter|getter|deleter|register)\b|.*\boverload\b)")
@@ -52,13 +53,15 @@ def first_unwanted_line(left: bytes, text: bytes, right: bytes) -> int | None:
     lines = [*_lines(head, text, tail)]
     written = list[bytes]()
     for number, line in enumerate(lines):
-        near = [*(above + written)[-NEAR:], *below]
-        if (
-            (number and _leaves(line, lines[0], head))
-            or (_tells(line.code) and line.code in near)
-            or _runs_on(line, number, head, (above + written)[-1:])
-            or _exists(line, left, right, (above + written)[-1:])
-        ):
+        is_begun = number == 0 and bool(head.strip())
+        before = (above + written)[-NEAR:]
+        if _tells(line.code) and line.code in [*before, *below]:
+            return len(text.partition(b"\n")[0].rstrip()) - 1 if is_begun else line.offset
+        if number and _leaves(line, lines[0], head):
+            return line.offset
+        if not is_begun and line.code.startswith(b"#") and before[-1:] and before[-1].startswith(b"#"):
+            return line.offset
+        if _exists(line, head if is_begun else b"", left, right, before[-1:]):
             return line.offset
         written.append(line.code)
     return None
@@ -101,20 +104,18 @@ def _opens(head: bytes, first: _Line) -> bool:
     return header.rstrip().endswith(b":") or head.rstrip().endswith(b":")
 
 
-def _runs_on(line: _Line, number: int, head: bytes, before: list[bytes]) -> bool:
-    """Whether *line* is a comment behind another one, unless it was begun by hand."""
-    is_new = number > 0 or not head.strip()
-    return is_new and line.code.startswith(b"#") and any(each.startswith(b"#") for each in before)
+def _exists(line: _Line, begun: bytes, left: bytes, right: bytes, before: list[bytes]) -> bool:
+    """Whether the file has the definition, the import or the decorator with arguments of *line* already.
 
-
-def _exists(line: _Line, left: bytes, right: bytes, before: list[bytes]) -> bool:
-    """Whether the file has the definition, the import or the decorator with arguments of *line* already."""
+    A definition whose name the user has *begun* and ended is meant to be there.
+    """
     code = line.code
     if _IMPORT.match(code) or (code.startswith(b"@") and (b'"' in code or b"'" in code)):
         same = re.compile(rb"^%b%b\s*$" % (b"" if _IMPORT.match(code) else rb"[ \t]*", re.escape(code)), re.M)
         return any(same.search(side) is not None for side in (left, right))
     defined = _DEFINITION.match(code)
-    if defined is None or any(_MAY_DEFINE_AGAIN.match(each) for each in before):
+    is_meant = _NAMED.match(begun.lstrip()) is not None or any(map(_MAY_DEFINE_AGAIN.match, before))
+    if defined is None or is_meant:
         return False
     above, below = left.rpartition(b"\n")[0], right.partition(b"\n")[2]
     names = {

@@ -27,8 +27,18 @@ class Key(NamedTuple):
         limits, wanted = self.limits, other.limits
         if self.python != other.python:
             return False
-        same = replace(limits, candidates=wanted.candidates, confidence=wanted.confidence) == wanted
-        return same and limits.candidates >= wanted.candidates and limits.confidence <= wanted.confidence
+        same = replace(
+            limits,
+            candidates=wanted.candidates,
+            confidence=wanted.confidence,
+            min_length=wanted.min_length,
+        )
+        return (
+            same == wanted
+            and limits.candidates >= wanted.candidates
+            and limits.confidence <= wanted.confidence
+            and limits.min_length <= wanted.min_length
+        )
 
 
 class CompletionCache:

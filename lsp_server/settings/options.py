@@ -122,9 +122,9 @@ class Settings:
     confidence: float = _option(
         0.5,
         share(),
-        "How sure the model must be while typing: of ten suggestions that are shown, about ten times this many "
-        "are right. What it is less sure of is cut off or not shown; 0: all is shown. By hand all is shown "
-        "anyway.",
+        "How sure the model must be while typing: of ten suggestions that are shown, about ten times this "
+        "many are right. What it is less sure of is cut off or not shown; 0: all is shown. By hand all is "
+        "shown anyway.",
     )
     context_escape: bool = _option(
         False,
@@ -191,7 +191,7 @@ _LIMITS = tuple(of.name for of in fields(Limits))
 def limits_of(settings: Settings, *, by_hand: bool) -> Limits:
     """What *settings* say of one completion, asked for *by_hand* or while typing."""
     limits = Limits(*(getattr(settings, name) for name in _LIMITS))
-    return replace(limits, confidence=0.0) if by_hand else replace(limits, candidates=1)
+    return replace(limits, confidence=0.0, min_length=0) if by_hand else replace(limits, candidates=1)
 
 
 @dataclass(frozen=True, slots=True)

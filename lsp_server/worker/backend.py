@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.brackets import swaps_brackets
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
@@ -42,6 +43,8 @@ PRECISIONS: Mapping[str | None, Mapping[str, int]] = {None: {}, "int8": {"bits":
 
 GRAMMAR_PERCENT = 40
 """How much of loading is done when the grammar is there and the model comes next."""
+
+ONLY_ESCAPES = "only a text that closes this bracket and opens another would connect (option contextEscape)"
 
 DEADLINE_SHARE_KEPT = 0.25
 """The share of its time limit that a request keeps for decoding, however long it had to wait."""
@@ -157,10 +160,13 @@ class Backend:
             neighbours=neighbours,
             path=path,
         )
-        answer = to_completion(written, constraint.relaxed, left, right, constraint.start)
-        if not limits.confidence or written[0].stop_reason == "cancelled":
+        allowed = as_limited(written, limits, constraint.start)
+        answer = to_completion(allowed or written[:1], constraint.relaxed, left, right, constraint.start)
+        if not allowed:
+            return replace(answer, texts=(), reason=ONLY_ESCAPES)
+        if not limits.confidence or allowed[0].stop_reason == "cancelled":
             return answer
-        sure = what_is_sure(written[0], left, right, constraint.start, model.acceptance, limits.confidence)
+        sure = what_is_sure(allowed[0], left, right, constraint.start, model.acceptance, limits)
         if sure is None:
             return replace(answer, texts=(), reason=answer.reason or NOT_SURE)
         return to_completion([sure], constraint.relaxed, left, right, constraint.start)
@@ -218,6 +224,24 @@ def decode_settings(limits: Limits, left: bytes, right: bytes, waited: float) ->
         seconds=max(deadline - waited, DEADLINE_SHARE_KEPT * deadline),
         candidates=limits.candidates,
     )
+
+
+def as_limited(written: Sequence[Middle], limits: Limits, start: Connects) -> list[Middle]:
+    """What of the middles *written* under *start* is in one line and stays in its bracket, if so wanted.
+
+    Where only a text that leaves its bracket connects, the constraint allows that; here it is dropped.
+    """
+    kept = [first_line(middle, start) for middle in written] if limits.one_line == "always" else written
+    return [middle for middle in kept if limits.context_escape or not swaps_brackets(middle.text)]
+
+
+def first_line(middle: Middle, start: Connects) -> Middle:
+    """*middle* up to the end of its first line that is not blank; it may be incomplete there."""
+    end = middle.text.find(b"\n", len(middle.text) - len(middle.text.lstrip()))
+    if end < 0:
+        return middle
+    state = start.feed(middle.text[:end])
+    return replace(middle, text=middle.text[:end], complete=state is not None and state.complete)
 
 
 def to_completion(

@@ -10,6 +10,7 @@ from fimlsp.languages.python.unwanted_lines import first_unwanted_line
 from fimlsp.languages.python.visible_names import first_unknown_name
 
 if TYPE_CHECKING:
+    from fimlsp.lsp_server.messages import Limits
     from fimlsp.models.decoding.acceptance import Acceptance
     from fimlsp.models.decoding.middle import Middle
     from fimlsp.quotient.states.protocol import State
@@ -18,12 +19,12 @@ NOT_SURE = "the model is not sure enough of anything here (option confidence)"
 
 
 def what_is_sure(
-    middle: Middle, left: bytes, right: bytes, start: State, acceptance: Acceptance, confidence: float
+    middle: Middle, left: bytes, right: bytes, start: State, acceptance: Acceptance, limits: Limits
 ) -> Middle | None:
     """The beginning of *middle* that is most worth showing between *left* and *right*; None if none is.
 
-    Of ten that are shown, 10 * *confidence* are right by the estimate *acceptance*. What steering wrote is
-    never shown, nor an unwanted line, nor a name that nothing binds. *start* constrained the middle.
+    Of ten that are shown, 10 * `limits.confidence` are right by *acceptance*. What steering chose
+    is never shown, nor an unwanted line, nor a name that nothing binds. *start* constrained the middle.
     """
     from fimlsp.models.decoding.beginnings import Surroundings, beginnings
 
@@ -31,8 +32,8 @@ def what_is_sure(
     found = [
         each
         for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
-        if limit is None or len(each.text) <= limit
+        if (limit is None or len(each.text) <= limit) and len(each.text.strip()) >= limits.min_length
     ]
-    cost = acceptance.cost(confidence)
+    cost = acceptance.cost(limits.confidence)
     best = acceptance.best_sound(found, cost, lambda text: first_unknown_name(left, text, right))
     return None if best is None else replace(middle, text=best.text, complete=True)

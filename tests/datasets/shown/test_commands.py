@@ -36,7 +36,18 @@ def call(command, *arguments):
 
 
 def test_a_server_is_judged_and_compared(folder):
-    command = ("judge", "src", "--out", "out", "--set", "maxTokens=8", "--set", "oneLine=always")
+    command = (
+        "judge",
+        "src",
+        "--out",
+        "out",
+        "--set",
+        "maxTokens=8",
+        "--set",
+        "oneLine=always",
+        "--set",
+        "confidence=0",
+    )
     done = call(replay, *command, "--cursors", 6)
     assert done.exit_code == 0, done.output
     rows = [json.loads(line) for line in (folder / "out" / "results.jsonl").read_text().splitlines()]
@@ -49,7 +60,7 @@ def test_a_server_is_judged_and_compared(folder):
         "body",
     }
     assert any(row["text"] for row in rows)
-    assert "maxTokens=8, oneLine=always" in (folder / "out" / "report.md").read_text()
+    assert "maxTokens=8, oneLine=always, confidence=0" in (folder / "out" / "report.md").read_text()
 
     assert call(replay, *command, "--cursors", 8).exit_code == 0
     more = (folder / "out" / "results.jsonl").read_text().splitlines()
