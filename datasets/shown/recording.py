@@ -18,7 +18,7 @@ from fimlsp.datasets.shown.cursors import Cursor, EditedFile
 from fimlsp.datasets.shown.run import read_rows
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.builtin_names import BUILTIN_NAMES
-from fimlsp.languages.python.unwanted_lines import first_unwanted_line
+from fimlsp.languages.python.faults import first_fault
 from fimlsp.languages.python.visible_names import first_unknown_name
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.beginnings import Beginning, Surroundings, beginnings
@@ -117,7 +117,7 @@ class Recorder:
             return Recorded(cursor.case, cursor.kind, one_line, None, False, 0, (), ())
         settings = DecodeSettings(tokens=TOKENS, lines=1 if one_line else None)
         (middle,) = complete_many(self._model, left, right, start, settings, lambda: False)
-        limit = first_unwanted_line(left, middle.text, right)
+        limit = first_fault(left, middle.text, right)
         found = [
             each
             for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))

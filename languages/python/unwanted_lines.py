@@ -1,7 +1,7 @@
-"""Lines that a suggestion should not write: what is there already, what leaves the block, runs of comments.
+"""Lines that a suggestion should not write: what is there already, leaves the block, or is deeper than begun.
 
-Small models like to write a neighbouring line or definition once more, and to go on with the next function
-when the one at the cursor is finished.
+So are further comments behind a comment. Small models like to write a neighbouring line or definition once
+more, and to go on with the next function when the one at the cursor is finished.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ def first_unwanted_line(left: bytes, text: bytes, right: bytes) -> int | None:
     above = _significant(reversed(left[: len(left) - len(head)][-_FAR:].split(b"\n")))[:NEAR][::-1]
     below = _significant(right[len(tail) :][:_FAR].split(b"\n"))[:NEAR]
     lines = [*_lines(head, text, tail)]
+    if text[:1] in (b" ", b"\t") and head and not head.strip() and lines:
+        return 0
     written = list[bytes]()
     for number, line in enumerate(lines):
         is_begun = number == 0 and bool(head.strip())

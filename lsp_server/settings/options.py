@@ -249,8 +249,9 @@ def _as_setting(option: Option, value: Any) -> object:  # noqa: ANN401 - whateve
     """A value of JSON as `Settings` has it; some editors write whole numbers as 5.0, and 1.0 as 1."""
     if isinstance(value, list):
         return tuple(value)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return type(option.default)(value) if is_number else value
+    if isinstance(option.default, float):
+        return float(value)
+    return int(value) if isinstance(value, float) else value
 
 
 def unknown_names(raw: object) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python.builtin_names import BUILTIN_NAMES
-from fimlsp.languages.python.unwanted_lines import first_unwanted_line
+from fimlsp.languages.python.faults import first_fault
 from fimlsp.languages.python.visible_names import first_unknown_name
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def what_is_sure(
     """
     from fimlsp.models.decoding.beginnings import Surroundings, beginnings
 
-    limit = first_unwanted_line(left, middle.text, right)
+    limit = first_fault(left, middle.text, right)
     found = [
         each
         for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))

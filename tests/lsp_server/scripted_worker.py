@@ -2,8 +2,9 @@
 
 The line of the cursor decides: `# die` and `# kill` end the process, `# slow` decodes until it is told to
 stop, `# stuck` does not even then, `# raise` fails, `# nothing` has nothing to say, `# say 'a', 'b'` says
-these, `# rest 'abc'a` says what is left of the text behind what was typed of it, `# told` says what it was told about the document; anything else is answered by the name of the model,
-the version and what stands around the cursor, so that a test sees which text the worker knows.
+these, `# rest 'abc'a` says what is left of the text behind what was typed of it, `# told` says what it was
+told about the document; anything else is answered by the name of the model, the version and what stands
+around the cursor, so that a test sees which text the worker knows.
 """
 
 from __future__ import annotations

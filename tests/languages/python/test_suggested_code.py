@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from fimlsp.languages.python.brackets import swaps_brackets
+from fimlsp.languages.python.misplaced_keywords import first_misplaced_keyword
 from fimlsp.languages.python.unwanted_lines import first_unwanted_line
 from fimlsp.languages.python.visible_names import MOST_BYTES, first_unknown_name
 
@@ -86,6 +87,9 @@ LINES = [
     "from a import (\n    b\n)\n1\n2\n3\n4\n5\n<|from c import d|>\n",
     "@app.get('/a')\ndef a(): pass\n1\n2\n3\n4\n<|!@app.get('/a')\ndef b(): pass|>\n",
     "@app.get('/a')\ndef a(): pass\n1\n2\n3\n4\n<|@app.get('/b')\ndef b(): pass|>\n",
+    "def f():\n    <|!    x = 1|>\n",
+    "if a: <|  x = 1|>\n",
+    "def f():\n<|    x = 1|>\n",
     "<||>\n",
 ]
 
@@ -94,6 +98,32 @@ LINES = [
 def test_the_first_line_that_should_not_be_written(marked):
     left, text, right, fault = split(marked)
     assert first_unwanted_line(left, text, right) == fault
+
+
+KEYWORDS = [
+    "def f():\n    <|!await g()|>",
+    "async def f():\n    <|await g()|>",
+    "async def f():\n    if a:\n        x = <|await g()|>",
+    "def f():\n    x = 1\n    <|!async with a: pass|>",
+    "def f():\n    <|return 1|>",
+    "def f():\n    <|return !await g()|>",
+    "<|!return 1|>",
+    "def f(): pass\nx = (<|!yield|>",
+    "class A:\n    <|!return 1|>",
+    "class A:\n    def f(self):\n        for a in b:\n            <|return 1|>",
+    "def f():\n    x = '<|return|>",
+    "<|def f(): return 1|>",
+    "<|a.return_value|>",
+    "def f(\n    a,\n) -> B:\n    <|return 1|>",
+    "def f(\n    a,\n) -> B:\n    <|!await a|>",
+    'def f():\n    x = """\na\n"""\n    <|return 1|>',
+]
+
+
+@pytest.mark.parametrize("marked", KEYWORDS)
+def test_the_first_keyword_that_the_compiler_would_refuse(marked):
+    left, text, _, fault = split(marked)
+    assert first_misplaced_keyword(left, text) == fault
 
 
 @pytest.mark.parametrize(
