@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 import sysconfig
 import warnings
 from collections.abc import Iterator
 from itertools import accumulate
-from keyword import kwlist, softkwlist
 from pathlib import Path
 from random import Random
 
@@ -16,8 +14,6 @@ _OTHER_FOLDERS = frozenset(("test", "tests", "idle_test", "site-packages", "lib2
 """Tests, what is not the library's own, and a hundred near equal tables that would count for too much."""
 
 _LEAST, _MOST = 2_000, 60_000
-_NAME = re.compile(rb"(?<![\w!\\'\"])[a-z_]{2,}(?![\w'\"])")
-_RESERVED = frozenset(word.encode() for word in (*kwlist, *softkwlist))
 
 
 def shuffled_files(random: Random) -> Iterator[tuple[str, bytes]]:
@@ -68,9 +64,3 @@ def random_place(random: Random, data: bytes, start: int, end: int) -> int:
     while data[place] & 0xC0 == 0x80:
         place -= 1
     return place
-
-
-def random_name(random: Random, data: bytes, start: int, end: int) -> tuple[int, int]:
-    """Where a word of `data[start:end]` stands that may be renamed."""
-    names = [m.span() for m in _NAME.finditer(data, start, end) if m[0] not in _RESERVED]
-    return random.choice(names)

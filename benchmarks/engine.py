@@ -1,4 +1,4 @@
-"""Measures the engine on the interpreter's standard library: `python benchmarks/engine.py`.
+"""Measures the engine on the interpreter's standard library, or on JSON: `python benchmarks/engine.py`.
 
 Prints a table beside the targets, and ends with status 1 if the cost of a jump, a keystroke or a token grows
 with the length of the file. CPU times decide, as other processes disturb wall times.
@@ -16,10 +16,10 @@ from pathlib import Path
 from random import Random
 
 import click
-from corpus import shuffled_files
-from growth import LENGTHS, grown, grows, slope
+from corpora import CORPORA, Corpus
+from growth import grown, grows, slope
 from memory import peak_memory
-from operations import Figures, Text, measure
+from operations import Figures, measure
 from rich.console import Console
 from rich.table import Table
 from timing import Series
@@ -76,39 +76,53 @@ def medians_by_length(found: dict[int, Figures]) -> dict[str, dict[int, float]]:
     }
 
 
-def over_files(seed: int, files: int, cuts: int) -> Figures:
-    """The figures of single files of the standard library."""
+def over_files(corpus: Corpus, seed: int, files: int, cuts: int) -> Figures:
+    """The figures of single files."""
     random = Random(seed)
     figures = Figures()
-    for name, data in islice(shuffled_files(random), files):
-        measure(Text(name, data, 0, len(data)), cuts, random, figures)
+    for text in islice(corpus.files(random), files):
+        measure(text, cuts, random, figures)
     return figures
 
 
-@click.command(help=__doc__)
-@click.option("--files", default=30, show_default=True, help="Files of the standard library to open.")
-@click.option("--cuts", default=20, show_default=True, help="Places in each file.")
-@click.option("--seed", default=0, show_default=True, help="Chooses files and places.")
-@click.option("--quick", is_flag=True, help="5 files, and lengths up to 50,000.")
-@click.option("--json", "output", type=click.Path(path_type=Path), help="Write all measurements here.")
-def main(files: int, cuts: int, seed: int, quick: bool, output: Path | None) -> None:
-    """Measure, print, and judge growth."""
-    console = Console(width=None if sys.stdout.isatty() else 180)
-    machine = f"{platform.python_implementation()} {platform.python_version()}, {platform.platform()}"
-    console.print(f"{machine}, {os.cpu_count()} cores; seed {seed}", highlight=False)
-    figures = over_files(seed, 5 if quick else files, cuts)
+def measured(
+    console: Console, corpus: Corpus, seed: int, files: int, cuts: int, *, quick: bool
+) -> dict[str, object]:
+    """Measure *corpus*, and print what was found; whether anything grows is the value of "grows"."""
+    console.print(f"\n[bold]{corpus.title}")
+    figures = over_files(corpus, seed, 5 if quick else files, cuts)
     console.print(table_of(figures))
-    before, after = peak_memory(seed, _MEMORY_LENGTH)
+    memory = before, after = peak_memory(corpus.title, seed, _MEMORY_LENGTH)
     target = _judged(after, _MEMORY_TARGET)
     console.print(
         f"Peak memory: {after:.0f} MB with {_MEMORY_LENGTH:,} bytes ({target}), {before:.0f} without"
     )
-    medians = medians_by_length(grown(seed, 3 * cuts, LENGTHS[:3] if quick else LENGTHS))
+    lengths = corpus.lengths[: len(corpus.lengths) // 2 + 1] if quick else corpus.lengths
+    medians = medians_by_length(grown(corpus, seed, 3 * cuts, lengths))
     console.print(growth_table(medians))
+    growing = [name for name in _BOUNDED if grows(medians[name])]
+    return {"memory": memory, "growth": medians, "grows": growing, "operations": asdict(figures)}
+
+
+@click.command(help=__doc__)
+@click.option("--language", type=click.Choice([*CORPORA]), default="python", show_default=True)
+@click.option("--files", default=30, show_default=True, help="Files to open.")
+@click.option("--cuts", default=20, show_default=True, help="Places in each file.")
+@click.option("--seed", default=0, show_default=True, help="Chooses files and places.")
+@click.option("--quick", is_flag=True, help="5 files, and the shorter half of the lengths.")
+@click.option("--json", "output", type=click.Path(path_type=Path), help="Write all measurements here.")
+def main(language: str, files: int, cuts: int, seed: int, quick: bool, output: Path | None) -> None:
+    """Measure, print, and judge growth."""
+    console = Console(width=None if sys.stdout.isatty() else 180)
+    machine = f"{platform.python_implementation()} {platform.python_version()}, {platform.platform()}"
+    console.print(f"{machine}, {os.cpu_count()} cores; seed {seed}", highlight=False)
+    found = {
+        corpus.title: measured(console, corpus, seed, files, cuts, quick=quick)
+        for corpus in CORPORA[language]
+    }
     if output is not None:
-        result = {"machine": machine, "seed": seed, "memory": [before, after], "growth": medians}
-        output.write_text(json.dumps(result | {"operations": asdict(figures)}, indent=1))
-    sys.exit(any(grows(medians[name]) for name in _BOUNDED))
+        output.write_text(json.dumps({"machine": machine, "seed": seed, **found}, indent=1))
+    sys.exit(any(result["grows"] for result in found.values()))
 
 
 if __name__ == "__main__":

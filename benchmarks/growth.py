@@ -9,24 +9,14 @@ from collections.abc import Sequence
 from random import Random
 from statistics import median
 
-from corpus import shuffled_files, text_of_length
-from operations import Figures, Text, measure
-
-LENGTHS = (10_000, 25_000, 50_000, 100_000, 200_000)
+from corpora import Corpus
+from operations import Figures, measure
 
 
-def grown(seed: int, cuts: int, lengths: Sequence[int]) -> dict[int, Figures]:
+def grown(corpus: Corpus, seed: int, cuts: int, lengths: Sequence[int]) -> dict[int, Figures]:
     """The figures by the length of the text, all from the same cuts in a core of the shortest length."""
-    files = shuffled_files(Random(seed))
-    core = text_of_length(files, lengths[0])
     found: dict[int, Figures] = {}
-    above = below = b""
-    for length in lengths:
-        missing = max(length - len(core) - len(above) - len(below), 0)
-        if missing:
-            above = text_of_length(files, missing // 2) + above
-            below += text_of_length(files, missing // 2)
-        text = Text(f"{length}", above + core + below, len(above), len(above) + len(core))
+    for text in corpus.growing(Random(seed), lengths):
         figures = found[len(text.data)] = Figures()
         measure(text, cuts, Random(seed), figures)
     return found

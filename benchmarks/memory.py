@@ -1,4 +1,4 @@
-"""The peak memory of a process that holds one prepared document: `python memory.py SEED LENGTH`."""
+"""The peak memory of a process that holds one prepared document: `python memory.py CORPUS SEED LENGTH`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import sys
 from pathlib import Path
 from random import Random
 
-from corpus import shuffled_files, text_of_length
-from fimlsp.languages.python import python
+from corpora import CORPORA
 from fimlsp.quotient.engine import Engine
 
 
-def peak_memory(seed: int, length: int) -> tuple[float, float]:
+def peak_memory(corpus: str, seed: int, length: int) -> tuple[float, float]:
     """Megabytes of a process of its own with the engine alone, and with a prepared text of *length* bytes."""
-    command = [sys.executable, str(Path(__file__).resolve()), str(seed), str(length)]
+    command = [sys.executable, str(Path(__file__).resolve()), corpus, str(seed), str(length)]
     before, after = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     return float(before), float(after)
 
@@ -29,15 +28,16 @@ def _peak() -> float:
     return peak * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
-def _hold(seed: int, length: int) -> None:
-    engine = Engine(python())
+def _hold(title: str, seed: int, length: int) -> None:
+    corpus = next(each for corpora in CORPORA.values() for each in corpora if each.title == title)
+    engine = Engine(corpus.language)
     before = _peak()
-    data = text_of_length(shuffled_files(Random(seed)), length)
-    document = engine.document(data)
+    text = next(corpus.growing(Random(seed), [length]))
+    document = engine.document(text.data)
     document.prepare()
-    document.middle(len(data) // 2, len(data) // 2)
+    document.middle(len(text.data) // 2, len(text.data) // 2)
     sys.stdout.write(f"{before} {_peak()}\n")
 
 
 if __name__ == "__main__":
-    _hold(int(sys.argv[1]), int(sys.argv[2]))
+    _hold(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

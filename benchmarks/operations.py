@@ -6,8 +6,8 @@ import gc
 from dataclasses import dataclass, field
 from random import Random
 
-from corpus import random_name, random_place
-from fimlsp.languages.python import python
+from corpora import Text
+from corpus import random_place
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
@@ -46,20 +46,10 @@ class Figures:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text with the part of it in which cuts are made."""
-
-    name: str
-    data: bytes
-    start: int
-    end: int
-
-
 def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
     """Open *text* in an engine that has seen no line yet; ask everything at *cuts* random places."""
     gc.collect()
-    engine = Engine(python(), LanguageTables(python()))
+    engine = Engine(text.language, LanguageTables(text.language))
     with figures.open.timed(text.name, per=len(text.data.decode())):
         document = engine.document(text.data)
         document.prepare()
@@ -93,7 +83,7 @@ def _cut_ten_times(document: EditedDocument, text: Text, random: Random, figures
 
 def _edit_and_jump(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
     """Make a name longer, ask somewhere else, and take it back."""
-    _, end = random_name(random, text.data, text.start, text.end)
+    _, end = _random_word(random, text)
     cursor = random_place(random, text.data, text.start, text.end)
     with figures.jump_after_edit.timed(_place(text, cursor)):
         document.edit(end, end, b"_")
@@ -105,7 +95,7 @@ def _edit_and_jump(document: EditedDocument, text: Text, random: Random, figures
 
 def _type(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
     """Take a name away and type its first letters, each of which asks what may replace what was typed."""
-    start, end = random_name(random, text.data, text.start, text.end)
+    start, end = _random_word(random, text)
     name = text.data[start:end]
     document.edit(start, end, b"")
     document.middle(start, start)
@@ -140,6 +130,11 @@ def _feed(state: GrammarState, token: bytes, place: str, figures: Figures) -> Gr
         following = state.feed(token)
     (figures.refused if following is None else figures.accepted).found += trial.found
     return following
+
+
+def _random_word(random: Random, text: Text) -> tuple[int, int]:
+    """Where a word stands that may be renamed."""
+    return random.choice([found.span() for found in text.word.finditer(text.data, text.start, text.end)])
 
 
 def _place(text: Text, offset: int) -> str:

@@ -1,1 +1,1 @@
-"""Bytes to terminals: a byte-level DFA, and a lexer that can stop and go on anywhere."""
+"""Turns bytes into lexemes: a DFA over bytes, and an incremental lexer that can stop and resume anywhere."""

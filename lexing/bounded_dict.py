@@ -1,4 +1,4 @@
-"""Tables that may forget."""
+"""A bounded dict that evicts its oldest eighth when full."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 class BoundedDict(dict[K, V]):
-    """What was found before: at most *most* entries. Once it is full it forgets the oldest eighth."""
+    """A dict of at most *most* entries. Adding to a full one first evicts the eighth that was added first."""
 
     __slots__ = ("_most",)
 
@@ -19,7 +19,7 @@ class BoundedDict(dict[K, V]):
         self._most = most
 
     def __setitem__(self, key: K, value: V) -> None:
-        """Remember *value*, and perhaps some old ones no more."""
+        """Set the value of *key*. Amortised O(1)."""
         if len(self) >= self._most:
             for oldest in list(islice(self, self._most // 8 + 1)):
                 del self[oldest]

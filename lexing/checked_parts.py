@@ -1,4 +1,8 @@
-"""Parts of lexemes that an automaton alone cannot check: words of a large set, and runs of limited length."""
+"""Parts of lexemes that a DFA cannot check by itself.
+
+There are two kinds: words that must belong to a large set, and parts of limited length. A DFA could check
+both in theory, but with far too many states; so the lexer keeps the word or a counter beside the state.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,10 @@ from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.values import value
 
 NO_KIND = -2
-"""The number of a kind that a language does not have; -1 means that nothing was accepted."""
+"""The kind number for a kind that the language lacks.
+
+It differs from -1, which means that nothing is accepted.
+"""
 
 
 class Words(Protocol):
@@ -19,7 +26,7 @@ class Words(Protocol):
         """Whether *word* is one of them."""
 
     def between(self, beginning: bytes, ending: bytes) -> bytes | None:
-        """What stands between *beginning* and *ending* in a short word that has both; None if none has."""
+        """What completes *beginning* to a short word that ends with *ending*; None if nothing does."""
 
 
 class NoWords:
@@ -36,9 +43,9 @@ class NoWords:
 
 @value(eq=False)
 class WordPart:
-    """A part of a lexeme, between the bytes `opening` and `closing`, that has to be one of `words`.
+    """A part of a lexeme that must be one of `words`; it stands between the bytes `opening` and `closing`.
 
-    In `states` the DFA is behind `opening` and reads the word.
+    `states` are the DFA states inside the word, that is after `opening`.
     """
 
     states: frozenset[int] = frozenset()
@@ -53,10 +60,11 @@ def _never(_text: bytes, _more: int = 0) -> bool:
 
 @value(eq=False)
 class CountedPart:
-    """A part of a lexeme of kind `kind` that may have at most `most` bytes; those `uncounted` do not count.
+    """A part of a lexeme of kind `kind` that may have at most `most` bytes, not counting those `uncounted`.
 
-    In `states` the DFA reads the part. `too_long(text, more)` tells whether *text*, after *more* counted
-    bytes, makes it too long; `way_out` are bytes after which the lexeme is another one, of any length.
+    `states` are the DFA states inside the part. `too_long(text, more)` tells whether the part is too long
+    when it consists of *more* counted bytes followed by *text*. `way_out` are bytes that turn the lexeme into
+    one of another kind, whose length is not limited.
     """
 
     states: frozenset[int] = frozenset()
@@ -68,7 +76,7 @@ class CountedPart:
 
 
 class Loops(dict[int, bytes]):
-    """The bytes that lead from a state to itself, found when they are asked for; none for *checked* states."""
+    """For each state the bytes that lead back to it, computed on first use; none for *checked* states."""
 
     __slots__ = ("_checked", "_rows")
 

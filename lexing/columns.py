@@ -1,7 +1,7 @@
-"""Columns of lines, and the stack of indentation levels.
+"""Columns of lines, and the stack of indentation levels of the offside rule.
 
-Each indentation is measured twice, with tabs to multiples of 8 and with tabs of width 1, and both measures have
-to agree about which of two lines is deeper.
+Each indentation is measured twice: once with tab stops at multiples of 8, once with tabs of width 1. A line
+is deeper than another only if both measures say so.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _SPACE, _TAB, _FORM_FEED = b" \t\f"
 
 
 class Column(NamedTuple):
-    """The width of an indentation, with tabs to multiples of 8 and with tabs as one."""
+    """The width of an indentation: `tabs8` with tab stops at multiples of 8, `tabs1` with tabs of width 1."""
 
     tabs8: int = 0
     tabs1: int = 0
@@ -27,7 +27,7 @@ class Column(NamedTuple):
         return MARGIN
 
     def deeper_than(self, other: Column) -> bool:
-        """Whether this column is right of *other* by both measures."""
+        """Whether this column is to the right of *other* by both measures."""
         return self.tabs8 > other.tabs8 and self.tabs1 > other.tabs1
 
 
@@ -35,14 +35,14 @@ MARGIN = Column()
 
 
 class BlockColumns(NamedTuple):
-    """The columns of the open blocks, innermost last; the file's own is the first."""
+    """The columns of the open blocks, outermost first; the first is that of the file itself."""
 
     columns: tuple[Column, ...] = (MARGIN,)
 
     def enter(self, column: Column, most: int) -> tuple[BlockColumns, int] | None:
-        """The stack at a line of *column*, and the number of blocks opened (1), or closed (negative).
+        """The stack in a line at *column*, and 1 if it opens a block or minus the number of blocks it closes.
 
-        None if the column is inconsistent with the others, or if more than *most* blocks would be open.
+        None if the column is inconsistent with the stack, or if more than *most* blocks would be open.
         """
         columns = self.columns
         if column.tabs8 > columns[-1].tabs8:

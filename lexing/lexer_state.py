@@ -1,9 +1,9 @@
 """An incremental lexer: its state can be saved at any byte and resumed in several ways.
 
-Maximal munch is deterministic once all text is known, so the only open question in a `LexerState` is the lexeme
-being read. It may still grow (the DFA's state says into what), or it has ended at its last acceptance and the
-few bytes since belong to what follows. This is the branching lexer of Melcer et al. 2024 (arXiv 2402.17988,
-section V) with its two threads folded into one value.
+Maximal munch is deterministic once all text is known, so a `LexerState` leaves only one question open: where
+the lexeme being read ends. Either it still grows (the DFA's state says into what), or it ended where the DFA
+last accepted, and the few bytes since then begin the next lexeme. This is the branching lexer of Melcer et
+al. 2024 (arXiv 2402.17988, section V), with both branches in one value.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ _BLANKS = frozenset(b" \t\f")
 _BACKSLASH = ord("\\")
 
 Symbol = int | Column
-"""A kind of lexeme, `LexerTables.newline`, `LexerTables.dedent`, or the column of an INDENT or a line's start."""
+"""A lexeme kind, `LexerTables.newline` or `.dedent`, or the column of an INDENT or of a line."""
 
 
 class Margin(NamedTuple):
-    """Where a line stands while nothing but white space and comments was read of it."""
+    """The indentation read so far of a line that has no lexeme yet."""
 
     column: Column = MARGIN
-    frozen: int = 0  # the column of a line joiner in the indentation, which then counts
+    frozen: int = 0  # the column of the first line joiner in the indentation, which then decides; 0 if none
 
     @property
     def counted(self) -> Column:
-        """The column that the line has if a lexeme begins here."""
+        """The column of the line if its first lexeme begins here."""
         return Column(self.frozen, self.frozen) if self.frozen else self.column
 
     def after(self, lead: bytes) -> Margin:
-        """The margin after *lead*: white space, and line joiners (backslashes)."""
+        """The margin after *lead*, which is white space and line joiners (backslashes)."""
         column, frozen = self
         for byte in lead:
             if byte in _BLANKS:
@@ -44,20 +44,21 @@ class Margin(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A reading after some more bytes, with the symbols that ended meanwhile."""
+    """The lexer state after some more bytes, and the symbols completed on the way."""
 
     lexer: LexerState
     symbols: list[Symbol]
 
 
 class LexerState(NamedTuple):
-    """The state of reading.
+    """The state of the lexer between two bytes.
 
-    `state` is the DFA's state in the lexeme being read, `accepted` the kind of its longest finished part (-1
-    if none), `leftover` the bytes after that part, `margin` is None once the line has a lexeme. `indents`
-    is None when the left context is unknown: then every line's start is reported by its column. `word` is what
-    was read of a word that is checked, with the byte before it; `counted` counts the bytes of a part of limited
-    length; `equal_run` is the last byte that may not stand three times in a row, and how often it does.
+    `state` is the DFA's state inside the lexeme being read, `accepted` the kind of its longest prefix that is
+    a lexeme (-1 if none is), and `leftover` the bytes after that prefix. `margin` is None once the line has a
+    lexeme. `indents` is None if the left context is unknown; then each line reports its column instead of
+    INDENT and DEDENT. `word` is the part of a checked word read so far, with its opening byte; `counted` the
+    number of bytes read of a part of limited length; `equal_run` the last byte that must not occur three
+    times in a row, and its count so far.
     """
 
     lexical: LexerTables
@@ -73,17 +74,17 @@ class LexerState(NamedTuple):
 
     @property
     def too_long(self) -> bool:
-        """Whether a part of limited length is too long; the lexeme may still become another one."""
+        """Whether a part of limited length is too long; only a lexeme of another kind is still possible."""
         return bool(self.counted) and self.counted > self.lexical.most_counted
 
     @property
     def at_lexeme_start(self) -> bool:
-        """Whether no lexeme has begun."""
+        """Whether no lexeme is being read."""
         return self.state == self.lexical.dfa.starts[self.modes.mode]
 
     @property
     def word_must_follow(self) -> bool:
-        """Whether a word that is checked must come next, with the byte before it."""
+        """Whether only a checked word can come next, beginning with its opening byte."""
         return (
             not self.word
             and self.lexical.dfa.rows[self.state][self.lexical.word_part.opening] in self.lexical.word_states
@@ -91,9 +92,9 @@ class LexerState(NamedTuple):
 
     @property
     def idle(self) -> bytes:
-        """The bytes that change nothing of all this, as in most of a name, a string or a comment.
+        """Bytes that do not change this state, for instance letters within a name, a string or a comment.
 
-        Empty where it takes more than a look to know.
+        Empty where finding them would take more than a look-up.
         """
         if self.leftover or self.counted or self.modes.restricted:
             return b""
@@ -102,7 +103,7 @@ class LexerState(NamedTuple):
         return self.lexical.loops[self.state]
 
     def feed(self, data: bytes) -> Step | None:
-        """Read *data*; None when no continuation could be lexically valid. O(len(data))."""
+        """Read *data*; None if no continuation of it is lexically valid. O(len(data))."""
         reader = _Lexer(self)
         for byte in data:
             if not reader.read(byte):
@@ -110,19 +111,19 @@ class LexerState(NamedTuple):
         return Step(reader.freeze(), reader.symbols)
 
     def finish(self) -> Step | None:
-        """End the lexeme being read here, as if nothing that extends it followed."""
+        """End the lexeme being read here, as if the next byte could not extend it."""
         reader = _Lexer(self)
         if not self.at_lexeme_start and not reader.end_lexeme():
             return None
         return Step(reader.freeze(), reader.symbols)
 
     def fall_back(self) -> Step | None:
-        """End the lexeme being read at its last acceptance, and read what came after that again."""
+        """End the lexeme being read where the DFA last accepted, and read the bytes since then again."""
         reader = _Lexer(self)
         return Step(reader.freeze(), reader.symbols) if reader.read_again() else None
 
     def close(self) -> Step | None:
-        """End the text here: the lexeme being read, and those that begin with what it read too far."""
+        """End the text here: falls back until all bytes belong to complete lexemes."""
         step: Step | None = Step(self, [])
         while step is not None and not step.lexer.at_lexeme_start:
             following = step.lexer.fall_back()
@@ -130,7 +131,7 @@ class LexerState(NamedTuple):
         return step
 
     def start_line(self, lead: bytes) -> Step | None:
-        """Make the layout symbols of the line that begins here, if it is blank so far, after *lead*."""
+        """Emit the layout symbols of the line that is blank so far, whose first lexeme follows *lead*."""
         reader = _Lexer(self)
         if reader.margin is not None and not self.modes.depth:
             reader.margin = reader.margin.after(lead)
@@ -140,7 +141,7 @@ class LexerState(NamedTuple):
 
 
 class _Lexer:
-    """A mutable reading: the inner loop."""
+    """The mutable lexer behind `LexerState`: its inner loop, one byte at a time."""
 
     __slots__ = (
         "accepted",
@@ -230,7 +231,7 @@ class _Lexer:
         return self.read_again() and self.read(byte)
 
     def read_again(self) -> bool:
-        """End the lexeme at its last acceptance, and read the bytes after that as what follows it."""
+        """End the lexeme where the DFA last accepted, and read the bytes since then as the next ones."""
         leftover = self.leftover
         if not self.end_lexeme():
             return False
@@ -252,7 +253,7 @@ class _Lexer:
         return True
 
     def end_lexeme(self) -> bool:
-        """End the lexeme at its last acceptance; the bytes after it are dropped."""
+        """End the lexeme where the DFA last accepted; the bytes since then are dropped."""
         kind = self.accepted
         lexical = self.lexical
         counted = self.counted
@@ -270,11 +271,11 @@ class _Lexer:
             if kind not in lexical.skipped:
                 self.symbols.append(kind)
             if kind in lexical.mode_changers:
-                return self._nest(kind)
+                return self._change_modes(kind)
         self.state = self.start
         return True
 
-    def _nest(self, kind: int) -> bool:
+    def _change_modes(self, kind: int) -> bool:
         modes = self.modes.after(self.lexical.kinds[kind])
         if modes is None:
             return False
@@ -292,12 +293,12 @@ class _Lexer:
         self.margin = Margin()
 
     def widen(self, byte: int) -> None:
-        """One more byte of indentation."""
+        """Add one byte of white space to the indentation."""
         assert self.margin is not None
         self.margin = Margin(self.margin.column.after(byte), self.margin.frozen)
 
     def lay_out(self) -> bool:
-        """The line's first lexeme begins: report its column, or the blocks it opens and closes."""
+        """Emit the layout symbols before a line's first lexeme: INDENT, DEDENTs, or just its column."""
         assert self.margin is not None
         column = self.margin.counted
         self.margin = None
@@ -313,6 +314,6 @@ class _Lexer:
 
 
 def start_of_line(lexical: LexerTables, modes: ModeStack, indents: BlockColumns | None) -> LexerState:
-    """The reading at the start of a line, inside *modes*."""
+    """The lexer state at the start of a line, inside *modes*."""
     margin = Margin() if lexical.offside and not modes.depth and modes.in_code else None
     return LexerState(lexical, lexical.dfa.starts[modes.mode], modes, indents, margin=margin)

@@ -1,4 +1,4 @@
-"""The lexemes of a language as numbers and sets, as the lexer looks them up."""
+"""The lexical description of a language, compiled for fast look-up: kinds as numbers, sets and bit sets."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ T = TypeVar("T")
 def remembered(
     most: int,
 ) -> Callable[[Callable[Concatenate[LexerTables, P], T]], Callable[Concatenate[LexerTables, P], T]]:
-    """Makes a function of lexer tables remember its *most* recent answers, in the tables that it is asked about.
+    """Decorator: cache the *most* recent results of a function whose first argument is a `LexerTables`.
 
-    So what was remembered of a language goes with its tables. All arguments must be hashable.
+    The cache lives in these tables and is freed with them. All arguments must be hashable.
     """
 
     def decorate(
@@ -41,14 +41,16 @@ def remembered(
 
 
 class LexerTables:
-    """The kinds of lexemes of a language, and what the lexer does with them.
+    """The lexeme kinds of a language, and how the lexer treats each.
 
-    `kinds` are those of the automaton, then NEWLINE and DEDENT, which a layout makes. `start` is the stack of
-    modes at the start of a file, `unknown` that of code of which the left has not been read. `quiet` bytes may
-    begin what leaves a line blank. `skipped` kinds never reach the grammar, `blank` ones may stand wherever
-    they are read. In the states `word_states` the DFA reads a word that has to be one of `words`, in
-    `counted_states` what is counted; `checked` are both. `loops[state]` are the bytes that leave a state as it
-    is and count for nothing else.
+    `kinds` are the names of the DFA's kinds, then NEWLINE and DEDENT, which only a layout produces. `start`
+    is the mode stack at the start of a file, `unknown` that of code whose left side has not been read.
+    Lexemes that begin with a `quiet` byte leave a blank line blank. `skipped` kinds never reach the grammar;
+    `blank` kinds are allowed wherever the lexer reads them. `word_states` are the DFA states inside a word
+    that must be one of `words`, `counted_states` those inside a part of limited length, and `checked` is
+    their union. `loops[state]` are the bytes that change neither the state nor anything that is checked.
+    In the states `separated` a separator has just been read. `always_viable` and `ends_line` are bit sets of
+    kinds.
     """
 
     __slots__ = (
@@ -77,6 +79,8 @@ class LexerTables:
         "newline",
         "offside",
         "quiet",
+        "separated",
+        "separators",
         "shortest_words",
         "skipped",
         "space",
@@ -115,6 +119,9 @@ class LexerTables:
         self.most_counted = lexis.counted_part.most
         self.checked = self.word_states | self.counted_states
         self.loops = Loops(dfa, self.checked)
+        self.separators = lexis.separators
+        after = {dfa.rows[dfa.starts[lexis.start.mode]][byte] for byte in lexis.separators}
+        self.separated = frozenset(state for state in after if not any(dfa.rows[state]))
         blank = (self.space, self.line_joiner, *unseen)
         self.blank = tuple(kind for kind in blank if kind != NO_KIND)
         self.always_viable = sum(1 << kind for kind in self.blank)
@@ -124,11 +131,11 @@ class LexerTables:
         return self.dfa.kinds.index(name) if name in self.dfa.kinds else NO_KIND
 
     def kinds_in(self, bits: int) -> list[int]:
-        """The kinds in a bit set."""
+        """The kinds in the bit set *bits*, ascending."""
         return [kind for kind in range(bits.bit_length()) if bits >> kind & 1]
 
     def too_deep(self, kinds: Sequence[int], open_at_end: int) -> bool:
-        """Whether more brackets are open somewhere in *kinds* than may be, if so many are at their end."""
+        """Whether brackets nest too deeply in *kinds*, given that *open_at_end* are open behind them."""
         most = self.lexis.most_brackets
         if most is None or len(kinds) + open_at_end <= most:
             return False

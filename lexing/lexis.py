@@ -1,4 +1,4 @@
-"""What the lexer is told of a language: its lexemes, what they are for, and how lines are laid out."""
+"""The lexical description of a language: its lexemes, their roles, and the layout of lines."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from fimlsp.lexing.modes import ModeStack
 from fimlsp.lexing.values import value
 
 Family = Literal["string", "comment", "line end"]
-"""What a lexeme is to somebody who edits: text between quotes, a remark, or what ends or joins lines."""
+"""How an author sees a lexeme: as quoted text, as a remark, or as something that ends or joins lines."""
 
 
 @value(eq=False)
 class Offside:
-    """A layout in which the columns of lines open and close blocks (Landin 1966).
+    """The offside rule: the columns of lines open and close blocks (Landin 1966).
 
-    `blank` are the bytes that may begin what leaves a line blank. At most `most_blocks` blocks may be open.
+    A lexeme that begins with one of the bytes `blank` leaves a blank line blank. At most `most_blocks` blocks
+    may be open.
     """
 
     blank: frozenset[int]
@@ -28,9 +29,10 @@ class Offside:
 
 @value(eq=False)
 class Delimiters:
-    """The closing delimiters of lexemes such as strings: those that `span` lines, and those `within` a line.
+    """The closing delimiters of lexemes such as strings.
 
-    Behind the byte `escape` a closing delimiter does not close.
+    Lexemes that end with a delimiter in `span` may contain line ends, those that end with one in `within` may
+    not. A delimiter directly after the byte `escape` does not close.
     """
 
     span: tuple[bytes, ...] = ()
@@ -46,12 +48,16 @@ def _never_too_deep(_lexemes: Sequence[str], _open_at_end: int) -> bool:
 class Lexis:
     """The lexemes of a language.
 
-    Every kind of lexeme is named as in `dfa.kinds`. Those of kind `space`, `comment`, `line_end`, `line_joiner`
-    and the `unseen` never reach the grammar, and no lexeme of kind `rejected` is ever valid. `start` is the
-    stack of modes at the beginning of a file, `unknown` that of code of which the left has not been read; the
-    kinds `mode_changers` change it. `brackets` maps brackets inside which line ends mean nothing to their
-    closing ones; `too_deep(lexemes, open_at_end)` tells whether more of them are open somewhere in *lexemes*
-    than may be, if so many are open at their end, and never before `most_brackets` are.
+    Kinds are named as in `dfa.kinds`. Lexemes of the kinds `space`, `comment`, `line_end`, `line_joiner` and
+    `unseen` never reach the grammar; one of kind `rejected` is never valid. `start` is the mode stack at the
+    start of a file, `unknown` that of code whose left side has not been read; only the kinds `mode_changers`
+    change it. `brackets` maps each opening bracket to its closing one; line ends inside brackets mean
+    nothing. `too_deep(lexemes, open_at_end)` tells whether brackets nest too deeply somewhere in *lexemes*,
+    given that *open_at_end* are open behind them; it is only asked if more than `most_brackets` could be
+    open.
+
+    `separators` are bytes that are lexemes of their own, such as commas. A line is cut behind them: an edit
+    in a file without line ends is as cheap as in any other. Only languages without a layout have them.
     """
 
     dfa: Dfa
@@ -72,4 +78,5 @@ class Lexis:
     delimiters: Delimiters = field(default_factory=Delimiters)
     word_part: WordPart = field(default_factory=WordPart)
     counted_part: CountedPart = field(default_factory=CountedPart)
+    separators: bytes = b""
     offside: Offside | None = None

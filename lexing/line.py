@@ -3,6 +3,10 @@
 A line here is a physical line, or several that a multi-line string or a backslash joins; brackets do not
 join, so that each line means the same in every context that is ordinary code at its start. That makes lines
 the unit of incremental work: a line is read again only when its own text changes.
+
+In a language with separators a line may also end behind one of them. So lines are made of *stretches*: text
+up to the next line end or separator, wherever that stands. Where stretches end depends on the text there
+alone, not on where reading began. A line is mostly one stretch; inside a string it goes on with the next one.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ MOST_JOINED = 50
 
 _CHUNK = 1024
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_LINE_ENDS = b"\r\n"
 
 
 @value(eq=False)
@@ -32,7 +37,7 @@ class Line:
     `size` is its length in bytes with the line end, `column` None if it is blank, `closers` the brackets it
     closes but does not open and `openers` those it leaves open (both as closing brackets, outermost first
     for openers). A `broken` line has no reading; its other fields are empty. `reach` tells how many bytes
-    from its start decide about all this, 0 if its first physical line does. Lines are compared by identity.
+    from its start decide about all this, 0 if its first stretch does. Lines are compared by identity.
     """
 
     size: int
@@ -74,13 +79,15 @@ def n_joined(lines: Sequence[Line]) -> int:
 class LineReader:
     """Reads lines, remembering them by their text; of lines that strings join, the last that began alike."""
 
-    __slots__ = ("_joined", "_lexicon", "_lines", "_long_lines")
+    __slots__ = ("_ends", "_joined", "_lexicon", "_lines", "_long_lines", "_stretch")
 
     _MOST_REMEMBERED = 30_000
     _MOST_LONG, _LONGEST = 1_000, 50_000
 
     def __init__(self, lexical: LexerTables) -> None:
         self._lexicon = lexical
+        self._ends = _LINE_ENDS + lexical.separators
+        self._stretch = _pattern_of_stretches(lexical.separators) if lexical.separators else None
         self._lines: BoundedDict[bytes, Line] = BoundedDict(self._MOST_REMEMBERED)
         self._long_lines: BoundedDict[bytes, tuple[bytes, Line]] = BoundedDict(self._MOST_LONG)
         self._joined: BoundedDict[tuple[Line, ...], Line] = BoundedDict(self._MOST_LONG)
@@ -89,7 +96,7 @@ class LineReader:
         """The lines of *data* from *start* on, each read when it is asked for."""
         known = self._lines.get
         while start < len(data):
-            for text in _physical_lines(data, start):
+            for text in self._stretches(data, start):
                 line = known(text) or self.read(data, start)
                 start += line.size
                 yield line
@@ -104,9 +111,28 @@ class LineReader:
             found = self._joined[key] = joined(key)
         return found
 
+    def end_of_stretch(self, data: bytes, start: int) -> int:
+        """Where the line that begins at *start* may end at first."""
+        if self._stretch is None:
+            return physical_end(data, start)
+        found = self._stretch.match(data, start)
+        return found.end() if found else len(data)
+
+    def may_end(self, data: bytes, position: int) -> bool:
+        """Whether what stands before *position* is what lines end with."""
+        return data[position - 1] in self._ends
+
+    def _stretches(self, data: bytes, start: int) -> list[bytes]:
+        """Some stretches from *start* on, at least one."""
+        chunk = data[start : start + _CHUNK]
+        texts = chunk.splitlines(keepends=True) if self._stretch is None else self._stretch.findall(chunk)
+        if start + len(chunk) < len(data):
+            texts = texts[:-1]  # it may go on
+        return texts or [data[start : self.end_of_stretch(data, start)]]
+
     def read(self, data: bytes, start: int) -> Line:
         """The line of *data* that begins at *start*. O(line)."""
-        end = physical_end(data, start)
+        end = self.end_of_stretch(data, start)
         text = data[start:end]
         line = self._lines.get(text)
         if line is not None:
@@ -120,7 +146,7 @@ class LineReader:
         return line
 
     def _remember(self, text: bytes, whole: bytes, line: Line) -> None:
-        """Remember that a line whose first physical line is *text* is *line*, in all *whole*."""
+        """Remember that a line whose first stretch is *text* is *line*, in all *whole*."""
         if len(text) == len(whole):
             self._lines[text] = line
         elif whole.endswith(b"\n") and len(whole) <= self._LONGEST:  # nothing that follows belongs to it
@@ -139,6 +165,9 @@ class LineReader:
             ended = lexer.accepted == lexical.line_end
             if lexer.modes.in_code and ended:
                 return _line(lexical, end - start, symbols, end > first_end)
+            if lexer.state in lexical.separated and lexer.modes.in_code:
+                last = lexer.finish()
+                return _line(lexical, end - start, symbols + (last.symbols if last else []), end > first_end)
             if closing < end and (delimiter := closing_delimiter(lexical, lexer.state)) is not None:
                 closing = data.find(delimiter, end)
                 if closing < 0:
@@ -148,7 +177,7 @@ class LineReader:
                 if last is None or not last.lexer.modes.in_code or lexer.accepted == lexical.line_joiner:
                     return Line(first_end - start, broken=True, reach=sys.maxsize)
                 return _line(lexical, end - start, symbols + last.symbols, end > first_end)
-            position, end = end, physical_end(data, end)
+            position, end = end, self.end_of_stretch(data, end)
 
 
 def physical_end(data: bytes, start: int) -> int:
@@ -157,13 +186,16 @@ def physical_end(data: bytes, start: int) -> int:
     return found.end() if found else len(data)
 
 
-def _physical_lines(data: bytes, start: int) -> list[bytes]:
-    """Some physical lines from *start* on, at least one."""
-    chunk = data[start : start + _CHUNK]
-    texts = chunk.splitlines(keepends=True)
-    if start + len(chunk) < len(data):
-        texts.pop()  # it may go on
-    return texts or [data[start : physical_end(data, start)]]
+def has_line_end(data: bytes, start: int, end: int) -> bool:
+    """Whether a line ends within `data[start:end]`."""
+    return data.find(b"\n", start, end) >= 0 or data.find(b"\r", start, end) >= 0
+
+
+def _pattern_of_stretches(separators: bytes) -> re.Pattern[bytes]:
+    """A stretch; a line end directly behind a separator belongs to it."""
+    marks = re.escape(separators)
+    other = rb"[^\r\n%s]" % marks
+    return re.compile(rb"%s*(?:[%s](?:\r\n|\n|\r)?|\r\n|\n|\r)|%s+\Z" % (other, marks, other))
 
 
 def _line(lexical: LexerTables, size: int, symbols: list[Symbol], is_long: bool) -> Line:

@@ -1,4 +1,8 @@
-"""The lexeme at a place of known text, by maximal munch."""
+"""Reads one lexeme of text that is known in full, by maximal munch.
+
+This is the fast path beside `lexer_state`: it need not stop anywhere, and skips long strings with regular
+expressions.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,9 @@ _NO_BYTES: frozenset[int] = frozenset()
 
 
 def longest_match(lexical: LexerTables, state: int, data: bytes, position: int) -> tuple[int, int] | None:
-    """The kind and the end of the longest lexeme that a DFA in *state* reads in *data* from *position* on.
+    """The kind and the end of the longest lexeme in *data* from *position* on, for a DFA in *state*.
 
-    None if there is none. Bytes that leave the state as it is are skipped at once.
+    None if there is no lexeme. Runs of bytes that do not change the state are skipped at once.
     """
     rows, accepts, word_states = lexical.dfa.rows, lexical.dfa.accepts, lexical.word_states
     found: tuple[int, int] | None = None
@@ -43,10 +47,10 @@ def longest_match(lexical: LexerTables, state: int, data: bytes, position: int) 
 def byte_that_leaves(
     lexical: LexerTables, state: int, forbidden: frozenset[int] = _NO_BYTES
 ) -> Callable[[bytes, int], int]:
-    """Finds the first byte that leads away from *state*, and not back with the next one; or the end.
+    """A function find(data, start): the offset of the first byte that leaves *state* for good, or the end.
 
-    It stops before bytes that are *forbidden*. A lexeme has not ended at any byte that it steps over, unless
-    it ends in *state* as well.
+    A byte that leaves the state is skipped as well if the next one leads back, as in a string with escapes.
+    The search stops at *forbidden* bytes. No lexeme ends within what it skips, unless *state* accepts it too.
     """
     rows, accepts = lexical.dfa.rows, lexical.dfa.accepts
     allowed = [byte for byte in range(256) if byte not in forbidden]
@@ -72,13 +76,13 @@ def byte_that_leaves(
 
 
 def _any_of(some: bytes) -> bytes:
-    """A pattern for one byte of *some*."""
+    """A pattern for one byte out of *some*."""
     return b"[" + re.escape(some) + b"]" if some else b"(?!)"
 
 
 @remembered(4096)
 def closing_delimiter(lexical: LexerTables, state: int) -> bytes | None:
-    """The delimiter that alone ends the lexeme being read in *state*, if that lexeme may span lines."""
+    """The only delimiter that can end the lexeme read in *state*, if the lexeme may span lines; else None."""
     endings = {
         suffix
         for kind in lexical.kinds_in(lexical.dfa.live[state])

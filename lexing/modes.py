@@ -1,6 +1,7 @@
-"""What is open around a byte, as an immutable stack of lexer modes.
+"""The stack of lexer modes: what is open around a byte, such as brackets and parts of strings.
 
-The stack decides in which mode the next lexeme is read, and which bytes whatever is open forbids inside it.
+The stack decides in which mode the next lexeme is read, and which bytes are forbidden because of what is
+open. Stacks are immutable.
 """
 
 from __future__ import annotations
@@ -8,15 +9,15 @@ from __future__ import annotations
 _NO_BYTES: frozenset[int] = frozenset()
 
 CODE = "code"
-"""The mode at the bottom of a file."""
+"""The mode of ordinary code, at the bottom of the stack."""
 
 
 class ModeStack:
-    """What is open, innermost first. Equal stacks that were made from one bottom are the same object.
+    """A stack of modes: `shape` is what was opened last, `parent` the stack outside it, `depth` the height.
 
-    This class serves languages in which nothing changes the mode; others derive from it and override what
-    differs. A bottom is `known` when everything left of it has been read; at an unknown bottom a closing
-    lexeme may belong to something further left. `depth` counts what is open above the bottom.
+    Equal stacks built on the same bottom are the same object. The bottom is `known` if all text before it has
+    been read; above an unknown bottom a closing lexeme may match something further left. This class serves
+    languages in which no lexeme changes the mode; others derive from it.
     """
 
     __slots__ = ("depth", "known", "parent", "shape")
@@ -32,45 +33,48 @@ class ModeStack:
         return f"{self.parent!r} {self.shape}" if self.parent else bottom
 
     def after(self, lexeme: str) -> ModeStack | None:
-        """The stack after a lexeme of kind *lexeme*; None if it closes what is not open, or opens too much."""
+        """The stack after a lexeme of kind *lexeme*; None if it closes nothing open or nests too deeply."""
         del lexeme
         return self
 
     @property
     def mode(self) -> str:
-        """The mode of the DFA in which the next lexeme is read."""
+        """The mode in which the next lexeme is read, a key of `Dfa.starts`."""
         return CODE
 
     @property
     def in_code(self) -> bool:
-        """Whether the text is ordinary code, so that a line may end here."""
+        """Whether the text here is ordinary code, so that a logical line may end."""
         return True
 
     @property
     def opened(self) -> tuple[str, ...]:
-        """What is open from here out to ordinary code, innermost first; equal ones are closed alike."""
+        """What is open between here and ordinary code, innermost first.
+
+        Stacks with equal values close alike.
+        """
         return ()
 
     @property
     def forbidden(self) -> frozenset[int]:
-        """Bytes that whatever is open does not allow here."""
+        """Bytes that may not occur here because of what is open."""
         return _NO_BYTES
 
     @property
     def forbidden_thrice(self) -> frozenset[int]:
-        """Bytes that may not occur three in a row here, as they would end something that is open."""
+        """Bytes that may not occur three times in a row here, as that would end something that is open."""
         return _NO_BYTES
 
     @property
     def restricted(self) -> bool:
-        """Whether what is open restricts the bytes here at all."""
+        """Whether any byte is forbidden here."""
         return bool(self.forbidden or self.forbidden_thrice)
 
     def permits(self, text: bytes) -> bool:
-        """Whether what is open allows *text* here."""
+        """Whether *text* may occur here."""
         return not self.restricted or has_none(text, self.forbidden, self.forbidden_thrice)
 
 
 def has_none(text: bytes, forbidden: frozenset[int], thrice: frozenset[int]) -> bool:
-    """Whether *text* has no byte that is *forbidden*, and none of *thrice* three times in a row."""
+    """Whether *text* contains no *forbidden* byte, and no byte of *thrice* three times in a row."""
     return forbidden.isdisjoint(text) and not any(bytes((byte,)) * 3 in text for byte in thrice)

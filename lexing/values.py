@@ -1,7 +1,6 @@
-"""Values: dataclasses of which nobody sets a field.
+"""Dataclasses immutable by convention: mypy enforces it, run time does not, for speed.
 
-The type checker sees to that, and at run time nothing does: a frozen dataclass takes four times as long to
-make, and a jump to another place of a file makes a hundred of them.
+A frozen dataclass takes four times as long to construct, and a jump of the cursor constructs about a hundred.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: object) -> Callable[[T], T]:
-        """For type checkers alone; typing has it from Python 3.11 on."""
+        """Stands in for the decorator of `typing_extensions`, which only type checkers need."""
         return lambda decorator: decorator
 
 
@@ -27,6 +26,6 @@ def value(cls: type[T]) -> type[T]: ...
 def value(*, eq: bool) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value(cls: type[T] | None = None, *, eq: bool = True) -> type[T] | Callable[[type[T]], type[T]]:
-    """Make *cls* a class of values; without *eq* a value is equal to itself alone."""
+    """Make *cls* a value class. With *eq* off its instances are compared and hashed by identity."""
     make = dataclass(slots=True, eq=eq, unsafe_hash=eq)
     return make if cls is None else make(cls)

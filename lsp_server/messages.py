@@ -13,6 +13,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple, cast
 
+from fimlsp.quotient.language.contract import Language
+
 _LENGTH = struct.Struct("!I")
 
 
@@ -50,12 +52,12 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A document, UTF-8, in the grammar of *python*; replaces an older one of that name."""
+    """A document, UTF-8, in *grammar*; replaces an older one of that name."""
 
     document: DocumentId
     version: int
     data: bytes
-    python: tuple[int, int]
+    grammar: Language
 
 
 @dataclass(frozen=True, slots=True)

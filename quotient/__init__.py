@@ -1,1 +1,1 @@
-"""Grammars, Earley sets, and the grammar of every middle that connects two contexts."""
+"""Computes the grammar of the middles that connect two contexts, by left and right quotients."""

@@ -1,4 +1,4 @@
-"""The engine: documents, and the constraint at a cursor."""
+"""The public interface of the engine: documents, and the constraint at a cursor."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from fimlsp.quotient.states.protocol import State
 class Constraint:
     """What may replace a part of a document.
 
-    `start` is the state before any byte, None if nothing connects what stands around that part; `relaxed`
-    names the contexts of which something had to be left out because the file is broken there.
+    `start` is the state before any byte, or None if nothing connects the two contexts. `relaxed` names the
+    contexts that had to be ignored in part because the file is broken there.
     """
 
     start: State | None
@@ -27,19 +27,19 @@ class Constraint:
 
     @property
     def connectable(self) -> bool:
-        """Whether some middle exists."""
+        """Whether there is a middle at all."""
         return self.start is not None
 
 
 class EditedDocument(Document):
-    """A document that answers what may stand at a cursor."""
+    """A document with the constraint at any cursor."""
 
     def middle(self, start: int, end: int, *, relax: bool = True, may_escape: bool = True) -> Constraint:
-        """What may replace `data[start:end]`, with O(depth) work once the lines around are known.
+        """What may replace `data[start:end]`. O(depth) once the lines around are known.
 
-        If nothing does, and unless *relax* is off, parts of the contexts are left out, as few as needed.
-        Unless it *may_escape*, a middle stays in the brackets and blocks that both its ends are in, and in
-        the string or comment that the cursor is in, if any such middle exists (see `escape.py`).
+        If nothing may, parts of the contexts are ignored, as few as possible, unless *relax* is off. Unless
+        it *may_escape*, a middle stays in the brackets and blocks that both its ends are in, and in the
+        string or comment at the cursor, if any such middle exists (see `escape.py`).
         """
         options = ConnectOptions(forbid_escape=not may_escape)
         if start >= len(BYTE_ORDER_MARK) or not self._may_be_marked(start):
@@ -53,11 +53,11 @@ class EditedDocument(Document):
         return Constraint(state if state.viable else None, relaxed_side)
 
     def _may_be_marked(self, start: int) -> bool:
-        """Whether the text up to *start* may be the beginning of a byte order mark."""
+        """Whether the text up to *start* may be a prefix of a byte order mark."""
         return self.tables.language.byte_order_mark and self.data.startswith(BYTE_ORDER_MARK[:start])
 
     def _begins_at(self, position: int) -> bool:
-        """Whether what stands from *position* on is a file."""
+        """Whether the text from *position* on is a valid file."""
         found = read_up_to(self, 0)
         state = found and connect(self, position, *found, ConnectOptions())
         return state is not None and state.complete
@@ -74,9 +74,10 @@ class EditedDocument(Document):
 
 
 class Engine:
-    """Makes documents of one language, which share what was learnt of its lines.
+    """Makes documents of one language, which share what was learnt about its lines.
 
-    Engines of equal languages share their tables, unless others are given: those are what takes time to make.
+    Engines of equal languages share their tables, which are expensive to make, unless other *tables* are
+    given.
     """
 
     def __init__(self, language: Language, tables: LanguageTables | None = None) -> None:
@@ -85,5 +86,8 @@ class Engine:
         self._transitions = ContextTransitions(self.tables)
 
     def document(self, data: bytes) -> EditedDocument:
-        """A document of *data*, UTF-8; its contexts are made when asked for, or by `prepare`."""
+        """A document with the UTF-8 text *data*.
+
+        Its contexts are computed on demand, or at once by `prepare`.
+        """
         return EditedDocument(self._transitions, data)

@@ -1,4 +1,4 @@
-"""Verdicts on given middles, in a form that other programs can compare."""
+"""Judges given middles, in a form that other programs can compare."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from fimlsp.quotient.states.protocol import State
 def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]:
     """The verdict on *case*, which has the texts `left`, `middle` and `right`.
 
-    Fields: `connectable`, `complete`, `viable_bytes`, `shortest` (None when not connectable), `relaxed` (the
-    contexts of which a part would have to be left out to connect them; None when connectable, or when that
-    does not help), `setup_ms` (contexts of both sides and what connects them), `feed_ms` (the middle alone).
-    `shortest` is text, so it completes the viable bytes up to their last whole character.
+    Its fields: `connectable`, `complete`, `viable_bytes`, `shortest` (None if not connectable), `relaxed`
+    (which contexts would have to be ignored in part to connect them; None if connectable, or if even that
+    does not help), `setup_ms` (milliseconds for both contexts and their connection), `feed_ms` (milliseconds
+    for the middle alone). `shortest` is text, so it completes the viable bytes up to their last whole
+    character.
 
     Raises:
         ValueError: A field is missing, is no text, or cannot be encoded; the message names it.
     """
     left, middle, right = (_field(case, name) for name in ("left", "middle", "right"))
-    begun = perf_counter()
+    started = perf_counter()
     document = engine.document(left + right)
     start = document.middle(len(left), len(left), relax=False).start
     ready = perf_counter()
@@ -34,13 +35,13 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
         "viable_bytes": viable,
         "shortest": start and shortest_text(start, middle[:viable]),
         "relaxed": document.middle(len(left), len(left)).relaxed if start is None else None,
-        "setup_ms": 1000 * (ready - begun),
+        "setup_ms": 1000 * (ready - started),
         "feed_ms": 1000 * (fed - ready),
     }
 
 
 def longest_viable(start: State, middle: bytes) -> int:
-    """How many bytes of the dead *middle* are viable, by bisection; feeds at most twice its bytes."""
+    """The number of viable bytes of the dead *middle*, by bisection. Feeds at most twice its length."""
     state, low, high = start, 0, len(middle)
     while high - low > 1:
         half = (low + high) // 2
@@ -53,7 +54,7 @@ def longest_viable(start: State, middle: bytes) -> int:
 
 
 def shortest_text(start: State, viable: bytes) -> str:
-    """The shortest completion of *viable*, less an unfinished character at its end."""
+    """The shortest completion of *viable*, without an unfinished character at its end."""
     whole = viable.decode("utf-8", "ignore").encode()
     state = start.feed(whole)
     assert state is not None, "a prefix of a viable middle is viable"

@@ -36,6 +36,7 @@ def json_lexis() -> Lexis:
         unknown=ModeStack(known=False),
         families=_FAMILIES,
         delimiters=Delimiters(within=(b'"',)),
+        separators=b",",
     )
 
 

@@ -1,6 +1,7 @@
-r"""The names that `\N{...}` may have.
+r"""The names of characters that `\N{...}` accepts.
 
-A name is known in any case; those of ideographs and Hangul syllables, which CPython computes, in capitals.
+Names are accepted in any case, except those of ideographs and Hangul syllables: CPython computes these and
+accepts them in capitals only.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fimlsp.languages.python.versions import PythonVersion
 _IDEOGRAPHS = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0x20000, 0x2F800), range(0x30000, 0x40000))
 _SYLLABLES = range(0xAC00, 0xD7A4)
 COMPUTED = (*_IDEOGRAPHS, _SYLLABLES)
-"""The characters of which CPython computes the names, as far as they have one."""
+"""The characters whose names CPython computes, if they have names at all."""
 _ENDS = sorted(end for block in COMPUTED for end in (block.start, block.stop))
 _ELSEWHERE = tuple(range(*ends) for ends in zip([0, *_ENDS[1::2]], [*_ENDS[::2], 0x110000], strict=True))
 
@@ -27,7 +28,7 @@ _HEXADECIMAL = "0123456789ABCDEF"
 
 
 class CharacterNames:
-    """The names of characters in one version of Python. The first question takes some 20 ms."""
+    """The character names of one version of Python. The first question takes about 20 ms."""
 
     def __init__(self, version: PythonVersion) -> None:
         self.version = version
@@ -37,9 +38,9 @@ class CharacterNames:
         return self.between(name, b"") == b""
 
     def between(self, beginning: bytes, ending: bytes) -> bytes | None:
-        """What stands between *beginning* and *ending* in a short name that has both; None if none has.
+        """What completes *beginning* to a short name that ends with *ending*; None if nothing does.
 
-        Both are ASCII. O(names that begin or end so), remembered.
+        Both are ASCII. O(names that begin or end like this), cached.
         """
         key = beginning, ending
         if key not in self._rests:
@@ -59,23 +60,23 @@ class CharacterNames:
 
     @cached_property
     def _given(self) -> _Names:
-        """The names that may be written in any case."""
+        """The names that are accepted in any case."""
         newer = {code: name for name, code in newer_names().items()}
         names = [unicodedata.name(chr(code), "") or newer[code] for code in self._codes(_ELSEWHERE)]
         return _Names([*names, *sorted(other_names(self.version))])
 
     @cached_property
     def _syllables(self) -> _Names:
-        """The names of Hangul syllables, which may not."""
+        """The names of Hangul syllables, in capitals only."""
         return _Names([unicodedata.name(chr(code)) for code in self._codes((_SYLLABLES,))])
 
     @cached_property
     def _ideographs(self) -> _Names:
-        """The names of ideographs, which may not either."""
+        """The names of ideographs, in capitals only."""
         return _Names([f"{_IDEOGRAPH}{code:X}" for code in self._codes(_IDEOGRAPHS)])
 
     def _codes(self, blocks: Iterable[range]) -> Iterator[int]:
-        """The characters in *blocks* that have a name."""
+        """The characters in *blocks* that have names."""
         named = named_characters(self.version)
         for block in blocks:
             for first, last in named:
@@ -83,13 +84,16 @@ class CharacterNames:
 
 
 def _may_be_ideograph(beginning: str, ending: str) -> bool:
-    """Whether the name of an ideograph may begin and end so, as far as one knows without a table of them."""
+    """Whether the name of an ideograph may begin and end like this.
+
+    A quick test that avoids building their table.
+    """
     begins = _IDEOGRAPH.startswith(beginning) or beginning.startswith(_IDEOGRAPH)
     return begins and _IDEOGRAPH.endswith(ending.rstrip(_HEXADECIMAL))
 
 
 class _Names:
-    """Names, to be found by what they begin or end with."""
+    """A collection of names that can be searched by prefix and suffix."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -106,14 +110,14 @@ class _Names:
         return found
 
     def between(self, beginning: str, ending: str) -> str | None:
-        """The shortest text between *beginning* and *ending* in a name; None if no name has both."""
+        """The shortest text between *beginning* and *ending* in any name; None if no name has both."""
         least = len(beginning) + len(ending)
         fitting = [name for name in self._near(beginning, ending) if name.endswith(ending)]
         found = [name[len(beginning) : len(name) - len(ending)] for name in fitting if len(name) >= least]
         return min(found, key=len, default=None)
 
     def _near(self, beginning: str, ending: str) -> Sequence[str]:
-        """Names that begin with *beginning*, among them all that end with *ending*."""
+        """Candidates: names that begin with *beginning*, among them all that end with *ending*."""
         if beginning:
             first, last = (
                 bisect_left(self._sorted, beginning),

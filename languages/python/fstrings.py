@@ -1,4 +1,4 @@
-"""What is open around a byte of Python: brackets, and the parts of f-strings."""
+"""The mode stack of Python: brackets and the parts of f-strings that are open around a byte."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import NamedTuple
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lexing.modes import CODE, ModeStack
 
-_CLOSERS = {")": "(", "]": "[", "}": "{"}
-_BRACKETS = frozenset("([{)]}")
+BRACKETS = {"(": ")", "[": "]", "{": "}"}
+"""The closing bracket of each opening one."""
+
+OPENING = {closing: opening for opening, closing in BRACKETS.items()}
+"""The opening bracket of each closing one."""
+
 MAX_BRACKETS = 200
-"""How many brackets may be open, CPython's MAXLEVEL."""
-_MAX_STRINGS = 149  # CPython's MAXFSTRINGLEVEL, less the mode of code
+"""How many brackets may be open: MAXLEVEL of CPython's tokenizer."""
+_MAX_STRINGS = 149  # MAXFSTRINGLEVEL of CPython's tokenizer, minus the mode of code
 _NO_BYTES: frozenset[int] = frozenset()
 
 _STRING_PARTS = ("FSTRING_END", "FIELD_OPEN", "FIELD_COLON", "FIELD_CLOSE", "SPEC_NL")
@@ -21,17 +25,22 @@ _SPECS = ("spec", "respec", "tail")
 
 
 def changes_modes(lexeme: str) -> bool:
-    """Whether a lexeme of kind *lexeme* opens or closes anything."""
-    return lexeme in _BRACKETS or lexeme in _STRING_PARTS or lexeme.startswith("FSTRING_START:")
+    """Whether a lexeme of kind *lexeme* opens or closes something."""
+    return (
+        lexeme in BRACKETS
+        or lexeme in OPENING
+        or lexeme in _STRING_PARTS
+        or lexeme.startswith("FSTRING_START:")
+    )
 
 
 class FieldRules(NamedTuple):
     """How a version of Python reads the replacement fields of f-strings.
 
-    Up to 3.11 they are `sealed`: an f-string is read as a string first, so that its fields may contain
-    neither a backslash nor its quotes, however deep inside, and their brackets count on their own. Fields
-    may stand in each other's format specifications up to `deepest`. Where a specification `reopens`, it
-    goes on after a field in it as if it were the text of the string.
+    Up to 3.11 fields are `sealed`: an f-string is first read as a string, so its fields cannot contain a
+    backslash or its quotes at any depth, and the brackets in them are counted separately. Fields may be
+    nested in format specifications up to a depth of `deepest`. Where a specification `reopens`, it continues
+    after a nested field as if it were literal text of the string.
     """
 
     sealed: bool
@@ -40,7 +49,7 @@ class FieldRules(NamedTuple):
 
 
 def field_rules(version: PythonVersion) -> FieldRules:
-    """The rules of a version of Python."""
+    """The field rules of a version of Python."""
     if version < (3, 12):
         return FieldRules(sealed=True, deepest=2, reopens=False)
     return FieldRules(sealed=False, deepest=3, reopens=version >= (3, 13))
@@ -49,10 +58,10 @@ def field_rules(version: PythonVersion) -> FieldRules:
 class PythonModes(ModeStack):
     """A stack of open brackets and f-string parts.
 
-    `shape` is `"code"` at the bottom, an opening bracket, or a part of an f-string with its style Q (its
-    quote, preceded by `r` if it is raw): `text:Q`, `field:Q`, `spec:Q`, and those that `terminals.py`
-    tells of. `brackets` counts what CPython counts as open brackets, `strings` the f-strings, `fields` the
-    fields that are open in one f-string.
+    `shape` is `"code"` at the bottom; otherwise it is an opening bracket, or a part of an f-string with its
+    style Q (its quotes, preceded by `r` if it is raw): `text:Q`, `field:Q`, `spec:Q`, or one of those
+    explained in `terminals.py`. `brackets` counts the open brackets as CPython does, `strings` the open
+    f-strings, `fields` the open fields of the innermost f-string.
     """
 
     __slots__ = (
@@ -79,7 +88,7 @@ class PythonModes(ModeStack):
         self._children: dict[str, PythonModes | None] = {}
 
     def push(self, shape: str) -> PythonModes | None:
-        """This stack with *shape* on top; None when CPython would refuse the depth."""
+        """This stack with *shape* on top; None if CPython would reject the depth."""
         try:
             return self._children[shape]
         except KeyError:
@@ -91,7 +100,7 @@ class PythonModes(ModeStack):
             return child
 
     def _counts_inside(self, part: str) -> tuple[int, int, int]:
-        """The numbers of brackets, strings and fields that are open in *part*."""
+        """The numbers of brackets, strings and fields that are open inside *part*."""
         sealed = self.rules.sealed
         if part == "text":
             return self.brackets, 0 if sealed else self.strings + 1, 0
@@ -100,11 +109,11 @@ class PythonModes(ModeStack):
         return self.brackets + (part not in _SPECS), self.strings, self.fields
 
     def after(self, lexeme: str) -> PythonModes | None:
-        """The stack after a lexeme of kind *lexeme*, None when it closes what is not open."""
-        if lexeme in "([{":
+        """The stack after a lexeme of kind *lexeme*; None if it closes nothing open or nests too deeply."""
+        if lexeme in BRACKETS:
             return self.push(lexeme)
-        if lexeme in _CLOSERS:
-            if self.shape == _CLOSERS[lexeme]:
+        if lexeme in OPENING:
+            if self.shape == OPENING[lexeme]:
                 return self.parent
             return self if self.parent is None and self.shape == "code" and not self.known else None
         if lexeme.startswith("FSTRING_START:"):
@@ -126,7 +135,7 @@ class PythonModes(ModeStack):
         return field and field.parent and field.parent._after_field()
 
     def _after_field(self) -> PythonModes | None:
-        """This text or format specification, after a field in it."""
+        """The stack after a nested field in this text or format specification."""
         part, _, style = self.shape.partition(":")
         if part == "spec" and self.rules.reopens:
             shape = f"respec:{style}"
@@ -135,7 +144,7 @@ class PythonModes(ModeStack):
 
     @cached_property
     def mode(self) -> str:
-        """The mode of the DFA in which the next lexeme is read."""
+        """The mode in which the next lexeme is read, a key of `Dfa.starts`."""
         part = self.shape.partition(":")[0]
         if part in _TEXTS:
             return self.shape
@@ -147,12 +156,15 @@ class PythonModes(ModeStack):
 
     @cached_property
     def in_code(self) -> bool:
-        """Whether no f-string is open, so that the text is ordinary code."""
+        """Whether no f-string is open, so that this is ordinary code."""
         return self.mode == "code"
 
     @cached_property
     def opened(self) -> tuple[str, ...]:
-        """What is open from here out to ordinary code, innermost first; equal ones are closed alike."""
+        """What is open between here and ordinary code, innermost first.
+
+        Stacks with equal values close alike.
+        """
         if self.in_code:
             return ()
         part = self.shape.partition(":")[0]
@@ -167,12 +179,12 @@ class PythonModes(ModeStack):
 
     @cached_property
     def forbidden(self) -> frozenset[int]:
-        """Bytes that the enclosing f-strings do not allow here."""
+        """Bytes that the enclosing f-strings forbid here."""
         return self._sealed[0]
 
     @cached_property
     def forbidden_thrice(self) -> frozenset[int]:
-        """Quote bytes that may not occur three in a row here, as they would end an enclosing f-string."""
+        """Quote bytes that may not occur three times in a row here: that would end an enclosing f-string."""
         return self._sealed[1]
 
     @cached_property
@@ -182,7 +194,7 @@ class PythonModes(ModeStack):
         part, _, style = self.shape.partition(":")
         outer = self.parent
         if part in _SPECS and outer is not None:
-            outer = outer.parent  # a specification is text again, its field seals nothing here
+            outer = outer.parent  # a specification is string text again, so its own field seals nothing here
         bytes_, triples = outer._sealed if outer else (_NO_BYTES, _NO_BYTES)
         if part != "field":
             return bytes_, triples
@@ -191,12 +203,12 @@ class PythonModes(ModeStack):
 
     @cached_property
     def restricted(self) -> bool:
-        """Whether an enclosing f-string restricts the bytes here."""
+        """Whether an enclosing f-string forbids any bytes here."""
         return bool(self.forbidden or self.forbidden_thrice)
 
 
 def outer_part(shape: str) -> str:
-    """How *shape* stands in `ModeStack.opened` where more is open inside it."""
+    """The form of *shape* in `ModeStack.opened` when something else is open inside it."""
     part = shape.partition(":")[0]
     if part == "text":
         return shape
@@ -204,7 +216,7 @@ def outer_part(shape: str) -> str:
 
 
 def sealed_by(style: str) -> tuple[frozenset[int], frozenset[int]]:
-    """The bytes that a sealed field may not contain, and those that may not occur three in a row."""
+    """The bytes that a sealed field must not contain at all, and those not three times in a row."""
     quote = style.removeprefix("r")
     if len(quote) == 1:
         return frozenset(f"\\{quote}\r\n".encode()), _NO_BYTES
@@ -213,15 +225,15 @@ def sealed_by(style: str) -> tuple[frozenset[int], frozenset[int]]:
 
 @cache
 def file_start(rules: FieldRules) -> PythonModes:
-    """The bottom of a file, of which everything is known."""
+    """The stack at the start of a file, where everything is known."""
     return PythonModes(rules)
 
 
 @cache
 def unknown_bottom(rules: FieldRules, shape: str = "code") -> PythonModes:
-    """A place of *shape* of which nothing left of it is known."""
+    """A stack of just *shape*, with nothing known about what is outside it."""
     return PythonModes(rules, shape, known=False)
 
 
 SOME_BRACKET = "?"
-"""The shape of an unknown bottom inside a bracket of a replacement field."""
+"""The shape of an unknown bottom that is some bracket inside a replacement field."""

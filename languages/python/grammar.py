@@ -1,6 +1,7 @@
-"""The grammar of each Python version, from one file with switches.
+"""Loads the grammar of each version of Python from one file with switches.
 
-`SINCE_3_10` and `UNTIL_3_9` in `grammar.lark` are switches: on in the versions that they name, ends included.
+`SINCE_3_10` and `UNTIL_3_9` in `grammar.lark` are switches, which are on from or up to the version in their
+names, inclusive.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ _SWITCH = re.compile(r"(SINCE|UNTIL)_(\d+)_(\d+)")
 
 
 def python_grammar(version: PythonVersion = DEFAULT_VERSION) -> Grammar:
-    """The grammar of a Python version; its sentences are the symbols of a file that is not empty.
+    """The grammar of a version of Python; its sentences are the terminals of non-empty files. Cached.
 
     Raises:
-        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
+        UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
     """
     return _python_grammar(known_version(version))
 
@@ -32,15 +33,15 @@ def _python_grammar(version: PythonVersion) -> Grammar:
 
 
 def grammar_text() -> str:
-    """What stands in the file."""
+    """The text of `grammar.lark`."""
     return files(__package__).joinpath("grammar.lark").read_text("utf-8")
 
 
 def switched_on(name: str, version: PythonVersion | None) -> bool | None:
-    """Whether the switch called *name* is on in *version*; None if the name is that of no switch.
+    """Whether the switch called *name* is on in *version*; None if *name* is no switch.
 
-    Without a version all are on: the language of that grammar is that of no version, but its faults are those
-    of the file.
+    Without a version all switches are on. That grammar describes no version, but it has the faults of every
+    one.
     """
     match = _SWITCH.fullmatch(name)
     if match is None:

@@ -1,6 +1,6 @@
-"""Python as the engine is given it.
+"""Python as a language of the engine.
 
-The value is cheap: its grammar and tables are only imported when an engine asks for them.
+The value itself is cheap: its grammar and tables are imported only when an engine asks for them.
 """
 
 from __future__ import annotations
@@ -8,23 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fimlsp.languages.python.fstrings import BRACKETS, field_rules
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version, version_text
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
 
-_ENCLOSURES = {
-    "(": ")",
-    "[": "]",
-    "{": "}",
-    "FIELD_OPEN": "FIELD_CLOSE",
-    "FSTRING_START": "FSTRING_END",
-}
+_ENCLOSURES = {**BRACKETS, "FIELD_OPEN": "FIELD_CLOSE", "FSTRING_START": "FSTRING_END"}
 
 
 @dataclass(frozen=True)
 class Python(Language):
-    """A version of Python: what its `ast.parse` accepts."""
+    """A version of Python. Valid files are those that its `ast.parse` accepts."""
 
     version: PythonVersion = DEFAULT_VERSION
 
@@ -33,7 +28,7 @@ class Python(Language):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # an attribute of languages without versions
-        """`Python 3.11`, for instance."""
+        """For example `Python 3.11`."""
         return f"Python {version_text(self.version)}"
 
     def lexis(self) -> Lexis:
@@ -49,12 +44,11 @@ class Python(Language):
         return python_grammar(self.version)
 
     def terminal(self, kind: str) -> str:
-        """As in `Language`: the beginnings of f-strings are one terminal, whatever their quotes."""
+        """As in `Language`. The starts of f-strings are a single terminal, whatever their quotes."""
         return "FSTRING_START" if kind.startswith("FSTRING_START:") else kind
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
-        """As in `Language`: f-strings and their parts."""
-        from fimlsp.languages.python.fstrings import field_rules
+        """As in `Language`. What may be open are f-strings and their parts."""
         from fimlsp.languages.python.open_strings import OpenStrings
         from fimlsp.languages.python.string_ends import styles_at
 
@@ -62,28 +56,28 @@ class Python(Language):
         return OpenStrings(text, rules, styles_at(text, rules))
 
     def strings_in(self, opened: Sequence[str]) -> tuple[str, ...]:
-        """As in `Language`: the f-strings."""
+        """As in `Language`. The strings are f-strings."""
         return tuple(part for part in reversed(opened) if part.startswith("text:"))
 
     def kinds_of_opening(self, terminals: Sequence[str], opened: Sequence[str]) -> dict[int, str]:
-        """As in `Language`: the beginnings of f-strings in their styles."""
+        """As in `Language`. The kinds are the starts of f-strings in the right styles."""
         styles = iter([part.removeprefix("text:") for part in opened if part.startswith("text:")])
         kinds: dict[int, str] = {}
         ended = 0
-        for place in reversed(range(len(terminals))):
-            if terminals[place] == "FSTRING_END":
+        for index in reversed(range(len(terminals))):
+            if terminals[index] == "FSTRING_END":
                 ended += 1
-            elif terminals[place] == "FSTRING_START" and ended:
+            elif terminals[index] == "FSTRING_START" and ended:
                 ended -= 1
-            elif terminals[place] == "FSTRING_START" and (style := next(styles, None)) is not None:
-                kinds[place] = f"FSTRING_START:{style}"
+            elif terminals[index] == "FSTRING_START" and (style := next(styles, None)) is not None:
+                kinds[index] = f"FSTRING_START:{style}"
         return kinds
 
 
 def python(version: PythonVersion = DEFAULT_VERSION) -> Python:
-    """The language of a Python version.
+    """The language of a version of Python.
 
     Raises:
-        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
+        UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
     """
     return Python(known_version(version))

@@ -1,6 +1,6 @@
-r"""The lexemes of Python as the lexer is told of them: modes, checked parts, limits and layout.
+r"""The lexical description of Python: modes, checked parts, limits and layout.
 
-Names in `\N{...}` and digits are counted or looked up beside the automaton, which cannot know them.
+The names in `\N{...}` and the number of digits of an integer are checked beside the DFA, which cannot do it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from functools import cache
 
 from fimlsp.languages.python.character_names import CharacterNames
 from fimlsp.languages.python.fstrings import (
+    BRACKETS,
     MAX_BRACKETS,
     changes_modes,
     field_rules,
@@ -22,10 +23,9 @@ from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.checked_parts import CountedPart, WordPart
 from fimlsp.lexing.lexis import Delimiters, Family, Lexis, Offside
 
-BRACKETS = {"(": ")", "[": "]", "{": "}"}
 MOST_DIGITS = 4300
-"""The most digits of a decimal integer, CPython's default limit for `int`."""
-_MAX_INDENTS = 99  # CPython's MAXINDENT, less the level of the file itself
+"""The most digits of a decimal integer: CPython's default limit for `int`."""
+_MAX_INDENTS = 99  # MAXINDENT of CPython's tokenizer, minus the level of the file itself
 _OPENING, _CLOSING = {*BRACKETS, "FIELD_OPEN"}, {*BRACKETS.values(), "FIELD_CLOSE"}
 _FAMILIES: dict[str, Family] = {
     "STRING": "string",
@@ -37,10 +37,10 @@ _FAMILIES: dict[str, Family] = {
 
 
 def python_lexis(version: PythonVersion = DEFAULT_VERSION) -> Lexis:
-    """The lexemes of a Python version; read from the cache on disk, or made in a few seconds.
+    """The lexical description of a version of Python; its DFA is loaded from disk or compiled. Cached.
 
     Raises:
-        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
+        UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
     """
     return _python_lexis(known_version(version))
 
@@ -74,7 +74,7 @@ def _python_lexis(version: PythonVersion) -> Lexis:
         counted_part=CountedPart(
             counting_states(dfa), "REAL", MOST_DIGITS, frozenset(b"_"), has_too_many_digits, way_out=b"."
         ),
-        # In 3.8 a backslash in the indentation is already the beginning of the line.
+        # In 3.8 a backslash in the indentation already begins the code of the line.
         offside=Offside(frozenset(b" \t\f#\r\n" if version == (3, 8) else b" \t\f#\\\r\n"), _MAX_INDENTS),
     )
 
@@ -95,13 +95,13 @@ def naming_states(dfa: Dfa) -> frozenset[int]:
 
 
 def counting_states(dfa: Dfa) -> frozenset[int]:
-    """The states inside a decimal integer that is not zero."""
+    """The DFA states inside a decimal integer other than zero."""
     digits = [dfa.run(dfa.starts[mode], b"1") for mode in ("code", "field", "nested")]
     return frozenset((*digits, *(dfa.run(state, b"_") for state in digits)))
 
 
 def has_too_many_digits(number: bytes, more: int = 0) -> bool:
-    """Whether *number*, after *more* digits, is a decimal integer that is too long for CPython."""
+    """Whether *more* digits followed by *number* are a decimal integer that is too long for CPython."""
     if len(number) + more <= MOST_DIGITS or (not more and number.startswith(b"0")):
         return False
     digits = number.replace(b"_", b"")
@@ -109,9 +109,9 @@ def has_too_many_digits(number: bytes, more: int = 0) -> bool:
 
 
 def too_deep(lexemes: Sequence[str], open_at_end: int, *, sealed: bool) -> bool:
-    """Whether more brackets are open somewhere in *lexemes* than may be, if so many are open at their end.
+    """Whether brackets nest too deeply in *lexemes*, given that *open_at_end* are open behind them.
 
-    Brackets in the *sealed* f-strings of old versions count on their own.
+    In the *sealed* f-strings of old versions, brackets are counted separately.
     """
     depth = open_at_end
     strings = 0

@@ -1,9 +1,9 @@
-r"""Writes `unicode_tables.txt` from what real interpreters know of Unicode.
+r"""Writes `unicode_tables.txt` from what real interpreters know about Unicode.
 
     python -m fimlsp.languages.python.make_unicode_tables python3.8 python3.9 python3.10 ... python3.13
 
-Each interpreter tells which characters may begin or continue an identifier, which have a name, and which
-other names `\N{...}` knows. Of a newer version only the difference to the one before is written.
+Each interpreter tells which characters may begin or continue an identifier, which characters have names, and
+which other names `\N{...}` accepts. For each version only the difference from the previous one is written.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 from fimlsp.languages.python.unicode_tables import TABLES
 
 _OLDEST_RUNNING = [3, 10]
-"""The oldest interpreter that runs this package: it knows the names of its own characters."""
+"""The oldest interpreter that can run this package. It knows the names of its own characters."""
 
 _ASK = r"""
 import ctypes, json, sys, unicodedata
 
 def other_names():
-    # CPython keeps them at private code points, which only its C interface tells.
+    # CPython keeps them at private code points, which only its C interface reveals.
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     number, text, code = ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32
@@ -44,7 +44,7 @@ def other_names():
         buffer = ctypes.create_string_buffer(300)
         if ask(place, buffer):
             name = buffer.value.decode()
-            if len(unicodedata.lookup(name)) == 1:  # `\N{...}` knows no names of sequences
+            if len(unicodedata.lookup(name)) == 1:  # `\N{...}` does not accept names of sequences
                 yield name
 
 characters = [chr(code) for code in range(0x110000)]
@@ -59,7 +59,7 @@ print(json.dumps({
 
 
 def main(interpreters: list[str]) -> None:
-    """Ask the interpreters and write the tables."""
+    """Ask the *interpreters*, paths or commands, and write the tables."""
     answers = sorted(
         (_ask(interpreter) for interpreter in interpreters), key=lambda answer: answer["version"]
     )
@@ -82,7 +82,7 @@ def _ask(interpreter: str) -> dict[str, list[Any]]:
 
 
 def _tables(answer: dict[str, list[Any]]) -> dict[str, set[str]]:
-    """The members of each table; of sets of characters, where they begin and end."""
+    """The members of each table; sets of characters are given by the boundaries of their ranges."""
     tables = {table: set(_bounds(answer[table])) for table in ("start", "continue", "named")}
     tables["alias"] = set(answer["alias"])
     tables["name"] = {
@@ -92,7 +92,7 @@ def _tables(answer: dict[str, list[Any]]) -> dict[str, set[str]]:
 
 
 def _bounds(inside: list[Any]) -> Iterator[str]:
-    """Where characters of a set begin or end."""
+    """The boundaries of the ranges of characters that are in a set."""
     members = [False, *map(bool, inside), False]
     for code, (before, after) in enumerate(pairwise(members)):
         if before != after:

@@ -1,9 +1,9 @@
-"""F-strings that are open at a cursor, as far as the text after it tells.
+"""Finds the f-strings that may be open at a cursor, from the text after it.
 
-What is closed after the cursor without being opened there was opened before: a bracket in a field, a field, a
-string. What that was in turn opened in is not known, so each place that may lie around it is tried, and those
-where the text does not go on validly are dropped: a string may stand in ordinary code, or in a field of
-another string; a field in the text of a string of any style, or in one of its format specifications.
+What that text closes without having opened it was opened before the cursor: a bracket in a field, a field, a
+string. What encloses that in turn is unknown, so every possibility is tried, and those with which the text is
+invalid are dropped. A string may be in ordinary code or in a field of another string. A field may be in the
+text of a string of any style, or in one of its format specifications.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from fimlsp.languages.python.fstrings import (
+    OPENING,
     SOME_BRACKET,
     FieldRules,
     PythonModes,
@@ -24,7 +25,7 @@ from fimlsp.lexing.longest_match import longest_match
 from fimlsp.lexing.modes import ModeStack, has_none
 from fimlsp.quotient.language.contract import OpenModes, StringTail, TextAfterCursor
 
-_FIELD, _PLAIN, _TAIL = "field:", "plain:", "tail:"  # of a string of any style
+_FIELD, _PLAIN, _TAIL = "field:", "plain:", "tail:"  # in a string of unknown style
 _LONGEST_ESCAPE = len(rb"\U0010ffff")
 _DEEPEST_GUESS = 50
 _BEYOND_ASCII = (
@@ -32,11 +33,10 @@ _BEYOND_ASCII = (
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
 )
 """One character in well-formed UTF-8 (Unicode 15, table 3-7)."""
-_OPENERS = {")": "(", "]": "[", "}": "{"}
 
 
 class OpenStrings(OpenModes):
-    """Reads the *text* after one cursor in strings of *styles*; each place of it once."""
+    """Reads the *text* after a cursor in f-strings of *styles*; each offset once per mode stack."""
 
     def __init__(self, text: TextAfterCursor, rules: FieldRules, styles: Iterable[str]) -> None:
         self.lexical = text.lexical
@@ -47,10 +47,10 @@ class OpenStrings(OpenModes):
         self._may_follow = text.may_follow
         self._text = self.lexical.kinds.index("FSTRING_TEXT")
         self._depth = 0
-        self._rests: dict[tuple[PythonModes, int, int], list[StringTail]] = {}
+        self._tails: dict[tuple[PythonModes, int, int], list[StringTail]] = {}
 
     def places(self) -> list[ModeStack]:
-        """The places in f-strings where the cursor may be, as unknown bottoms."""
+        """The mode stacks in f-strings that the cursor may be in, as unknown bottoms."""
         if not self.styles:
             return []
         shapes = [f"{part}:{style}" for style in self.styles for part in ("text", "spec", "respec")]
@@ -58,7 +58,7 @@ class OpenStrings(OpenModes):
         return [place for place in places if not self._is_dead_text(place)]
 
     def _is_dead_text(self, place: PythonModes) -> bool:
-        """Whether *place* goes on with plain text that leads nowhere, whatever begins before it."""
+        """Whether the text at *place* is invalid whatever lexeme begins before the cursor."""
         if place.mode != place.shape or self._begins_with_quote(place.shape):
             return False
         plain = _plain_text(place.shape).match(self.data, self.cursor)
@@ -68,28 +68,31 @@ class OpenStrings(OpenModes):
         return not in_name and not self._from(place, self.cursor)
 
     def tails(self, place: ModeStack, kind: int | None, position: int) -> list[StringTail]:
-        """The readings from *position* on, after a lexeme of *kind* that was begun inside *place*, if any."""
+        """The ways to read on from *position*, after a lexeme of *kind* (if any) begun inside *place*."""
         assert isinstance(place, PythonModes)
         if place.in_code and kind not in self.lexical.mode_changers:
             return [StringTail((), position, ())]
         at_cursor = self.cursor
         found = self._from(place, position) if kind is None else self._after(place, kind, at_cursor, position)
         own = place.opened if place.shape != SOME_BRACKET else ()
-        return [StringTail(rest.kinds, rest.end, (*own, *rest.opened[len(own) :])) for rest in found]
+        return [StringTail(tail.kinds, tail.end, (*own, *tail.opened[len(own) :])) for tail in found]
 
     def _from(self, modes: PythonModes, position: int, level: int = 0) -> list[StringTail]:
-        """The readings from *position* on; *level* fields of the bottom's string were closed before."""
+        """The ways to read on from *position*; *level* fields of the outermost string were closed before.
+
+        Cached.
+        """
         key = modes, position, level
-        if key not in self._rests:
-            self._rests[key] = []  # for the case of too much recursion
+        if key not in self._tails:
+            self._tails[key] = []  # in case the recursion gets too deep
             if self._depth < _DEEPEST_GUESS:
                 self._depth += 1
-                self._rests[key] = list(self._read(modes, position, level))
+                self._tails[key] = list(self._read(modes, position, level))
                 self._depth -= 1
-        return self._rests[key]
+        return self._tails[key]
 
     def _read(self, modes: PythonModes, position: int, level: int) -> Iterator[StringTail]:
-        """As `_from`; recursive only where something is closed that was not opened after the cursor."""
+        """As `_from`. Recursive only where the text closes something that it did not open."""
         lexical = self.lexical
         kinds: list[int] = []
         brackets: list[str] = []
@@ -103,11 +106,11 @@ class OpenStrings(OpenModes):
             kind, end = found
             if kind in lexical.mode_changers:
                 lexeme = lexical.kinds[kind]
-                if modes.shape == SOME_BRACKET and lexeme in _OPENERS:
-                    brackets.append(_OPENERS[lexeme])
+                if modes.shape == SOME_BRACKET and lexeme in OPENING:
+                    brackets.append(OPENING[lexeme])
                     outside = self._bottoms(end, _FIELD, _PLAIN)
-                    rests = (rest for place in outside for rest in self._from(place, end, level))
-                    yield from self._continued(kinds, brackets, rests)
+                    tails = (tail for place in outside for tail in self._from(place, end, level))
+                    yield from self._continued(kinds, brackets, tails)
                 else:
                     of_any_style = modes.shape == _FIELD and lexeme == "FIELD_COLON"
                     following = None if of_any_style else modes.after(lexeme)
@@ -120,7 +123,7 @@ class OpenStrings(OpenModes):
         yield StringTail(tuple(kinds), position, tuple(brackets))
 
     def _skip_text(self, modes: PythonModes, position: int, kinds: list[int]) -> int:
-        """The end of plain text at *position*, put into *kinds* as one lexeme."""
+        """The end of the plain text at *position*, which is added to *kinds* as one lexeme."""
         if modes.mode != modes.shape:
             return position
         plain = _plain_text(modes.shape).match(self.data, position)
@@ -130,27 +133,27 @@ class OpenStrings(OpenModes):
         return plain.end()
 
     def _put(self, kinds: list[int], kind: int) -> bool:
-        """Append *kind* to *kinds*, if it may stand there; one text or many is the same to the grammar."""
+        """Append *kind* to *kinds*; whether it may follow. Adjacent texts are one symbol to the grammar."""
         if kind not in self.lexical.skipped and (kind != self._text or kinds[-1:] != [kind]):
             kinds.append(kind)
         return self._may_stand(kinds[-2:])
 
     def _continued(
-        self, kinds: list[int], brackets: list[str], rests: Iterable[StringTail]
+        self, kinds: list[int], brackets: list[str], tails: Iterable[StringTail]
     ) -> Iterator[StringTail]:
-        """The readings *rests* with what was read before them."""
-        for rest in rests:
-            if self._may_stand([*kinds[-1:], *rest.kinds[:1]]):
-                yield StringTail((*kinds, *rest.kinds), rest.end, (*brackets, *rest.opened))
+        """The *tails*, each preceded by what was read before it."""
+        for tail in tails:
+            if self._may_stand([*kinds[-1:], *tail.kinds[:1]]):
+                yield StringTail((*kinds, *tail.kinds), tail.end, (*brackets, *tail.opened))
 
     def _may_stand(self, kinds: list[int]) -> bool:
-        """Whether *kinds*, at most two, may stand beside each other."""
+        """Whether *kinds*, at most two, may be adjacent."""
         return self.lexical.bad not in kinds and self._may_follow(kinds)
 
     def _after(
         self, modes: PythonModes, kind: int, position: int, end: int, level: int = 0
     ) -> Iterator[StringTail]:
-        """The readings from *end* on, after a lexeme of *kind* at *position*."""
+        """The ways to read on from *end*, after a lexeme of *kind* at *position*."""
         if kind not in self.lexical.mode_changers:
             yield from self._from(modes, end, level)
             return
@@ -166,7 +169,8 @@ class OpenStrings(OpenModes):
             inside = unknown_bottom(self.rules, f"field:{style}").push(f"tail:{style}")
             assert inside is not None
             yield from (
-                StringTail(r.kinds, r.end, ("spec", *r.opened)) for r in self._from(inside, end, level)
+                StringTail(tail.kinds, tail.end, ("spec", *tail.opened))
+                for tail in self._from(inside, end, level)
             )
             return
         inside = modes.after(lexeme)
@@ -177,12 +181,12 @@ class OpenStrings(OpenModes):
         if closed:
             level = 0 if lexeme == "FSTRING_END" else level + (lexeme == "FIELD_CLOSE")
             for place in self._around(modes, lexeme, position, end, level):
-                for rest in self._from(place, end, level):
-                    yield StringTail(rest.kinds, rest.end, (*closed, *rest.opened))
+                for tail in self._from(place, end, level):
+                    yield StringTail(tail.kinds, tail.end, (*closed, *tail.opened))
 
     def _closed_below(self, modes: PythonModes, lexeme: str) -> tuple[str, ...]:
-        """What *lexeme* closes that the text after the cursor has not opened; nothing if it cannot."""
-        if modes.parent is not None:  # a format specification, of a field that is at the bottom
+        """What *lexeme* closes that was opened before the cursor; nothing if it cannot close anything."""
+        if modes.parent is not None:  # a format specification of a field at the bottom
             at_bottom = modes.parent.parent is None and lexeme == "FIELD_CLOSE"
             return ("field",) if at_bottom and modes.parent.shape.startswith(("field", "plain")) else ()
         part = outer_part(modes.shape)
@@ -190,12 +194,12 @@ class OpenStrings(OpenModes):
             return (part,)
         if lexeme == "FIELD_CLOSE" and part in ("field", "spec", "tail"):
             return (part,) if part == "field" else (part, "field")
-        return (_OPENERS[lexeme],) if part == SOME_BRACKET and lexeme in _OPENERS else ()
+        return (OPENING[lexeme],) if part == SOME_BRACKET and lexeme in OPENING else ()
 
     def _around(
         self, modes: PythonModes, lexeme: str, position: int, end: int, level: int
     ) -> Iterator[PythonModes]:
-        """What may lie around that which *lexeme* closes."""
+        """The mode stacks that may be outside what *lexeme* closes."""
         if lexeme == "FSTRING_END":
             yield unknown_bottom(self.rules)
         if lexeme != "FIELD_CLOSE":
@@ -216,14 +220,14 @@ class OpenStrings(OpenModes):
                 yield from self._bottoms(end, f"text:{each}", *specs)
 
     def _bottoms(self, position: int, *shapes: str) -> Iterator[PythonModes]:
-        """The places of those *shapes* that the language has and that may be closed after *position*."""
+        """The unknown bottoms of *shapes* that exist in this version and may be closed after *position*."""
         for shape in shapes:
             place = unknown_bottom(self.rules, shape)
             if place.mode in self.lexical.dfa.starts and self._may_close(shape, position):
                 yield place
 
     def _may_close(self, shape: str, position: int) -> bool:
-        """Whether the marks that close *shape* are there after *position*."""
+        """Whether delimiters that close *shape* occur after *position*."""
         part, _, style = shape.partition(":")
         if part == "text":
             if position == self.cursor and self._begins_with_quote(shape):
@@ -240,17 +244,17 @@ class OpenStrings(OpenModes):
         return any(self.data.find(quote, brace) >= 0 for quote in fitting)
 
     def _first_end(self, position: int, brace: int) -> int:
-        """Where the code of a field may end first: *position* is in it, *brace* the first one after that."""
+        """Where the field around *position* may end its code at the earliest; *brace* is the next brace."""
         colon = self.data.find(b":", position, brace)
         return brace if colon < 0 else colon
 
     def _begins_with_quote(self, shape: str) -> bool:
-        """Whether a quote of *shape* stands right of the cursor: closing quotes may straddle it."""
+        """Whether a quote of *shape* is right after the cursor: closing quotes may straddle the cursor."""
         quote = shape.partition(":")[2].removeprefix("r").encode()
         return self.data.startswith(quote[:1], self.cursor)
 
     def _is_unsealed(self, style: str, end: int) -> bool:
-        """Whether a field of a string of *style* may contain the text from the cursor to *end*."""
+        """Whether a field of a string of this *style* may contain the text from the cursor to *end*."""
         if not self.rules.sealed:
             return True
         return has_none(self.data[self.cursor : end], *sealed_by(style))
@@ -258,7 +262,7 @@ class OpenStrings(OpenModes):
 
 @cache
 def _plain_text(shape: str) -> re.Pattern[bytes]:
-    """The text of an f-string up to a brace, an escape or a line end, or its closing quotes."""
+    """A pattern for the text of an f-string up to a brace, an escape, a line end or its closing quotes."""
     quote = shape.partition(":")[2].removeprefix("r").encode()
     if len(quote) == 1:
         return re.compile(rb"(?:[^{}\\\r\n\0%s\x80-\xff]+|%s)+" % (quote, _BEYOND_ASCII))
@@ -268,7 +272,7 @@ def _plain_text(shape: str) -> re.Pattern[bytes]:
 
 @cache
 def _goes_on(quote: bytes) -> Callable[[bytes, int], bool]:
-    """Tells whether the text of an f-string with *quote* goes on to its end or a field, after a position."""
+    """A function: does the text of an f-string with *quote* reach its end, or a field, from an offset?"""
     if len(quote) == 3:
         return lambda data, position: data.find(quote, position) >= 0
     pattern = re.compile(rb"(?:[^\\\r\n{%s]|\\(?:\r\n|[^{])|\\(?=\{))*[{%s]" % (quote, quote), re.DOTALL)

@@ -1,4 +1,4 @@
-"""Where f-strings that may be open at a cursor would end, and so which styles of them are worth a try."""
+"""Finds where f-strings open at a cursor would end, and so which styles of f-strings are worth trying."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fimlsp.languages.python.terminals import F_STRING_STYLES, QUOTES
 from fimlsp.quotient.language.contract import TextAfterCursor
 
 _ESCAPED = (b"'", b'"', b"\\", b"\r", b"\n")
-"""What means something else behind a backslash, in the text of a string."""
+"""The bytes that mean something else after a backslash, in the text of a string."""
 
 
 def styles_at(text: TextAfterCursor, rules: FieldRules) -> tuple[str, ...]:
-    """The styles of f-strings in which the cursor may be, and others around those."""
+    """The styles of f-strings that the cursor may be in, and of those that may enclose them."""
     styles = tuple(s for s in F_STRING_STYLES if text.kept is None or f"text:{s}" in text.kept)
     if not styles or not rules.sealed:
         return styles
@@ -27,9 +27,9 @@ def styles_at(text: TextAfterCursor, rules: FieldRules) -> tuple[str, ...]:
 
 
 def _ends(data: bytes, cursor: int, quote: str) -> list[int]:
-    """Where a sealed string of *quote* that is open at *cursor* may end."""
+    """Where a sealed string with *quote* that is open at *cursor* may end."""
     taken = [0]
-    if data[cursor : cursor + 1] in _ESCAPED:  # by a backslash before the cursor
+    if data[cursor : cursor + 1] in _ESCAPED:  # a backslash before the cursor may escape this
         taken.append(2 if data.startswith(b"\r\n", cursor) else 1)
     ends = {closing_quote(data, cursor + each, quote) for each in taken} - {None}
     if len(quote) == 3:  # the closing quotes may straddle the cursor
@@ -38,7 +38,7 @@ def _ends(data: bytes, cursor: int, quote: str) -> list[int]:
 
 
 def closing_quote(data: bytes, cursor: int, quote: str) -> int | None:
-    """Where an f-string of *quote* that is open at *cursor* would end; None if nowhere."""
+    """Where an f-string with *quote* that is open at *cursor* would end; None if nowhere."""
     plain = quote.removeprefix("r").encode()
     if len(plain) == 1:
         found = _ON_ONE_LINE[plain].match(data, cursor)

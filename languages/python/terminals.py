@@ -1,9 +1,9 @@
-r"""The terminals of Python, as CPython's tokenizer has them, and their automaton.
+r"""The terminals of Python as regular expressions, with CPython's tokenizer as the reference.
 
-Where CPython reports an error although shorter lexemes could be read there, the longest match is of the kind
-`BAD`, which no grammar uses; so maximal munch alone decides everywhere.
+Where CPython reports an error although it could read shorter lexemes, the longest match is of kind `BAD`,
+which no grammar uses. So maximal munch decides everywhere.
 
-Left to the reader of lexemes are the names that `\N{...}` may have, and how many digits a number may.
+Two things are checked outside the DFA: the names in `\N{...}`, and the number of digits of an integer.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SOFT_KEYWORDS: dict[PythonVersion, tuple[str, ...]] = {
     (3, 12): ("match", "case", "_", "type"),
     (3, 13): ("match", "case", "_", "type"),
 }
-"""Words that are keywords in some places only, by version."""
+"""Words that are keywords only in some positions, by version."""
 
 _OPERATOR_TABLE = """
     + - * ** / // % @ << >> & | ^ ~ := < > <= >= == != ( ) [ ] { } , : . ; = ->
@@ -60,9 +60,9 @@ OPERATORS = tuple(_OPERATOR_TABLE.split())
 
 QUOTES = ("'", '"', "'''", '"""')
 F_STRING_STYLES = tuple(raw + quote for raw in ("", "r") for quote in QUOTES)
-"""The closing quote of an f-string, after an `r` if it is raw; kinds and modes are named by them."""
+"""The styles of f-strings: the closing quotes, after an `r` if raw. Kinds and modes are named by them."""
 _FIELDS_OF_CODE: PythonVersion = (3, 12)
-"""The version from which on fields are read as other code is (PEP 701)."""
+"""The first version in which fields are read like other code (PEP 701)."""
 
 _STR_PREFIXES, _RAW_STR_PREFIXES = ("", "u"), ("r",)
 _BYTES_PREFIXES, _RAW_BYTES_PREFIXES = ("b",), ("br", "rb")
@@ -75,10 +75,10 @@ _LAST_ASCII = 0x7F
 
 @cache
 def python_dfa(version: PythonVersion = DEFAULT_VERSION) -> Dfa:
-    """The automaton of a Python version's terminals, from the disk cache if it is there.
+    """The DFA of a version's terminals, from the cache on disk if it is there.
 
     Raises:
-        UnknownVersionError: if the version is none of `PYTHON_VERSIONS`.
+        UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
     """
     known_version(version)
     definition = hashlib.sha256(f"{version} {unicodedata.unidata_version}".encode() + TABLES.read_bytes())
@@ -88,14 +88,15 @@ def python_dfa(version: PythonVersion = DEFAULT_VERSION) -> Dfa:
 
 
 def python_terminals(version: PythonVersion) -> Terminals:
-    """The modes of the lexer and the lexemes of each.
+    """The modes of the lexer, with the lexemes of each.
 
     `code` is Python outside f-strings, `field` the top level of a replacement field, `nested` the inside of
-    brackets there, `text:Q` the literal part of an f-string of style `Q`, `spec:Q` its format specifications.
+    brackets in a field, `text:Q` the literal text of an f-string of style `Q`, and `spec:Q` its format
+    specifications.
 
-    From 3.12 on a line end in a format specification of a single-quoted f-string makes CPython go on as in
-    code: that is the mode `group_end`, and `plain` is the top level of a field there. `respec:Q` is a format
-    specification after a field in it, where 3.13 has forgotten that it is one.
+    From 3.12 on, a line end in a format specification of a single-quoted f-string makes CPython continue as
+    in code. That is the mode `tail`, and `plain` is the top level of a field there. `respec:Q` is a format
+    specification after a nested field; 3.13 has forgotten by then that it is one.
     """
     words, literals = _words(version), tuple(_literals(version))
     common = (*words, *literals, Rule("SPACE", some(one_of(" \t\f"))), Rule("NL", _LINE_END))
@@ -109,7 +110,13 @@ def python_terminals(version: PythonVersion) -> Terminals:
     as_code = outside if version >= _FIELDS_OF_CODE else ()
     marks = tuple(_field_marks(version))
     modes = {
-        "field": (no_lambda, *common, *in_field, *marks, *as_code),  # first, as no rule goes before BAD
+        "field": (
+            no_lambda,
+            *common,
+            *in_field,
+            *marks,
+            *as_code,
+        ),  # first, so that BAD is the first kind, which wins
         "code": (*common, *operators.values(), *outside),
         "nested": (*common, *operators.values(), *as_code),
     }
@@ -131,7 +138,7 @@ def python_terminals(version: PythonVersion) -> Terminals:
 
 
 def _words(version: PythonVersion) -> tuple[Rule, ...]:
-    """Keywords, and names for what is none."""
+    """Keywords, and names, which are all other words."""
     keywords = [Rule(word, sequence(word)) for word in (*KEYWORDS, *SOFT_KEYWORDS[version])]
     if version == (3, 9):
         keywords.append(Rule(BAD, sequence("__peg_parser__")))
@@ -139,22 +146,22 @@ def _words(version: PythonVersion) -> tuple[Rule, ...]:
 
 
 def _name(version: PythonVersion, at_least: int = 1) -> Regex:
-    """An identifier or keyword of *at_least* so many characters."""
+    """An identifier or keyword of at least *at_least* characters."""
     part = code_points(identifier_parts(version))
     return sequence(code_points(identifier_starts(version)), exactly(at_least - 1, part), many(part))
 
 
 def _literals(version: PythonVersion) -> Iterator[Rule]:
-    """Numbers, strings and beginnings of f-strings, and what CPython rejects in their place."""
+    """Numbers, strings and starts of f-strings, and what CPython rejects in their place."""
     real, imaginary = _numbers()
-    # Of the keywords that may not touch a number these alone could follow one in a program (`as` stands for
-    # `async` too). And `0or` is an octal number to CPython, from its second character.
+    # Of the keywords that must not touch a number, only these could follow one in a program (`as` also covers
+    # `async`). And CPython takes `0or` for an octal number because of its second character.
     if version >= (3, 10):
         yield Rule(BAD, sequence(choice(real, imaginary), choice("as", "from")))
     yield Rule(BAD, sequence("0", one_of("xXoObB")))
     yield Rule("REAL", real)
     yield Rule("IMAGINARY", imaginary)
-    # This keeps an unterminated string from being a name or an empty string before something else.
+    # Otherwise an unterminated string could be a name or an empty string followed by something else.
     plain_prefixes = (*_STR_PREFIXES, *_RAW_STR_PREFIXES, *_BYTES_PREFIXES, *_RAW_BYTES_PREFIXES)
     yield Rule(BAD, sequence(_prefix(plain_prefixes), choice(*QUOTES)))
     yield Rule("STRING", choice(*map(_string, QUOTES)))
@@ -182,7 +189,7 @@ def _numbers() -> tuple[Regex, Regex]:
 
 
 def _prefix(spellings: tuple[str, ...]) -> Regex:
-    """A string prefix, in capitals or not."""
+    """A string prefix, in upper or lower case."""
     return choice(*map(any_case, spellings))
 
 
@@ -208,7 +215,7 @@ def _bytes(quote: str) -> Regex:
 
 
 def _special(quote: str) -> str:
-    """The characters that do not stand for themselves in a string of such quotes."""
+    """The characters that do not stand for themselves in a string with these quotes."""
     return "\\" + quote[0] + ("" if _is_triple(quote) else "\r\n")
 
 
@@ -217,13 +224,13 @@ def _is_triple(quote: str) -> bool:
 
 
 def _quoted(prefixes: tuple[str, ...], quote: str, item: Regex) -> Regex:
-    """A whole literal; in a triple-quoted one, one or two quotes may stand before any item."""
+    """A whole literal. In a triple-quoted one, one or two quotes may precede any item."""
     inner = maybe(quote[0], maybe(quote[0])) if _is_triple(quote) else sequence()
     return sequence(_prefix(prefixes), quote, many(inner, item), quote)
 
 
 def _escape(plain_backslash_before: str = "", *, names: bool = True) -> Regex:
-    """A backslash and what it takes with it in a str literal, as CPython validates it."""
+    """A backslash and what it escapes in a str literal, as CPython validates it."""
     numeric = choice(
         sequence("x", exactly(2, _HEX)),
         sequence("u", exactly(4, _HEX)),
@@ -236,20 +243,20 @@ def _escape(plain_backslash_before: str = "", *, names: bool = True) -> Regex:
 
 
 def _raw_escape(plain_backslash_before: str = "") -> Regex:
-    """A backslash and the one character or line end that it takes with it in a raw literal."""
+    """A backslash and the character or line end after it, in a raw literal."""
     return sequence("\\", choice(_LINE_END, character_but(plain_backslash_before)))
 
 
 def _field_marks(version: PythonVersion) -> Iterator[Rule]:
-    """What ends the expression of a replacement field."""
+    """The lexemes that end the expression of a replacement field."""
     if version >= _FIELDS_OF_CODE:
-        # The conversion is a name, read as other names are; its letter may be a variant such as a wide one.
+        # The conversion is a name like others, so its letter may be a variant, for instance full-width.
         letters = [
             code for code in range(0x110000) if unicodedata.normalize("NFKC", chr(code)) in _CONVERSIONS
         ]
         yield Rule("FIELD_CONVERSION", sequence("!", code_points((code, code) for code in letters)))
         yield Rule(BAD, sequence("!", _name(version, at_least=2)))
-    else:  # no space may follow
+    else:  # white space must not follow
         yield Rule(BAD, sequence("!", one_of("rsa"), one_of(" \t\f\r\n")))
         yield Rule("FIELD_CONVERSION", sequence("!", one_of("rsa")))
     yield Rule("FIELD_EQUAL", sequence("="))
@@ -261,7 +268,7 @@ _CONVERSIONS = frozenset("rsa")
 
 
 def _text_rules(style: str) -> tuple[Rule, ...]:
-    """The literal part of an f-string."""
+    """The lexemes of the literal text of an f-string."""
     return (
         *_characters(style),
         Rule("FSTRING_TEXT", choice("{{", "}}")),
@@ -272,7 +279,7 @@ def _text_rules(style: str) -> tuple[Rule, ...]:
 
 
 def _spec_rules(style: str, version: PythonVersion, *, after_field: bool = False) -> tuple[Rule, ...]:
-    """A format specification: doubled braces are no escapes here, and the string cannot end."""
+    """The lexemes of a format specification: no doubled braces, and no end of the string."""
     quote = style.lstrip("r")
     special = []
     if _is_triple(quote):
@@ -290,9 +297,9 @@ def _spec_rules(style: str, version: PythonVersion, *, after_field: bool = False
 
 
 def _characters(style: str, *, checked: bool = False) -> Iterator[Rule]:
-    """Characters and escapes in an f-string. A backslash before a brace is text of its own.
+    """Characters and escapes in an f-string. A backslash before a brace is text by itself.
 
-    Escapes are checked in a raw string only if *checked*.
+    In a raw string escapes are validated only if *checked*.
     """
     is_raw, quote = style.startswith("r"), style.lstrip("r")
     escape = _raw_escape("{}") if is_raw and not checked else _escape("{}", names=not is_raw)

@@ -1,4 +1,4 @@
-"""The versions of Python whose files can be completed."""
+"""The versions of Python that fimlsp can complete."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ DEFAULT_VERSION: PythonVersion = (3, 11)
 
 
 class UnknownVersionError(UserError, ValueError):
-    """A version of Python that is not described here; the message says which are."""
+    """Raised for a version of Python that is not supported; the message lists those that are."""
 
 
 def known_version(version: PythonVersion) -> PythonVersion:
-    """The version itself.
+    """Return *version* if it is supported.
 
     Raises:
-        UnknownVersionError: if it is none of `PYTHON_VERSIONS`.
+        UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
     """
     if version not in PYTHON_VERSIONS:
         known = ", ".join(map(version_text, PYTHON_VERSIONS))
@@ -27,5 +27,5 @@ def known_version(version: PythonVersion) -> PythonVersion:
 
 
 def version_text(version: PythonVersion) -> str:
-    """The version as users write it: `3.11`."""
+    """The version as users write it, for instance `3.11`."""
     return ".".join(map(str, version))

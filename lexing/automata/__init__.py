@@ -1,1 +1,1 @@
-"""From regular expressions to one table of bytes: syntax tree, nondeterministic and deterministic automaton."""
+"""Compiles regular expressions over bytes into one minimal DFA: syntax tree, NFA, DFA."""

@@ -1,4 +1,7 @@
-"""The deterministic automaton of a language's terminals: subset construction, minimisation, tables."""
+"""Compiles the terminals of a language into one minimal DFA over bytes.
+
+The DFA serves all modes of the lexer: each mode has its own start state, and the states behind are shared.
+"""
 
 from __future__ import annotations
 
@@ -9,54 +12,54 @@ from operator import itemgetter
 from fimlsp.lexing.automata.nfa import Nfa, Terminals, byte_classes, thompson
 
 DEAD = 0
-"""The state from which nothing is accepted any more."""
+"""The state from which no accepting state can be reached."""
 
 Rows = list[tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class CompactDfa:
-    """The minimal automaton with one column per byte class, as it is stored."""
+    """A minimal DFA with one column per byte class: the form in which it is stored on disk."""
 
     classes: bytes
     """classes[byte] is the byte's column."""
     rows: tuple[tuple[int, ...], ...]
     """rows[state][column] is the next state."""
-    accepts: tuple[int, ...]
+    accepts: tuple[int, ...]  # this and the following fields are those of `Dfa`
     live: tuple[int, ...]
     starts: Mapping[str, int] = field(hash=False)
     kinds: tuple[str, ...]
 
     def expand(self) -> Dfa:
-        """The same automaton with one column per byte; about 5 us per state."""
+        """The same DFA with one column per byte. Takes about 5 microseconds per state."""
         widen = itemgetter(*self.classes)
         return Dfa(tuple(map(widen, self.rows)), self.accepts, self.live, self.starts, self.kinds)
 
 
 @dataclass(frozen=True, slots=True)
 class Dfa:
-    """A minimal deterministic automaton over bytes; all lexer modes share its states."""
+    """A minimal deterministic finite automaton over bytes, shared by all modes of the lexer."""
 
     rows: tuple[tuple[int, ...], ...]
-    """rows[state][byte] is the next state; state 0 is dead."""
+    """rows[state][byte] is the next state; state 0 is `DEAD`."""
     accepts: tuple[int, ...]
-    """accepts[state] is the number of the kind accepted there, -1 if none is."""
+    """accepts[state] is the number of the lexeme kind accepted there, -1 if there is none."""
     live: tuple[int, ...]
-    """live[state] is the bit set of the kinds accepted at the state or at any that can be reached from it."""
+    """live[state] is the bit set of the kinds accepted at the state or at any state reachable from it."""
     starts: Mapping[str, int] = field(hash=False)
     """The start state of each mode."""
     kinds: tuple[str, ...]
-    """The name of each kind."""
+    """The name of each lexeme kind, by number."""
 
     def run(self, state: int, data: bytes) -> int:
-        """The state reached from `state` by reading `data`."""
+        """The state that `data` leads to from `state`. O(len(data))."""
         for byte in data:
             state = self.rows[state][byte]
         return state
 
 
 def compile_terminals(terminals: Terminals) -> CompactDfa:
-    """The minimal automaton of the terminals."""
+    """The minimal DFA of the terminals. Takes seconds for a whole language; see `table_cache`."""
     nfa = thompson(terminals)
     classes = byte_classes(nfa)
     rows, accepts, starts = _subsets(nfa, classes)
@@ -75,7 +78,10 @@ def compile_terminals(terminals: Terminals) -> CompactDfa:
 
 
 def _subsets(nfa: Nfa, classes: bytes) -> tuple[Rows, list[int], dict[str, int]]:
-    """Subset construction (Rabin and Scott 1959): rows by byte class, accepted kinds, start states."""
+    """Subset construction (Rabin and Scott 1959).
+
+    Returns rows by byte class, accepted kinds and start states.
+    """
     moves = _moves(nfa, classes)
     numbers: dict[frozenset[int], int] = {frozenset(): DEAD}
     starts = {
@@ -90,12 +96,12 @@ def _subsets(nfa: Nfa, classes: bytes) -> tuple[Rows, list[int], dict[str, int]]
 
 
 def _winner(nfa: Nfa, subset: frozenset[int]) -> int:
-    """The kind named first among those that a set of states accepts, -1 if there is none."""
+    """The kind that a set of NFA states accepts: of several the one declared first, -1 if there is none."""
     return min((nfa.accepts[state] for state in subset if state in nfa.accepts), default=-1)
 
 
 def _moves(nfa: Nfa, classes: bytes) -> list[list[tuple[int, frozenset[int]]]]:
-    """Per state of the nondeterministic automaton: byte classes, each with all that is reached by it."""
+    """For each NFA state its outgoing byte classes, each with the closure of the states that it leads to."""
     closures = [nfa.closure([state]) for state in range(len(nfa.edges))]
     sets = {members for edges in nfa.edges for members, _ in edges}
     columns = {members: sorted({classes[byte] for byte in members}) for members in sets}
@@ -108,7 +114,7 @@ def _moves(nfa: Nfa, classes: bytes) -> list[list[tuple[int, frozenset[int]]]]:
 def _step(
     moves: list[list[tuple[int, frozenset[int]]]], subset: frozenset[int], width: int
 ) -> list[frozenset[int]]:
-    """Where a set of states leads, per byte class."""
+    """The set of NFA states that each byte class leads to from `subset`."""
     targets: list[set[int]] = [set() for _ in range(width)]
     for state in subset:
         for column, reached in moves[state]:
@@ -117,7 +123,7 @@ def _step(
 
 
 def _equivalent(rows: Rows, accepts: list[int]) -> list[int]:
-    """The equivalence class of each state, by refinement (Moore 1956); the dead state's class is 0."""
+    """The equivalence class of each state, by partition refinement (Moore 1956); `DEAD` is in class 0."""
     selectors = [itemgetter(*row) for row in rows]
     block, count = accepts, 0
     while True:
@@ -132,7 +138,7 @@ def _equivalent(rows: Rows, accepts: list[int]) -> list[int]:
 
 
 def _live(rows: tuple[tuple[int, ...], ...], accepts: tuple[int, ...]) -> tuple[int, ...]:
-    """The kinds within reach of each state, spread backwards until nothing changes."""
+    """For each state the bit set of kinds that can still be accepted, by propagation backwards."""
     sources: list[set[int]] = [set() for _ in rows]
     for state, row in enumerate(rows):
         for target in set(row):

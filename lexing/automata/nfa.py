@@ -1,4 +1,8 @@
-"""Terminals described as data, and their nondeterministic automaton (Thompson 1968)."""
+"""Builds the NFA of a language's terminals with Thompson's construction.
+
+Thompson, "Regular Expression Search Algorithm" (CACM 11(6), 1968). The terminals themselves are data: for
+each mode of the lexer a tuple of rules, each a kind of lexeme with a regular expression.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from fimlsp.lexing.automata.regex import Choice, Many, OneByte, Regex, Sequence
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """The lexemes of one kind: what `pattern` matches. Rules are told apart by identity."""
+    """States that what `pattern` matches is a lexeme of kind `kind`. Rules are compared by identity."""
 
     kind: str
     pattern: Regex
@@ -18,41 +22,44 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Terminals:
-    """All lexemes of a language, by lexer mode. Of two kinds that match the same bytes the first one wins."""
+    """All lexemes of a language, by mode of the lexer.
+
+    If two kinds match the same bytes, the first one wins.
+    """
 
     modes: Mapping[str, tuple[Rule, ...]] = field(hash=False)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The names of the kinds in the order of their first rules; the index is the kind's number."""
+        """The names of the kinds, in the order of their first rules; a kind's number is its index."""
         return tuple(dict.fromkeys(rule.kind for rules in self.modes.values() for rule in rules))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nfa:
-    """A nondeterministic automaton that reads bytes; its states are numbers."""
+    """A nondeterministic finite automaton over bytes. Its states are the integers from 0."""
 
     edges: list[list[tuple[frozenset[int], int]]] = field(default_factory=list)
-    """Per state: the bytes of an edge and where it leads."""
-    jumps: list[list[int]] = field(default_factory=list)
-    """Per state: where one gets without reading."""
+    """For each state its edges: a set of bytes and the state that they lead to."""
+    epsilons: list[list[int]] = field(default_factory=list)
+    """For each state the targets of its epsilon edges, which read nothing."""
     accepts: dict[int, int] = field(default_factory=dict)
-    """The kind that a final state accepts."""
+    """The kind accepted by each accepting state."""
     starts: dict[str, list[int]] = field(default_factory=dict)
     """The start states of each mode."""
 
     def closure(self, states: list[int]) -> frozenset[int]:
-        """What is reached from the states without reading, but for states that neither read nor accept."""
+        """The epsilon closure of the states, without those that neither have a byte edge nor accept."""
         reached, pending = set(states), list(states)
         while pending:
-            fresh = [state for state in self.jumps[pending.pop()] if state not in reached]
+            fresh = [state for state in self.epsilons[pending.pop()] if state not in reached]
             reached.update(fresh)
             pending.extend(fresh)
         return frozenset(state for state in reached if self.edges[state] or state in self.accepts)
 
 
 def thompson(terminals: Terminals) -> Nfa:
-    """The automaton of all modes. A rule that several modes name is built once: they share its states."""
+    """The NFA of all modes. A rule that occurs in several modes is built once, and they share its states."""
     nfa = Nfa()
     numbers = {kind: number for number, kind in enumerate(terminals.kinds)}
     entries: dict[Rule, int] = {}
@@ -66,7 +73,7 @@ def thompson(terminals: Terminals) -> Nfa:
 
 
 def byte_classes(nfa: Nfa) -> bytes:
-    """The class of each of the 256 bytes; two bytes of one class are on the same edges everywhere."""
+    """The class of each of the 256 bytes. Bytes of one class label exactly the same edges."""
     sets = {members for edges in nfa.edges for members, _ in edges}
     classes: dict[tuple[bool, ...], int] = {}
     signatures = (tuple(byte in members for members in sets) for byte in range(256))
@@ -74,14 +81,17 @@ def byte_classes(nfa: Nfa) -> bytes:
 
 
 def _state(nfa: Nfa) -> int:
-    """A new state."""
+    """Add a state."""
     nfa.edges.append([])
-    nfa.jumps.append([])
+    nfa.epsilons.append([])
     return len(nfa.edges) - 1
 
 
 def _extend(nfa: Nfa, source: int, pattern: Regex) -> int:
-    """Lay paths for the pattern from `source` to the state returned; `source` itself gets no way back in."""
+    """Add states that read `pattern` from `source` on; returns the last one.
+
+    No new edge leads back to `source`.
+    """
     match pattern:
         case OneByte(members):
             target = _state(nfa)
@@ -94,9 +104,9 @@ def _extend(nfa: Nfa, source: int, pattern: Regex) -> int:
             ends = [_extend(nfa, source, option) for option in options]
             target = _state(nfa)
             for end in ends:
-                nfa.jumps[end].append(target)
+                nfa.epsilons[end].append(target)
         case Many(body):
             target = _state(nfa)
-            nfa.jumps[source].append(target)
-            nfa.jumps[_extend(nfa, target, body)].append(target)
+            nfa.epsilons[source].append(target)
+            nfa.epsilons[_extend(nfa, target, body)].append(target)
     return target

@@ -1,7 +1,7 @@
 """Regular expressions over bytes, as a small algebra.
 
-Expressions are trees of four node types; the functions below build them. Wherever a part is expected a plain
-string may stand for itself, in UTF-8.
+An expression is a tree of four node types, built by the functions below. Wherever they expect an expression
+they also take a plain string, which stands for its UTF-8 bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 Range: TypeAlias = tuple[int, int]
-"""Code points from the first to the last, both included."""
+"""The code points from the first number to the second, both included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def any_case(word: str) -> Regex:
 
 
 def character_but(excluded: str, last: int = 0x10FFFF) -> Regex:
-    """Any character up to `last` but those in `excluded` and NUL, which source text cannot hold."""
+    """Any character up to `last` except those in `excluded` and NUL, which source text cannot contain."""
     bounds = [0, *sorted(map(ord, excluded)), last + 1]
     return code_points([(low + 1, high - 1) for low, high in pairwise(bounds)])
 
@@ -99,8 +99,8 @@ def character_but(excluded: str, last: int = 0x10FFFF) -> Regex:
 def code_points(ranges: Iterable[Range]) -> Regex:
     """Any one character of ascending ranges, in UTF-8; surrogates, which have no UTF-8 form, are left out.
 
-    The tree is a trie of the encodings in which bytes that lead to equal continuations share one branch, so
-    that it is hardly larger than the minimal automaton.
+    The tree is a trie of the encodings. Lead bytes with equal continuations share a branch, so the tree is
+    hardly larger than the minimal DFA.
     """
     wanted = list(ranges)
     return Choice(
@@ -112,7 +112,7 @@ def code_points(ranges: Iterable[Range]) -> Regex:
     )
 
 
-# Continuation bytes, high bits of the lead byte, code points written so (the Unicode Standard, table 3-6).
+# Continuation bytes, high bits of the lead byte, range of code points (the Unicode Standard, table 3-6).
 _UTF8_LENGTHS = (
     (0, 0x00, (0x0000, 0x007F)),
     (1, 0xC0, (0x0080, 0x07FF)),
@@ -124,7 +124,7 @@ _UTF8_LENGTHS = (
 
 @cache
 def _bytes(ranges: tuple[Range, ...], shift: int, marker: int) -> Regex:
-    """One byte holding `marker` and the bits from `shift` up, then continuation bytes for the bits below."""
+    """A byte with `marker` and the bits from `shift` upwards, then continuation bytes with the lower bits."""
     leads: dict[tuple[Range, ...], list[int]] = {}
     for top in sorted({top for low, high in ranges for top in range(low >> shift, (high >> shift) + 1)}):
         first = top << shift

@@ -1,4 +1,7 @@
-"""Shortest byte strings that lead an automaton to a kind of lexeme."""
+"""Finds the shortest byte string that completes a lexeme, from any state of the DFA.
+
+Among equally short strings it prefers letters a person would type, so that completions are readable.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ from fimlsp.lexing.automata.dfa import Dfa
 
 
 def _least_welcome_first() -> tuple[int, ...]:
-    """All bytes: not ASCII, controls, capitals and signs, digits, lower-case letters; the best come last."""
-    letters, digits = range(ord("a"), ord("z") + 1), range(ord("0"), ord("9") + 1)
-    groups = (range(0x80, 0x100), range(0x20), (0x7F,), range(0x20, 0x7F), digits, letters)
+    """All bytes, worst first: not ASCII, controls, capitals and punctuation, 0 to 9, lower-case letters."""
+    letters, numerals = range(ord("a"), ord("z") + 1), range(ord("0"), ord("9") + 1)
+    groups = (range(0x80, 0x100), range(0x20), (0x7F,), range(0x20, 0x7F), numerals, letters)
     order = [byte for group in groups for byte in reversed(group)]
     return tuple(reversed(dict.fromkeys(reversed(order))))
 
@@ -18,7 +21,7 @@ _RANK = {byte: rank for rank, byte in enumerate(reversed(_ORDER))}
 
 
 class ShortestWords:
-    """Shortest ways to finish lexemes; one backward search per kind asked for, on first use."""
+    """The shortest completions of lexemes, found by one backward search per kind, on first use."""
 
     def __init__(self, dfa: Dfa) -> None:
         self._accepts = dfa.accepts
@@ -32,15 +35,15 @@ class ShortestWords:
     def suffix(self, state: int, kind: int) -> bytes | None:
         """A shortest byte string from `state` to a state that accepts `kind`; None if there is none.
 
-        Among shortest ones lower-case letters are preferred at every step, then digits, then printable ASCII.
-        Cost: a lookup; the first question about a kind searches the automaton once.
+        Among equally short ones each byte is a lower-case letter if possible, else one of 0 to 9, else
+        printable ASCII. Costs a look-up; the first question about a kind searches the whole DFA once.
         """
         if kind not in self._suffixes:
             self._suffixes[kind] = self._search(kind)
         return self._suffixes[kind][state]
 
     def _search(self, kind: int) -> list[bytes | None]:
-        """The suffix of every state, found backwards from the accepting ones, layer by layer."""
+        """The suffix of every state, by breadth-first search backwards from the accepting states."""
         suffixes: list[bytes | None] = [b"" if accepted == kind else None for accepted in self._accepts]
         layer = {state: b"" for state, accepted in enumerate(self._accepts) if accepted == kind}
         while layer:
@@ -56,5 +59,5 @@ class ShortestWords:
 
 
 def _better(byte: int, known: bytes | None) -> bool:
-    """Whether the byte is a more welcome first one than that of the string known so far."""
+    """Whether `byte` is a better first byte than that of the string known so far."""
     return known is None or _RANK[byte] < _RANK[known[0]]

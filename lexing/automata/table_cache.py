@@ -1,4 +1,7 @@
-"""Compiled automata kept on disk: stored whole or not at all, rebuilt when anything is wrong with them."""
+"""Caches compiled DFAs on disk.
+
+A file is written whole or not at all, and a DFA whose file is missing or damaged is built again.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def cache_folder() -> Path:
-    """The folder for files that can be made again, by the platform's custom; `XDG_CACHE_HOME` goes first.
+    """The cache folder: `XDG_CACHE_HOME` if it is set, otherwise where the platform keeps caches.
 
     Raises:
         RuntimeError: the user has no home folder.
@@ -31,9 +34,9 @@ def cache_folder() -> Path:
 
 
 def cached(key: str, build: Callable[[], CompactDfa]) -> CompactDfa:
-    """The automaton stored under `key`, a file name; if it cannot be read, it is built and stored.
+    """The DFA stored under `key`, a file name. If it cannot be read, it is built and stored.
 
-    A cache that is missing, damaged or not writable costs time and is never an error.
+    A cache that is missing, damaged or not writable costs time but is never an error.
     """
     with suppress(OSError, RuntimeError, ValueError):
         return _load((cache_folder() / key).read_bytes())
@@ -44,7 +47,7 @@ def cached(key: str, build: Callable[[], CompactDfa]) -> CompactDfa:
 
 
 def _store(path: Path, content: bytes) -> None:
-    """Write the file under another name first, so that no reader ever sees a part of it."""
+    """Write the file under another name and rename it, so that no reader ever sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         try:
@@ -57,7 +60,7 @@ def _store(path: Path, content: bytes) -> None:
 
 
 def _dump(automaton: CompactDfa) -> bytes:
-    """Digest of the rest, length of the header, header in JSON, byte classes, rows as 16-bit numbers."""
+    """Serialise: digest of the rest, size of header, JSON header, byte classes, rows of 16-bit numbers."""
     header = {
         "accepts": automaton.accepts,
         "live": automaton.live,
@@ -71,7 +74,7 @@ def _dump(automaton: CompactDfa) -> bytes:
 
 
 def _load(content: bytes) -> CompactDfa:
-    """The automaton that `_dump` wrote.
+    """Deserialise what `_dump` made.
 
     Raises:
         ValueError: the content is damaged.
@@ -91,7 +94,7 @@ def _load(content: bytes) -> CompactDfa:
 
 
 def _little_endian(numbers: array[int]) -> array[int]:
-    """The numbers in the file's byte order, or back from it."""
+    """Convert the numbers to the byte order of the file, or back."""
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers

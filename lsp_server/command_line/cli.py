@@ -10,13 +10,16 @@ import sys
 from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.lsp_server.settings.options import MODEL_FIELDS, OPTIONS, Option, Settings, load_of
 
 from fimlsp import __version__
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.language.contract import Language
 
 
 def to_address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
@@ -50,6 +53,16 @@ def to_python(_: click.Context, __: click.Parameter, value: str) -> tuple[int, i
     if value not in versions:
         raise click.BadParameter(f"{value!r} is not one of {', '.join(versions)}.")
     return versions[value]
+
+
+def to_language(_: click.Context, __: click.Parameter, value: str) -> Language:
+    """A language by its name."""
+    from fimlsp.languages import UnknownLanguageError, language_named
+
+    try:
+        return language_named(value)
+    except UnknownLanguageError as error:
+        raise click.BadParameter(f"{error}.") from None
 
 
 def is_loopback(host: str) -> bool:
@@ -175,16 +188,30 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
 
 
 @command_line.command()
+@click.option(
+    "--language",
+    metavar="NAME",
+    default="python",
+    show_default=True,
+    callback=to_language,
+    help="Whose grammar holds: python or json.",
+)
 @_PYTHON
-def verify(python: tuple[int, int]) -> None:
+@click.pass_context
+def verify(context: click.Context, language: Language, python: tuple[int, int]) -> None:
     """Judge middles: JSON lines in, JSON lines out, in the same order.
 
     A line is {"id", "left", "middle", "right"}; its answer {"id", "connectable", "complete", "viable_bytes",
     "shortest", "relaxed", "setup_ms", "feed_ms"}, or {"id", "error"}. No model is loaded.
     """
+    from fimlsp.languages.python import Python
     from fimlsp.lsp_server.command_line.verify_command import answer_lines
 
-    for line in answer_lines(sys.stdin.buffer, python):
+    if isinstance(language, Python):
+        language = Python(python)
+    elif context.get_parameter_source("python") is not click.core.ParameterSource.DEFAULT:
+        raise click.UsageError(f"--python-version is of Python alone; leave it out for {language.name}.")
+    for line in answer_lines(sys.stdin.buffer, language):
         click.echo(line)
 
 

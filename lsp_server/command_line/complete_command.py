@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from fimlsp.languages import LANGUAGES
+from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lsp_server.documents.open_documents import LARGEST_DOCUMENT
 from fimlsp.lsp_server.documents.text_positions import Text, encode
@@ -18,6 +20,7 @@ from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits,
 from fimlsp.lsp_server.session.status import describe_relaxed
 from fimlsp.lsp_server.worker.backend import Backend
 from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
+from fimlsp.quotient.language.contract import Language
 
 from fimlsp.errors import explain
 
@@ -39,7 +42,7 @@ class Shown:
 def complete_file(
     file: Path, at: tuple[int, int], model: Load, limits: Limits, python: PythonVersion, as_json: bool
 ) -> None:
-    """Print the completion of *file*, in the grammar of *python*, at (line, column), both from 1.
+    """Print the completion of *file*, in its own language or *python*, at (line, column), both from 1.
 
     Raises:
         click.ClickException: The file cannot be read, it has no such line or column, or the model cannot be
@@ -52,21 +55,29 @@ def complete_file(
         backend.load(model, lambda _, __: None)
     except Exception as error:
         raise click.ClickException(explain(error, "loading the model", log)) from error
-    shown = make(backend, text, offset, limits, python)
+    shown = make(backend, text, offset, limits, grammar_of_file(file, python))
     if as_json:
         click.echo(to_json(shown))
     else:
         show(shown)
 
 
-def make(backend: Backend, text: Text, offset: int, limits: Limits, python: PythonVersion) -> Shown:
+def make(backend: Backend, text: Text, offset: int, limits: Limits, grammar: Language) -> Shown:
     """Ask *backend* for a completion."""
     started = time.perf_counter()
     document = DocumentId(0, "")
-    backend.open(document, 0, text.data, python)
+    backend.open(document, 0, text.data, grammar)
     request = Complete(0, document, 0, offset, limits, time.monotonic())
     completion = backend.complete(request, lambda: False)
     return Shown(text, offset, completion, 1000 * (time.perf_counter() - started))
+
+
+def grammar_of_file(file: Path, python: PythonVersion) -> Language:
+    """The language of a file of that name; *python* if no other has such names."""
+    for name, known in LANGUAGES.items():
+        if name != "python" and any(file.match(pattern) for pattern in known.patterns):
+            return known.language()
+    return Python(python)
 
 
 def read_source(file: Path) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import metadata
 
 import click
-from fimlsp.languages.python.versions import DEFAULT_VERSION
+from fimlsp.languages.python import Python
 from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, make
 from fimlsp.lsp_server.documents.text_positions import Text
 from fimlsp.lsp_server.errors import NoSuggestion
@@ -65,7 +65,7 @@ def package_version(name: str) -> str:
 
 def parse_sample(backend: Backend) -> str:
     """Parse a sample with the engine."""
-    backend.open(DocumentId(0, "sample"), 0, SAMPLE_LEFT + b"height" + SAMPLE_RIGHT, DEFAULT_VERSION)
+    backend.open(DocumentId(0, "sample"), 0, SAMPLE_LEFT + b"height" + SAMPLE_RIGHT, Python())
     while backend.prepare():
         pass
     return "the grammar of Python is loaded and parses"
@@ -95,9 +95,7 @@ def complete_sample(backend: Backend) -> str:
         SyntaxError: There is one, and it breaks the file.
     """
     text = Text(SAMPLE_LEFT + SAMPLE_RIGHT)
-    made = make(
-        backend, text, len(SAMPLE_LEFT), Limits(max_tokens=16, deadline_ms=DEADLINE_MS), DEFAULT_VERSION
-    )
+    made = make(backend, text, len(SAMPLE_LEFT), Limits(max_tokens=16, deadline_ms=DEADLINE_MS), Python())
     if made.completion.reason is not None:
         raise NoSuggestion(made.completion.reason)
     ast.parse(SAMPLE_LEFT + made.completion.text.encode() + SAMPLE_RIGHT)

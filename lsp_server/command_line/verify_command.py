@@ -17,9 +17,8 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 
-from fimlsp.languages.python import Python
-from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.verification import verify_case
 
 from fimlsp.errors import explain
@@ -27,9 +26,9 @@ from fimlsp.errors import explain
 log = logging.getLogger(__name__)
 
 
-def answer_lines(lines: Iterable[bytes], python: PythonVersion = DEFAULT_VERSION) -> Iterator[str]:
-    """One JSON line for each of *lines*, judged as *python* would; blank lines are passed over."""
-    engine = Engine(Python(python))
+def answer_lines(lines: Iterable[bytes], language: Language) -> Iterator[str]:
+    """One JSON line for each of *lines*, the verdict in *language*; blank lines are passed over."""
+    engine = Engine(language)
     for line in lines:
         if line.strip():
             yield json.dumps(answer(engine, line))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
+from fimlsp.languages import LANGUAGES
+from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lsp_server.documents.text_positions import Text, encode
 from fimlsp.lsp_server.documents.uris import is_cell, path_of
@@ -13,6 +14,8 @@ from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import Close, DocumentId, Edit, Open, Replacement, Request
 from fimlsp.lsp_server.python.notebook_cells import Cell, read_cell
 from fimlsp.lsp_server.workspace.exclusions import NOTHING, Exclusions
+from fimlsp.models.prompts.typed_texts import common_length
+from fimlsp.quotient.language.contract import Language
 
 LARGEST_DOCUMENT = 8_000_000
 """Bytes, about 200,000 lines; the contexts of such a file take 20 seconds and half a gigabyte."""
@@ -26,7 +29,7 @@ Position = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Which documents are completed, and as which Python; None: as that of their workspace."""
+    """Which documents are completed, and in which Python; None: in that of their workspace."""
 
     languages: tuple[str, ...] = ("python",)
     excluded: Exclusions = NOTHING
@@ -45,7 +48,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One open document in its newest version, written for *python*.
+    """One open document in its newest version, in the language *grammar*.
 
     *cell* tells how a cell of a notebook is read. *refusal* says why there are no completions, in which case
     the worker does not know the document; *refusal_by_rules* is the part of it that edits cannot change.
@@ -55,7 +58,7 @@ class Document:
     language: str
     version: int
     text: Text
-    python: PythonVersion
+    grammar: Language
     cell: Cell | None
     refusal_by_rules: str | None
     refusal: str | None
@@ -75,7 +78,7 @@ class Document:
         cell = None if self.cell is None else read_cell(text.data)
         refusal = self.refusal_by_rules or refusal_of_text(text, cell)
         return Document(
-            self.id, self.language, version, text, self.python, cell, self.refusal_by_rules, refusal
+            self.id, self.language, version, text, self.grammar, cell, self.refusal_by_rules, refusal
         )
 
 
@@ -122,7 +125,7 @@ class Documents:
         self._rules = rules
         for uri, old in self._open.items():
             self._open[uri] = new = self._document(old.id, old.language, old.version, old.text, old.cell)
-            if new.python != old.python or (new.refusal is None) != (old.refusal is None):
+            if new.grammar != old.grammar or (new.refusal is None) != (old.refusal is None):
                 self._send_whole(new)
 
     def open(self, uri: str, language: str, version: int, text: str, *, cell: bool = False) -> None:
@@ -192,9 +195,9 @@ class Documents:
         self, name: DocumentId, language: str, version: int, text: Text, cell: Cell | None
     ) -> Document:
         by_rules = self._rules.refusal(name.uri, language)
-        python = self._rules.python or self._python_of(name.uri)
+        grammar = grammar_of(language, self._rules.python or self._python_of(name.uri))
         refusal = by_rules or refusal_of_text(text, cell)
-        return Document(name, language, version, text, python, cell, by_rules, refusal)
+        return Document(name, language, version, text, grammar, cell, by_rules, refusal)
 
     def _in_bytes(self, text: Text, change: Change) -> Replacement:
         if change.span is None:
@@ -206,7 +209,7 @@ class Documents:
 
     def _send_whole(self, document: Document) -> None:
         if document.refusal is None:
-            self._send(Open(document.id, document.version, document.data, document.python))
+            self._send(Open(document.id, document.version, document.data, document.grammar))
         else:
             self._send(Close(document.id))
 
@@ -227,18 +230,18 @@ def refusal_of_text(text: Text, cell: Cell | None) -> str | None:
 
 def difference(old: bytes, new: bytes) -> Replacement:
     """The smallest edit that makes *new* of *old*. O(len)."""
-    start = n_equal(old, new)
-    same = n_equal(
+    start = common_length(old, new)
+    same = common_length(
         old[: start - 1 : -1] if start else old[::-1], new[: start - 1 : -1] if start else new[::-1]
     )
     return Replacement(start, len(old) - same, new[start : len(new) - same])
 
 
-def n_equal(one: bytes, other: bytes) -> int:
-    """How many bytes of two texts are the same from the first on."""
-    size = min(len(one), len(other))
-    differs = np.frombuffer(one, np.uint8, size) != np.frombuffer(other, np.uint8, size)
-    return int(differs.argmax()) if differs.any() else size
+def grammar_of(identifier: str, python: PythonVersion) -> Language:
+    """The language of documents that an editor calls *identifier*; *python* if no other is called so."""
+    others = (known for name, known in LANGUAGES.items() if name != "python")
+    found = next((known for known in others if identifier in known.identifiers), None)
+    return Python(python) if found is None else found.language()
 
 
 def language_name(identifier: str) -> str:

@@ -327,7 +327,7 @@ class Completer:
 def cursor_at(document: Document, offset: int, limits: Limits) -> Cursor:
     """The question at *offset*. O(len(document.text.data)) once for a line, 1 ms for 5 MB."""
     left, right = document.read.hashes(offset)
-    return Cursor(document, offset, Key(left, right, document.python, limits))
+    return Cursor(document, offset, Key(left, right, document.grammar, limits))
 
 
 def settled(completion: Completion) -> Pending:

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import NamedTuple
 
-from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lsp_server.messages import Completion, Limits
+from fimlsp.quotient.language.contract import Language
 
 
 class Key(NamedTuple):
@@ -19,13 +19,13 @@ class Key(NamedTuple):
 
     left: int
     right: int
-    python: PythonVersion
+    grammar: Language
     limits: Limits
 
     def answers(self, other: Key) -> bool:
         """Whether it was asked under the settings of *other*, for no fewer texts and no surer ones."""
         limits, wanted = self.limits, other.limits
-        if self.python != other.python:
+        if self.grammar != other.grammar:
             return False
         same = replace(
             limits,

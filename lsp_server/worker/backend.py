@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.brackets import swaps_brackets
-from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
 from fimlsp.lsp_server.worker.certainty import NOT_SURE, what_is_sure
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
-from fimlsp.lsp_server.worker.repetition import Connects, without_repetition
+from fimlsp.lsp_server.worker.repetition import without_repetition
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
 from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.errors import ModelError
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.language.contract import Language
+from fimlsp.quotient.states.protocol import State
 
 from fimlsp.errors import explain
 
@@ -68,7 +69,7 @@ class Backend:
     """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.worker.Backend`."""
 
     def __init__(self) -> None:
-        self.documents = EngineDocuments(lambda python: Engine(Python(python)))
+        self.documents = EngineDocuments(Engine)
         self._files: dict[int, WorkspaceFiles] = {}
         self._model: FimModel | None = None
         self._why_no_model = "no model is loaded yet"
@@ -87,7 +88,7 @@ class Backend:
         self._model = None
         try:
             report("reading the grammar of Python", 0)
-            self.documents.engine(DEFAULT_VERSION)
+            self.documents.engine(Python())
             step = f"loading {load.model or 'the bundled model'}"
             report(step, GRAMMAR_PERCENT)
             telling = distinct_percents(lambda percent: report(step, percent))
@@ -102,9 +103,9 @@ class Backend:
         """Take in which files may be read for a client."""
         self._files[workspace.client] = workspace_files(workspace.folders, workspace.exclude)
 
-    def open(self, document: DocumentId, version: int, data: bytes, python: PythonVersion) -> None:
+    def open(self, document: DocumentId, version: int, data: bytes, grammar: Language) -> None:
         """Take a document in."""
-        self.documents.open(document, version, data, python)
+        self.documents.open(document, version, data, grammar)
 
     def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
         """Edit a document, which makes *version* of it."""
@@ -166,7 +167,15 @@ class Backend:
             return replace(answer, texts=(), reason=ONLY_ESCAPES)
         if not limits.confidence or allowed[0].stop_reason == "cancelled":
             return answer
-        sure = what_is_sure(allowed[0], left, right, constraint.start, model.acceptance, limits)
+        sure = what_is_sure(
+            allowed[0],
+            left,
+            right,
+            constraint.start,
+            model.acceptance,
+            limits,
+            is_python=is_python(self.documents.grammar(request.document)),
+        )
         if sure is None:
             return replace(answer, texts=(), reason=answer.reason or NOT_SURE)
         return to_completion([sure], constraint.relaxed, left, right, constraint.start)
@@ -174,7 +183,7 @@ class Backend:
     def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
         """The file's path as the model is told it, and what it reads of other files."""
         tokens = request.limits.neighbour_tokens
-        if not (tokens and model.fim.reads_files):
+        if not (tokens and model.fim.reads_files and is_python(self.documents.grammar(request.document))):
             return None, []
         name = request.document
         path = path_of(name.uri)
@@ -184,6 +193,11 @@ class Backend:
             for other, entry in self.documents.others(name)
         ]
         return shown_path(path, files), neighbours_of(path, data, others, files, tokens)
+
+
+def is_python(grammar: Language) -> bool:
+    """Whether what is known of Python's imports and outlines says anything of a document."""
+    return isinstance(grammar, Python)
 
 
 def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
@@ -226,7 +240,7 @@ def decode_settings(limits: Limits, left: bytes, right: bytes, waited: float) ->
     )
 
 
-def as_limited(written: Sequence[Middle], limits: Limits, start: Connects) -> list[Middle]:
+def as_limited(written: Sequence[Middle], limits: Limits, start: State) -> list[Middle]:
     """What of the middles *written* under *start* is in one line and stays in its bracket, if so wanted.
 
     Where only a text that leaves its bracket connects, the constraint allows that; here it is dropped.
@@ -235,7 +249,7 @@ def as_limited(written: Sequence[Middle], limits: Limits, start: Connects) -> li
     return [middle for middle in kept if limits.context_escape or not swaps_brackets(middle.text)]
 
 
-def first_line(middle: Middle, start: Connects) -> Middle:
+def first_line(middle: Middle, start: State) -> Middle:
     """*middle* up to the end of its first line that is not blank; it may be incomplete there."""
     end = middle.text.find(b"\n", len(middle.text) - len(middle.text.lstrip()))
     if end < 0:
@@ -245,7 +259,7 @@ def first_line(middle: Middle, start: Connects) -> Middle:
 
 
 def to_completion(
-    written: Sequence[Middle], relaxed: str | None, left: bytes, right: bytes, start: Connects
+    written: Sequence[Middle], relaxed: str | None, left: bytes, right: bytes, start: State
 ) -> Completion:
     """What the editor is told about the middles *written* under the constraint *start*; at least one."""
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]

@@ -12,9 +12,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lsp_server.messages import DocumentId, Replacement
 from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.language.contract import Language
 
 MOST_BYTES = 2_000_000
 """Text that may have engine documents at the same time; the newest document always has one."""
@@ -29,7 +29,7 @@ class Entry:
 
     version: int
     data: bytes
-    python: PythonVersion
+    grammar: Language
     document: EditedDocument | None = None
     steps: Iterator[int] | None = None
     edited_at: int | None = None
@@ -38,23 +38,23 @@ class Entry:
 class EngineDocuments:
     """The open documents by name, the least recently touched first.
 
-    *make_engine* is called for each version of Python when it is first used.
+    *make_engine* is called for each language when it is first used.
     """
 
-    def __init__(self, make_engine: Callable[[PythonVersion], Engine]) -> None:
+    def __init__(self, make_engine: Callable[[Language], Engine]) -> None:
         self._make_engine = make_engine
-        self._engines: dict[PythonVersion, Engine] = {}
+        self._engines: dict[Language, Engine] = {}
         self._entries: OrderedDict[DocumentId, Entry] = OrderedDict()
 
-    def engine(self, python: PythonVersion) -> Engine:
-        """The engine of a version: reads the grammar's tables, or makes them in a few seconds."""
-        if python not in self._engines:
-            self._engines[python] = self._make_engine(python)
-        return self._engines[python]
+    def engine(self, grammar: Language) -> Engine:
+        """The engine of a language: reads the grammar's tables, or makes them in a few seconds."""
+        if grammar not in self._engines:
+            self._engines[grammar] = self._make_engine(grammar)
+        return self._engines[grammar]
 
-    def open(self, name: DocumentId, version: int, data: bytes, python: PythonVersion) -> None:
+    def open(self, name: DocumentId, version: int, data: bytes, grammar: Language) -> None:
         """Take a text in."""
-        self._entries[name] = Entry(version, data, python)
+        self._entries[name] = Entry(version, data, grammar)
         self._entries.move_to_end(name)
 
     def edit(self, name: DocumentId, version: int, replacement: Replacement) -> None:
@@ -112,13 +112,17 @@ class EngineDocuments:
         entry = self._entries.get(name)
         return None if entry is None else entry.version
 
+    def grammar(self, name: DocumentId) -> Language:
+        """The language of the text. KeyError if it is not open."""
+        return self._entries[name].grammar
+
     def document(self, name: DocumentId) -> EditedDocument:
         """The engine's document; O(len(data)) if it was not in use. KeyError if it is not open."""
         entry = self._entries[name]
         self._entries.move_to_end(name)
         if entry.document is None:
             self._drop_oldest(MOST_BYTES - len(entry.data))
-            entry.document = self.engine(entry.python).document(entry.data)
+            entry.document = self.engine(entry.grammar).document(entry.data)
         return entry.document
 
     def _drop_oldest(self, budget: int) -> None:

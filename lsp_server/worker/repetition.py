@@ -6,25 +6,13 @@ the cursor are cut off if what is left still connects; a text of such lines alon
 
 from __future__ import annotations
 
-from typing import Protocol
-
-
-class Connects(Protocol):
-    """The constraint at a cursor, as far as it tells whether a text connects."""
-
-    def feed(self, data: bytes) -> Connects | None:
-        """The constraint behind *data*; None if that cannot stand here."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the text may end here."""
-
+from fimlsp.quotient.states.protocol import State
 
 MOST_BYTES = 8_000
 _BRACKETS = b")]},: \t"
 
 
-def without_repetition(left: bytes, text: bytes, right: bytes, start: Connects) -> bytes:
+def without_repetition(left: bytes, text: bytes, right: bytes, start: State) -> bytes:
     """*text* without the lines at its end that *right* goes on with, if it connects so; or as it is.
 
     Empty if all of it, together with what *left* has of its first line, stands in *right* already. Lines of

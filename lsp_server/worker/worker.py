@@ -44,6 +44,7 @@ from fimlsp.lsp_server.messages import (
     read_request,
 )
 from fimlsp.models.errors import OutOfMemoryError
+from fimlsp.quotient.language.contract import Language
 
 from fimlsp.errors import explain
 
@@ -71,7 +72,7 @@ class Backend(Protocol):
     def enter(self, workspace: Workspace) -> None:
         """Take in which files may be read for a client."""
 
-    def open(self, document: DocumentId, version: int, data: bytes, python: tuple[int, int]) -> None:
+    def open(self, document: DocumentId, version: int, data: bytes, grammar: Language) -> None:
         """Take a document in."""
 
     def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
@@ -154,8 +155,8 @@ class Worker:
                 self._complete(message)
             case Workspace():
                 self._attempt(lambda: backend.enter(message))
-            case Open(document, version, data, python):
-                self._attempt(lambda: backend.open(document, version, data, python))
+            case Open(document, version, data, grammar):
+                self._attempt(lambda: backend.open(document, version, data, grammar))
             case Edit(document, version, replacement):
                 self._attempt(lambda: backend.edit(document, version, replacement))
             case Close(document):

@@ -1,1 +1,1 @@
-"""The grammar of the middles between two contexts."""
+"""Builds the grammar of the middles between two contexts."""

@@ -1,8 +1,8 @@
-"""Where the middle meets the right context: lexemes that straddle the end of the middle.
+"""Finds the lexemes that straddle the end of the middle, where the right context begins.
 
-From the DFA's state at the end of the middle the right context is read deterministically: the lexeme ends
-somewhere in it, and from there on lexemes are a function of the offset alone. Over all states there are few
-distinct ends (Melcer et al. 2024, arXiv 2402.17988, section V, find a median of 5).
+From the state of the DFA at the end of the middle, the right context is read deterministically: the current
+lexeme ends somewhere in it, and the lexemes after that are a function of the offset alone. Over all states of
+the DFA there are few different ends (a median of 5 in Melcer et al. 2024, arXiv 2402.17988, section V).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from fimlsp.lexing.automata.dfa import DEAD
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
-from fimlsp.lexing.line import physical_end
+from fimlsp.lexing.line import has_line_end
 from fimlsp.lexing.longest_match import byte_that_leaves, closing_delimiter
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.lexing.values import value
@@ -21,55 +21,58 @@ from fimlsp.lexing.values import value
 _LINE_FEED, _RETURN = b"\n\r"
 
 End = tuple[int, int] | None
-"""The kind of a lexeme, and how many bytes of the right context belong to it; None if it has no end there."""
+"""The kind of a lexeme and how many bytes of the right context it covers; None if it cannot end there."""
 
 
 @value
 class BoundaryLexeme:
-    """One way in which the middle may end.
+    """One way in which the lexeme at the end of the middle may continue in the right context.
 
-    `kind` is the lexeme that straddles the end, None if the last lexeme ends with the middle; the right
-    context goes on `offset` bytes after the cursor. `states` are the DFA's states that lead here, in a
-    middle that ends inside `place`; where they are inside a word that is checked, `word` is what the right
-    context has of it.
+    `kind` is the kind of the lexeme that straddles the end, or None if the last lexeme ends with the middle.
+    The next lexeme begins `offset` bytes after the cursor. This is possible if the middle ends inside
+    `modes`, with the DFA in one of `states`. If these states are inside a checked word, `word` is the part of
+    it in the right context.
     """
 
     kind: int | None
     offset: int
-    place: ModeStack
+    modes: ModeStack
     states: frozenset[int]
     word: bytes | None = None
 
 
 def boundary_lexemes(
-    lexical: LexerTables, data: bytes, cursor: int, places: Iterable[ModeStack]
+    lexical: LexerTables, data: bytes, cursor: int, mode_stacks: Iterable[ModeStack]
 ) -> Iterator[BoundaryLexeme]:
-    """The ways in which a middle may end before `data[cursor:]`, in ordinary code or one of *places*.
+    """All ways in which a middle may end before `data[cursor:]`, in code or inside one of *mode_stacks*.
 
     O(lexemes that straddle the cursor).
     """
     runs = BoundaryLexer(lexical, data, cursor, lexical.unknown)
     by_start: dict[int, dict[tuple[int, int], tuple[int, ...]]] = {}
-    for place in (lexical.unknown, *places):
-        start = lexical.dfa.starts[place.mode]
+    for modes in (lexical.unknown, *mode_stacks):
+        start = lexical.dfa.starts[modes.mode]
         if start not in by_start:
             by_start[start] = _straddling(runs, start)
-        yield BoundaryLexeme(None, 0, place, frozenset((start,)))
+        yield BoundaryLexeme(None, 0, modes, frozenset((start,)))
         for (kind, offset), following in by_start[start].items():
             in_word, outside = _states_before(lexical, start, data[cursor], following)
             if kind in lexical.skipped and kind not in lexical.mode_changers:
-                yield BoundaryLexeme(None, offset, place, in_word | outside)
+                yield BoundaryLexeme(None, offset, modes, in_word | outside)
                 continue
             if outside:
-                yield BoundaryLexeme(kind, offset, place, outside)
+                yield BoundaryLexeme(kind, offset, modes, outside)
             closing = bytes((lexical.word_part.closing,))
             word = data[cursor : data.find(closing, cursor)] if in_word else b""
             if in_word and lexical.words.between(b"", word) is not None:
-                yield BoundaryLexeme(kind, offset, place, in_word, word)
+                yield BoundaryLexeme(kind, offset, modes, in_word, word)
 
 
 def _straddling(runs: BoundaryLexer, start: int) -> dict[tuple[int, int], tuple[int, ...]]:
-    """The lexemes begun in *start* that end in the right context, and the states after its first byte."""
+    """The ends of lexemes that begin in *start* and straddle the cursor, with the states leading there.
+
+    The states are those after the first byte of the right context.
+    """
     found: dict[tuple[int, int], tuple[int, ...]] = {}
     lexical, data, cursor = runs.lexical, runs.data, runs.cursor
     if cursor < len(data):
@@ -84,7 +87,7 @@ def _straddling(runs: BoundaryLexer, start: int) -> dict[tuple[int, int], tuple[
 
 
 class BoundaryLexer:
-    """Reads lexemes on through the right context, each place of it once per state."""
+    """Continues lexemes into the right context; reads each byte at most once per state of the DFA."""
 
     def __init__(self, lexical: LexerTables, data: bytes, cursor: int, before: ModeStack) -> None:
         self.lexical = lexical
@@ -92,18 +95,18 @@ class BoundaryLexer:
         self.cursor = cursor
         self.forbidden = before.forbidden
         self.known: dict[tuple[int, int], End] = {}
-        self.last: dict[bytes, int] = {}  # where a delimiter stands for the last time
+        self.last: dict[bytes, int] = {}  # the offset of the last occurrence of a delimiter
 
     def end_of(self, state: int) -> End:
-        """The end of the lexeme that is being read in *state* when the right context begins."""
+        """The end of the lexeme that is read in *state* when the right context begins."""
         data, cursor = self.data, self.cursor
         following = self.lexical.dfa.rows[state][data[cursor]] if cursor < len(data) else 0
         return self.end(following) if following else None
 
     def end(self, state: int) -> End:
-        """The end of the lexeme that the first byte of the right context has led to *state*.
+        """The end of a lexeme, given the *state* after the first byte of the right context.
 
-        Bytes that leave the state as it is are skipped at once, so that long strings cost little.
+        Runs of bytes that do not change the state are skipped at once, so long strings cost little.
         """
         data, rows, word_states = self.data, self.lexical.dfa.rows, self.lexical.word_states
         position = self.cursor
@@ -111,7 +114,7 @@ class BoundaryLexer:
             return self.lexical.bad, len(data) - position
         path: list[tuple[int, int, int]] = []
         found: End = None
-        word = -1  # where a checked word begins that is read in the right context
+        word = -1  # the offset of a checked word that begins in the right context; -1 outside of one
         while True:
             here = state, position
             if here in self.known:
@@ -138,22 +141,27 @@ class BoundaryLexer:
         return self._remember(path, found)
 
     def absent_delimiters(self) -> frozenset[bytes]:
-        """The closing delimiters that close nothing behind the first byte of the right context."""
+        """The closing delimiters that do not occur after the first byte of the right context."""
         position = self.cursor + 1
-        rest_of_line = self.data[position : physical_end(self.data, position)]
         delimiters = self.lexical.delimiters
         absent = [each for each in delimiters.span if self._is_last(each, position)]
-        if delimiters.escape not in rest_of_line:
-            absent += [each for each in delimiters.within if each not in rest_of_line]
+        within = [each for each in delimiters.within if not self._is_on_line(each, position)]
+        if within and not self._is_on_line(delimiters.escape, position):
+            absent += within
         return frozenset(absent)
 
+    def _is_on_line(self, text: bytes, position: int) -> bool:
+        """Whether *text* stands between *position* and the end of its line."""
+        found = self.data.find(text, position)
+        return found >= 0 and not has_line_end(self.data, position, found)
+
     def _is_unclosed(self, state: int, position: int) -> bool:
-        """Whether *state* is in a string that nothing from *position* on can end."""
+        """Whether *state* is inside a string that is not closed from *position* on."""
         closing = closing_delimiter(self.lexical, state)
         return closing is not None and self._is_last(closing, position)
 
     def _is_last(self, delimiter: bytes, position: int) -> bool:
-        """Whether *delimiter* does not stand anywhere from *position* on."""
+        """Whether *delimiter* does not occur from *position* on."""
         if delimiter not in self.last:
             self.last[delimiter] = self.data.rfind(delimiter)
         return self.last[delimiter] < position
@@ -164,7 +172,7 @@ class BoundaryLexer:
         return position + 1 if self.data[position] == self.lexical.word_part.opening else word
 
     def _is_no_word(self, state: int, word: int, position: int) -> bool:
-        """Whether a checked word that began at *word* ends at *position* and is none of those known."""
+        """Whether a checked word that began at *word* ends at *position* and is not an allowed one."""
         if word < 0 or state in self.lexical.word_states:
             return False
         return self.data[word:position] not in self.lexical.words
@@ -175,14 +183,14 @@ class BoundaryLexer:
             if found is None and kind >= 0:
                 nothing_follows = kind == self.lexical.line_joiner and after == len(self.data)
                 found = self.lexical.bad if nothing_follows else kind, after - self.cursor
-            if state not in self.lexical.word_states:  # what a word is depends on where it began
+            if state not in self.lexical.word_states:  # whether a word is allowed depends on where it began
                 self.known[state, position] = found
         return found
 
 
 @remembered(4096)
 def _moves(lexical: LexerTables, start: int, byte: int) -> dict[int, list[int]]:
-    """The states inside a lexeme begun in *start*, by the state that *byte* leads them to."""
+    """The states inside lexemes begun in *start*, grouped by the state that *byte* leads to."""
     moves: dict[int, list[int]] = {}
     for state in reachable(lexical, start):
         following = lexical.dfa.rows[state][byte]
@@ -193,7 +201,10 @@ def _moves(lexical: LexerTables, start: int, byte: int) -> dict[int, list[int]]:
 
 @remembered(4096)
 def _delimiter_after(lexical: LexerTables, state: int) -> bytes | None:
-    """The delimiter that must follow, if there is one; one within a line only if no line end may precede it."""
+    """The delimiter without which the lexeme in *state* cannot end, if there is exactly one; else None.
+
+    A delimiter of a lexeme within one line counts only if no line end can precede it.
+    """
     kinds = [kind for kind in lexical.kinds_in(lexical.dfa.live[state]) if kind != lexical.bad]
     suffixes = [lexical.shortest_words.suffix(state, kind) or b"" for kind in kinds]
     delimiters = lexical.delimiters
@@ -208,7 +219,7 @@ def _delimiter_after(lexical: LexerTables, state: int) -> bytes | None:
 def _states_before(
     lexical: LexerTables, start: int, byte: int, following: tuple[int, ...]
 ) -> tuple[frozenset[int], frozenset[int]]:
-    """The states inside a lexeme that *byte* leads to one of *following*: those in a word, and the others."""
+    """The states from which *byte* leads to one of *following*: those in checked words, and the others."""
     moves = _moves(lexical, start, byte)
     states = frozenset(state for after in following for state in moves[after])
     return states & lexical.word_states, states - lexical.word_states
@@ -216,7 +227,7 @@ def _states_before(
 
 @remembered(64)
 def reachable(lexical: LexerTables, start: int) -> tuple[int, ...]:
-    """The DFA's states that can be reached from *start*, itself included."""
+    """The states of the DFA reachable from *start*, itself included."""
     rows = lexical.dfa.rows
     found = {start: None}
     waiting = deque(found)
@@ -230,7 +241,7 @@ def reachable(lexical: LexerTables, start: int) -> tuple[int, ...]:
 
 @remembered(4096)
 def way_to(lexical: LexerTables, state: int, goals: frozenset[int]) -> bytes | None:
-    """A shortest byte string from *state* to one of *goals*, None if there is none."""
+    """A shortest byte string that leads from *state* to one of *goals*; None if there is none."""
     found: dict[int, bytes] = {state: b""}
     waiting = deque(found)
     while waiting:
@@ -246,14 +257,14 @@ def way_to(lexical: LexerTables, state: int, goals: frozenset[int]) -> bytes | N
 
 @remembered(4096)
 def _exits(lexical: LexerTables, state: int) -> tuple[tuple[int, bytes], ...]:
-    """The states that *state* is followed by, each with the least byte that leads there, by that byte."""
+    """The successors of *state*, each with the smallest byte that leads there, ordered by that byte."""
     row = lexical.dfa.rows[state]
     firsts = (row.index(following) for following in {*row} - {DEAD})
     return tuple((row[byte], bytes((byte,))) for byte in sorted(firsts))
 
 
 def way_into(lexer: LexerState, boundary: BoundaryLexeme) -> bytes | None:
-    """A short byte string that brings the lexeme being read to where it meets the right context at *boundary*."""
+    """A short text after which the lexeme being read continues as *boundary*; None if there is none."""
     if boundary.word is None:
         return way_to(lexer.lexical, lexer.state, boundary.states)
     way: bytes | None = b""

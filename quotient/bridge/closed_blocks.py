@@ -1,9 +1,9 @@
-"""Which open blocks the right context closes, and where.
+"""Finds which open blocks the right context closes, and where.
 
-Let b1 be the column of the first line after the cursor's and b1 > b2 > ... > bm = 0 the successive minima of
-the columns after it. A block that was opened before and is closed in the right context has either a column
-that is one of these, and is closed at the fall below it, or lies strictly between two of them and is closed
-at the fall across it, or is deeper than b1 and is closed by the first line.
+Let b1 be the column of the first line after the cursor's line, and b1 > b2 > ... > bm = 0 the successive
+minima of the columns from there on. A block that was opened before the right context and is closed in it has
+either one of these columns, and is closed where the columns fall below it; or a column strictly between two
+of them, and is closed by the fall across it; or a column deeper than b1, and is closed by the first line.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from fimlsp.quotient.language.tables import LanguageTables
 
 @value(eq=False)
 class LineEnd:
-    """One way to read the rest of the cursor's line: the backward sets at the cursor.
+    """The rest of the cursor's line, parsed backwards in one way.
 
-    `marker` is the symbol that stands for it at the end of a middle. `blank` tells that nothing is left of
-    the line, and what stands before the cursor is blank or has been ended; `spaces` is the width of the white
-    space before the first lexeme of the rest, which bounds the column of the line if it is blank before the
-    cursor. `inside` tells whether the rest closes brackets that it did not open, and whether it has lexemes,
-    which are in the line's block.
+    `ways` are the backward sets at the cursor, by how the line's group continues, and `marker` is the
+    terminal that stands for all this at the end of a middle. `blank` means that the rest is empty and that
+    what precedes the cursor in the line is blank or was ended. `spaces` is the width of the white space
+    before the first lexeme of the rest; it bounds the column of the line from below if the middle leaves the
+    line blank. `inside` tells whether the rest closes brackets that it did not open, and whether it has
+    lexemes, which belong to the block of the line.
     """
 
     marker: int
@@ -43,12 +44,13 @@ class LineEnd:
 
 @value(eq=False)
 class GroupEnd:
-    """The end of a group of which the beginning is left of the right context.
+    """The suffix of a group that starts before the right context.
 
-    `group` is the backward set where the right context begins in the group: at the `marker` of the cursor's
-    line, or at one of the open blocks `suites`. `inside` is what is open beside that within `group`: the
-    block that the cursor's line opens, and what is open within `suites`. With `within_line` something stands
-    in that line before the rest, as its white space would keep it from the column of the block.
+    `group` is the backward set where the right context enters the group: at the `marker` of the cursor's
+    line, or at the end of one of the open blocks `suites`. `inside` is what else is open there within the
+    group: the block that the cursor's line opens, and what is open within `suites`. With `within_line` the
+    cursor's line must have a lexeme before the rest, because the white space of the rest would otherwise move
+    the line out of the block.
     """
 
     group: EarleySet
@@ -58,19 +60,19 @@ class GroupEnd:
     within_line: bool = False
 
     def open_suites(self, tables: LanguageTables) -> tuple[int, ...] | None:
-        """The symbols that one of `suites` may be; None if the group ends at the cursor's line."""
+        """The suite symbols that `suites` may be; None if the right context enters at the cursor's line."""
         if self.marker is not None:
             return None
         return tables.suites_of(set[int]().union(*[block.bodies for block in self.suites]))
 
     def open_rules(self, tables: LanguageTables) -> OpenRules:
-        """What is open in the group. All of it can be begun in a middle."""
+        """The rules that are open in the group. The middle can begin all of them."""
         return tables.backward.open_rules(self.group, self.open_suites(tables), self._not_next(tables))
 
     def bodies(self, tables: LanguageTables) -> frozenset[int]:
-        """What the group may be."""
+        """The bodies that the group may be."""
         not_next = self._not_next(tables)
-        return tables.backward.begun(self.group, self.open_suites(tables), tables.bodies, not_next)
+        return tables.backward.possible_bodies(self.group, self.open_suites(tables), tables.bodies, not_next)
 
     def _not_next(self, tables: LanguageTables) -> frozenset[int]:
         return tables.line_ends if self.within_line else frozenset()
@@ -78,11 +80,11 @@ class GroupEnd:
 
 @value(eq=False)
 class BlockEnd:
-    """How a block's groups end on the right of the cursor.
+    """How the groups of a block end in the right context.
 
-    The cursor stands in a group with `group_end`, or between groups at the `marker` of its line. `bodies` is what
-    the groups may be, `has_groups` tells whether whole groups follow, `on_line` whether the first of them
-    stands on the cursor's own line.
+    The cursor is either within a group, whose suffix is `group_end`, or between groups, at the `marker` of
+    its line. `bodies` is what the groups may be. `has_groups` tells whether whole groups follow, `on_line`
+    whether the first of them is on the cursor's own line.
     """
 
     bodies: frozenset[int]
@@ -92,17 +94,18 @@ class BlockEnd:
     on_line: bool = False
 
     def may_end(self, body: int, tables: LanguageTables) -> bool:
-        """Whether groups of kind *body* may end so."""
+        """Whether groups of kind *body* may end like this."""
         return body in self.bodies and (self.group_end is None or body in self.group_end.bodies(tables))
 
 
 @value(eq=False)
 class ClosedBlock:
-    """The blocks closed at one place: those of column `exactly`, or strictly between `above` and `below`.
+    """The blocks closed at one point: those of column `exactly`, or strictly between `above` and `below`.
 
-    `least` bounds the column as well, for a block whose first line begins on the cursor's line. `bodies` is
-    what the groups of such a block may be if it begins in the middle. How they end is told by `ClosedBlocks`: a
-    block may be open in another of the same place, and these would refer to each other in a cycle.
+    `least` is a lower bound of the column too, for a block whose first line begins on the cursor's line.
+    `bodies` is what the groups of such a block may be if it begins in the middle. How the groups end is
+    stored in `ClosedBlocks` and not here: a block can be open in another one that is closed at the same
+    point, so there would be cycles.
     """
 
     exactly: Column | None = None
@@ -112,8 +115,8 @@ class ClosedBlock:
     bodies: set[int] = field(default_factory=set)
 
     def fits(self, column: Column) -> bool:
-        """Whether a block of *column* is closed here."""
-        if column.tabs8 < min(self.least, 1):  # a backslash in the indentation can hide the rest of it
+        """Whether a block of this *column* is closed here."""
+        if column.tabs8 < min(self.least, 1):  # a line joiner can hide the rest of an indentation
             return False
         if self.exactly is not None:
             return column == self.exactly
@@ -122,7 +125,7 @@ class ClosedBlock:
         return self.above is not None and column.deeper_than(self.above)
 
     def shallowest(self, outer: Column) -> Column | None:
-        """A column as small as any that such a block may have within one of column *outer*; None if none."""
+        """The smallest column of such a block inside one of column *outer*; None if there is none."""
         if self.exactly is not None:
             return self.exactly if self.exactly.deeper_than(outer) else None
         above = self.above or MARGIN
@@ -132,9 +135,9 @@ class ClosedBlock:
 
 @value(eq=False)
 class _Level:
-    """One of the successive minima: the blocks of its column, and those between it and the one before.
+    """One of the successive minima: the blocks of its column, and those between it and the previous one.
 
-    Of the latter some may begin on the cursor's line, which bounds their column from below.
+    `bounded` are those of the latter that begin on the cursor's line, which bounds their column from below.
     """
 
     context: RightContext
@@ -144,9 +147,10 @@ class _Level:
 
 
 class ClosedBlocks:
-    """The blocks that the text after a cursor closes, and how the groups of each may end there.
+    """All blocks that the text after a cursor closes, and how the groups of each may end there.
 
-    `files` has the file's own block for each line that the cursor's may end before; the others lie in it.
+    `files` holds the outermost block, the file, once for each line that the cursor's line may precede; all
+    others are nested in these.
     """
 
     __slots__ = ("_block_ends", "_block_ends_in", "files", "tables")
@@ -158,9 +162,9 @@ class ClosedBlocks:
         self._block_ends_in: dict[tuple[ClosedBlock, Column], tuple[BlockEnd, ...]] = {}
 
     def add(self, logical: RightContext, line_ends: Sequence[LineEnd]) -> None:
-        """Add what is closed where the context at the next line is *logical*.
+        """Add what is closed if the context at the next logical line is *logical*.
 
-        *line_ends* are the readings of the rest of the cursor's line before it.
+        *line_ends* are the ways to parse the rest of the cursor's line before it.
         """
         levels = _levels(logical)
         for line_end in line_ends:
@@ -174,11 +178,11 @@ class ClosedBlocks:
             for block in (*level.bounded, level.between, level.same):
                 self._find_bodies(block)
             inner = (level.same,)
-            inside |= BLOCK  # from here on the blocks have whole lines of the text after the cursor
+            inside |= BLOCK  # from here on the blocks contain whole lines of the right context
         self.files.append(levels[-1].same)
 
     def block_ends_in(self, block: ClosedBlock, column: Column) -> tuple[BlockEnd, ...]:
-        """How *block* may end if its column is *column*; an open block in it has to be deeper."""
+        """How the groups of *block* may end if its column is *column*; a block open in it must be deeper."""
         key = block, column
         found = self._block_ends_in.get(key)
         if found is None:
@@ -196,7 +200,7 @@ class ClosedBlocks:
                 yield replace(block_end, group_end=replace(group_end, suites=deeper))
 
     def _find_bodies(self, block: ClosedBlock) -> None:
-        """Find its `bodies`, given those of all blocks that may be open in it: itself is among them."""
+        """Find the `bodies` of *block*, given those of all blocks that may be open in it, itself included."""
         column = block.shallowest(MARGIN)
         block_ends = () if column is None else self.block_ends_in(block, column)
         tables = self.tables
@@ -207,33 +211,33 @@ class ClosedBlocks:
             block.bodies.update(found)
 
     def _add_line(self, levels: list[_Level], line_end: LineEnd, ending: Ending, group: EarleySet) -> None:
-        """Add one way in which the cursor's line ends."""
-        indented = ending.goes_on in (GroupContinuation.SUITE_END, GroupContinuation.SUITE_JOIN)
+        """Add one way to parse the end of the cursor's line: the backward set *group*, with its *ending*."""
+        indented = ending.continuation in (GroupContinuation.SUITE_END, GroupContinuation.SUITE_JOIN)
         level = levels[1 if indented else 0]
         every = self.tables.bodies
         start = self.tables.backward.start(every)
-        places = [(level.same, ending.rest)]
-        if self.tables.suites and ending.goes_on in (GroupContinuation.END, GroupContinuation.SUITE_END):
-            places.append((level.between, every))
+        options = [(level.same, ending.later_bodies)]
+        if self.tables.suites and ending.continuation in (GroupContinuation.END, GroupContinuation.SUITE_END):
+            options.append((level.between, every))
         group_end = GroupEnd(group, line_end.marker, (), BLOCK if indented else NOTHING)
-        for block, rest in places:
+        for block, later_bodies in options:
             block_ends = self._block_ends[block]
             if group is start:
                 follows = block is level.same and not level.context.is_end
-                block_ends.append(BlockEnd(rest, marker=line_end.marker, has_groups=follows))
+                block_ends.append(BlockEnd(later_bodies, marker=line_end.marker, has_groups=follows))
                 continue
             within_line = line_end.spaces > 0 and block.exactly == MARGIN
             block_ends.append(
-                BlockEnd(rest, replace(group_end, within_line=True) if within_line else group_end)
+                BlockEnd(later_bodies, replace(group_end, within_line=True) if within_line else group_end)
             )
-            completed = group.completed_from(start) & rest
+            completed = group.completed_from(start) & later_bodies
             if completed and not line_end.blank:
                 self._add_own_line(block, level, completed, line_end)
 
     def _add_own_line(
         self, block: ClosedBlock, level: _Level, completed: frozenset[int], line_end: LineEnd
     ) -> None:
-        """The rest of the cursor's line is a whole group, if the line is blank before the cursor."""
+        """Add that the rest of the cursor's line is a whole group, if the line is blank so far."""
         block_end = BlockEnd(completed, marker=line_end.marker, has_groups=True, on_line=True)
         if block.exactly is None:
             bounded = ClosedBlock(None, block.above, block.below, line_end.spaces)
@@ -251,9 +255,9 @@ class ClosedBlocks:
         self._block_ends[level.between].append(BlockEnd(every, group_end))
         same = self._block_ends[level.same]
         same.append(BlockEnd(level.context.bodies, group_end))
-        for head in level.context.heads:
-            if head.group is not None:
-                same.append(BlockEnd(head.rest, GroupEnd(head.group, None, inner, inside)))
+        for parse in level.context.parses:
+            if parse.group is not None:
+                same.append(BlockEnd(parse.later_bodies, GroupEnd(parse.group, None, inner, inside)))
 
 
 def _levels(logical: RightContext) -> list[_Level]:
@@ -264,5 +268,5 @@ def _levels(logical: RightContext) -> list[_Level]:
         same = ClosedBlock(exactly=context.column)
         levels.append(_Level(context, same, ClosedBlock(above=context.column, below=below)))
         below = context.column
-        context = context.fall
+        context = context.next_shallower
     return levels

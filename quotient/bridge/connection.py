@@ -1,4 +1,4 @@
-"""What connects two contexts: the grammar of the middles, and the entries into the right context."""
+"""The connection of two contexts: the grammar of the middles, and the ways into the right context."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ from fimlsp.quotient.language.tables import LanguageTables
 
 @value
 class RightEntry:
-    """A seam with the marker that the middle grammar has for it.
+    """A boundary lexeme with the terminal of the middle grammar that stands for the rest of its line.
 
-    `opened` is what the right context closes (as `ModeStack.opened`), `quotes` the delimiter that it begins
-    with, of which no more than two may stand in a row with those before. `lead` is what stands
-    before the first lexeme of the rest, None if that rest is blank. With `ends_line` nothing is left of the
-    line but its end; the `marker` stands behind that.
+    `marker` is that terminal. `opened` is what the right context closes (in the order of `ModeStack.opened`).
+    `delimiter` is the delimiter byte that the right context begins with, and how often it is repeated;
+    together with those before it, it must not occur three times in a row. `lead` is the white space before
+    the first lexeme of the rest, None if the rest is blank. With `ends_line` nothing but the line end is left
+    of the line, and `marker` comes after it.
     """
 
     boundary: BoundaryLexeme
     opened: tuple[str, ...]
-    quotes: tuple[int, int] | None
+    delimiter: tuple[int, int] | None
     marker: int
     lead: bytes | None
     ends_line: bool = False
 
     def admits(self, lexer: LexerState) -> bool:
-        """Whether a middle may end here after *lexer*."""
+        """Whether a middle that ends with this lexer state may enter here, by its modes and delimiters."""
         if lexer.modes.opened != self.opened:
             return False
-        if self.quotes is None or self.quotes[0] not in lexer.modes.forbidden_thrice:
+        if self.delimiter is None or self.delimiter[0] not in lexer.modes.forbidden_thrice:
             return True
-        quote, count = self.quotes
-        return lexer.equal_run[0] != quote or lexer.equal_run[1] + count < 3
+        byte, count = self.delimiter
+        return lexer.equal_run[0] != byte or lexer.equal_run[1] + count < 3
 
 
 @value(eq=False)
 class Connection:
-    """What connects a left and a right context: the grammar, and the ways to meet the right.
+    """Two connected contexts: the grammar of the middles and the entries into the right context.
 
     `bracket` is the kind that the lexeme begun left of the cursor must have, if the grammar begins with it.
     """
@@ -62,7 +63,7 @@ class Connection:
     _scans: dict[tuple[EarleySet, Symbol], EarleySet | None] = field(default_factory=dict, repr=False)
 
     def scan(self, chart: EarleySet, symbol: Symbol) -> EarleySet | None:
-        """The chart after *symbol* as well, None if that is not expected; remembered."""
+        """The chart after *symbol*; None if it is not expected. Cached."""
         key = chart, symbol
         if key not in self._scans:
             self._scans[key] = self.grammar.earley.scan(chart, self._terminals(chart, symbol))
@@ -76,7 +77,7 @@ class Connection:
         return (self.tables.terminal_of[symbol],)
 
     def way_into(self, lexer: LexerState, boundary: BoundaryLexeme) -> bytes | None:
-        """As `boundary_lexemes.way_into`, remembered."""
+        """As `boundary_lexemes.way_into`, cached."""
         key = lexer.state, lexer.word, boundary
         ways = self._ways_into
         if key not in ways:
@@ -84,7 +85,7 @@ class Connection:
         return ways[key]
 
     def end_of_lexeme(self, lexer: LexerState) -> End:
-        """Where the lexeme being read ends in the right context; None if it ends with the middle."""
+        """Where the lexeme being read ends in the right context; None if it ends with the middle. Cached."""
         key = lexer.state, lexer.modes
         if key not in self._ends:
             runs = BoundaryLexer(lexer.lexical, self.data, self.cursor, lexer.modes)
@@ -92,5 +93,5 @@ class Connection:
         return self._ends[key]
 
     def ends_with_continuation(self, lexer: LexerState) -> bool:
-        """Whether a backslash has joined the line to nothing."""
+        """Whether the text ends with a line joiner, which then joins the line to nothing."""
         return lexer.accepted == lexer.lexical.line_joiner and self.cursor == len(self.data)

@@ -1,13 +1,13 @@
-"""The grammar of every middle that connects a left and a right context.
+"""Builds the grammar of every middle that connects a left and a right context.
 
-Some node of the file's tree is the innermost one that is begun on the left and ended on the right. A middle
-is what this node has between the two: the rest of a child that is open on the left (`A!`), whole children,
-and the beginning of one that is open on the right (`A?`). Which node it is depends on how the two contexts
-are read. So all pairs of an open node of the left and one of the right that may be the same are visited,
-from the file's own block inwards, and in each the ways in which the left has begun a rule are joined with
-those in which the right has ended the same rule. A block that is open on both sides is a pair as well, if its
-column is one that the right context closes; for a block begun in the middle the column is checked when its
-INDENT is read.
+Some node of the syntax tree is the innermost one that begins in the left context and ends in the right one.
+The middle is what this node lacks in between: the suffix of a child that is open on the left (a nonterminal
+`A!`), whole children, and the prefix of a child that is open on the right (a nonterminal `A?`). Which node it
+is depends on how the two contexts are parsed. So all pairs of nodes, one open on the left and one on the
+right, are visited from the file's own block inwards if they may be the same node. In each pair, every way in
+which the left context has begun a rule is combined with every way in which the right context finishes the
+same rule. A block that is open on both sides is such a pair if its column is one that the right context
+closes. The column of a block that begins in the middle is checked when its INDENT is read.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from fimlsp.quotient.language.tables import LanguageTables
 
 
 class RightGrammar:
-    """What the text after a cursor says about the middle before it, and what was made of that.
+    """The part of the middle grammar that depends on the right context alone; reused while typing.
 
-    The first *markers* symbols beyond those of the language are markers.
+    The first *markers* symbols beyond those of the language are the markers, terminals that end every middle.
     """
 
     __slots__ = ("automaton", "cheapest", "partial_rules")
@@ -48,8 +48,8 @@ class RightGrammar:
 class MiddleGrammar:
     """The grammar of the middles between two contexts.
 
-    Each sentence of `root` ends with the marker of one reading of the right context. `start` is the set
-    before any symbol.
+    `root` is its start symbol. Every sentence ends with the marker of one way to enter the right context.
+    `start` is the Earley set before any symbol.
     """
 
     left: LeftPartialRules
@@ -66,11 +66,11 @@ class MiddleGrammar:
 
     @property
     def indents(self) -> dict[int, ClosedBlock]:
-        """The terminals of blocks that the right context closes, as far as they are expected anywhere."""
+        """The blocks predicted so far that the right context closes, by the terminals of their INDENTs."""
         return self.right.partial_rules.indents
 
     def indent_terminals(self, before: EarleySet, column: Column) -> list[int]:
-        """The terminals that an INDENT to *column* after *before* may be."""
+        """The terminals that an INDENT to *column* after the set *before* may be."""
         closed = sorted(before.expected() & self.indents.keys())
         return [self.tables.indent, *(indent for indent in closed if self.indents[indent].fits(column))]
 
@@ -78,12 +78,11 @@ class MiddleGrammar:
 def middle_grammar(
     left: LeftContext, right: RightGrammar, kept: int | None = None, bracket: int | None = None
 ) -> MiddleGrammar | None:
-    """The grammar of the middles between *left* and *right*; None if there are none.
+    """The grammar of the middles between *left* and *right*; None if there are no middles.
 
-    With *kept* no middle escapes (see `escape.py`) from a bracket, or from the outermost *kept* blocks of
-    *left*. Every sentence begins with the *bracket*, if there is one: the last terminal of *left*, which may
-    turn out to be none, as `f"` does before `""`. O(depth at the cursor), independent of the lengths of the
-    contexts.
+    With *kept*, no middle escapes (see `escape.py`) from a bracket, or from the outermost *kept* blocks of
+    *left*. If there is a *bracket*, the last terminal of *left*, every sentence begins with it, because the
+    lexeme can still become another one in the middle. O(depth at the cursor), however long the contexts are.
     """
     partial_rules = LeftPartialRules(right.partial_rules, left_blocks(left))
     root = next(partial_rules.fresh)
@@ -96,7 +95,7 @@ def middle_grammar(
 
 
 class _Pairs:
-    """Visits the nodes that may be open on both sides, for what each has between the two."""
+    """Visits the nodes that may be open on both sides and finds the middles of each."""
 
     def __init__(self, left: LeftPartialRules, right: RightPartialRules, kept: int | None) -> None:
         self.tables = left.tables
@@ -107,7 +106,7 @@ class _Pairs:
         self.both: dict[tuple[int, ClosedBlock, int], None] = {}
 
     def middles(self) -> Iterator[Rhs]:
-        """The middles of all nodes, those of the outermost first."""
+        """The middles of all nodes, outermost nodes first."""
         for file in self.right.closed_blocks.files:
             self._add_block(0, file, self.tables.file_body)
         for depth in range(len(self.blocks)):
@@ -119,7 +118,7 @@ class _Pairs:
             self.both[depth, closed, body] = None
 
     def _in_block(self, depth: int, closed: ClosedBlock, body: int) -> Iterator[Rhs]:
-        """The middles in a block of groups of kind *body* that is the one at *depth*, and *closed*."""
+        """The middles in the block at *depth* with groups of kind *body*, which is closed as *closed*."""
         for block_end in self.right.closed_blocks.block_ends_in(closed, self.blocks[depth].frame.column):
             if block_end.may_end(body, self.tables):
                 if body in self.tables.lists:
@@ -130,24 +129,28 @@ class _Pairs:
     def _between_groups(self, depth: int, block_end: BlockEnd, body: int) -> Iterator[Rhs]:
         block, group_end = self.blocks[depth], block_end.group_end
         groups = self.tables.lists[body]
-        ended = self.right.first_group(body, block_end)
-        begun_top, ended_top = self._tops(depth, body)
-        for begun in self.left.last_groups(body, depth):
-            if begun and group_end is not None and self._escapes(begun_top, (), ended_top, depth, group_end):
+        prefix = self.right.first_group(body, block_end)
+        left_node, right_node = self._last_group(depth, body)
+        for suffix in self.left.last_groups(body, depth):
+            if (
+                suffix
+                and group_end is not None
+                and self._escapes(left_node, (), right_node, depth, group_end)
+            ):
                 continue
-            yield (*begun, groups, ended)
-            if begun or group_end is not None or block_end.has_groups or not block.empty or not depth:
-                yield (*begun, ended)
+            yield (*suffix, groups, prefix)
+            if suffix or group_end is not None or block_end.has_groups or not block.empty or not depth:
+                yield (*suffix, prefix)
 
-    def _tops(self, depth: int, body: int) -> tuple[Open, Open]:
-        """The last group of an open block, as it begins on the left and as it ends on the right."""
+    def _last_group(self, depth: int, body: int) -> tuple[Open, Open]:
+        """The last group of an open block, as a node of the left and as a node of the right context."""
         return (body, self.blocks[depth].start), (body, self.tables.backward.start(self.tables.bodies))
 
     def _in_group(self, depth: int, group_end: GroupEnd, body: int) -> Iterator[Rhs]:
-        """The middles in a group that is the last one of the block at *depth*, and ends with *group_end*."""
-        begun, ended = self._tops(depth, body)
+        """The middles within the last group of the block at *depth*, which ends with *group_end*."""
+        left_node, right_node = self._last_group(depth, body)
         nodes = self.tables.common_nodes(
-            self.blocks[depth].open_rules, self.right.open_rules(group_end), begun, ended
+            self.blocks[depth].open_rules, self.right.open_rules(group_end), left_node, right_node
         )
         for left, between, right in nodes.between:
             yield from self._middle(left, between, right, depth, group_end)
@@ -159,11 +162,11 @@ class _Pairs:
         self, left: Child, between: Rhs, right: Child, depth: int, group_end: GroupEnd
     ) -> Iterator[Rhs]:
         if not self._escapes(left, between, right, depth, group_end):
-            begun = () if left is None else (self.left.begun(left, depth),)
-            yield (*begun, *between, self.right.ended(right, group_end))
+            suffix = () if left is None else (self.left.suffix_of(left, depth),)
+            yield (*suffix, *between, self.right.prefix_of(right, group_end))
 
     def _escapes(self, left: Child, between: Rhs, right: Child, depth: int, group_end: GroupEnd) -> bool:
-        """Whether a middle escapes that ends *left*, goes on with *between*, and begins *right*."""
+        """Whether a middle escapes that finishes *left*, continues with *between*, and begins *right*."""
         if self.kept is None:
             return False
         block, tables = self.blocks[depth], self.tables

@@ -1,4 +1,4 @@
-"""The open blocks of a left context, each with what is open within its last group."""
+"""Lists the open blocks of a left context, each with the rules that are open in its last group."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fimlsp.quotient.language.tables import LanguageTables
 
 
 class LeftBlock:
-    """One open block, with the spine of its last group.
+    """An open block, with the rules that are open in its last group.
 
-    `empty` tells that it has no group yet, `ended` what its groups may be if the last one ends at the cursor.
-    *inner* is the open block in its last group.
+    `empty` means that it has no group yet. `complete_bodies` is what its groups may be if the last one is
+    complete at the cursor. *inner* is the open block within its last group.
     """
 
     def __init__(
@@ -25,11 +25,11 @@ class LeftBlock:
         self.open_rules = tables.forward.open_rules(group, suites)
         self.empty = group is self.start
         done = group.completed_from(self.start) & frame.bodies if inner is None else frozenset[int]()
-        self.ended = frame.bodies if self.empty else done
+        self.complete_bodies = frame.bodies if self.empty else done
 
     def may_be(self, body: int) -> bool:
         """Whether its groups so far may be of kind *body*."""
-        return body in self.ended or (body, self.start) in self.open_rules
+        return body in self.complete_bodies or (body, self.start) in self.open_rules
 
     @property
     def inside(self) -> Inside:
@@ -39,7 +39,7 @@ class LeftBlock:
 
 
 def left_blocks(left: LeftContext) -> list[LeftBlock]:
-    """The open blocks of *left*, the file's own first."""
+    """The open blocks of *left*, outermost first: the file's own block."""
     blocks = [LeftBlock(left.tables, left.frame, left.group)]
     frame = left.frame
     while frame.parent is not None and frame.holder is not None:

@@ -1,4 +1,4 @@
-"""How much of what stands around it a middle must fit."""
+"""How strictly a middle must fit its context."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from fimlsp.lexing.values import value
 
 @value
 class ConnectOptions:
-    """What a middle must fit.
+    """How strictly a middle must fit its context.
 
-    If `lenient`, lines further down that cannot be parsed are passed over. If `forbid_escape`, the middle does not
-    escape from what both contexts are in (see `escape.py`).
+    With `lenient`, later lines that cannot be parsed are ignored. With `forbid_escape`, the middle must not
+    escape from the node that both contexts are in (see `escape.py`).
     """
 
     lenient: bool = False

@@ -1,12 +1,14 @@
-"""The rules of what only one side of a cursor opens.
+"""Rules for nodes cut by only one edge of the middle, created when first predicted.
 
-`A!` was begun on the left and ends in the middle, `A?` begins in the middle and ends on the right. There are
-hundreds of them at any cursor, and a middle needs few. So each has a number as soon as a rule mentions it,
-and rules once the parser predicts it. Nobody has to look for those that derive nothing: a spine is found from
-the cursor outwards, so whatever is open has a rule of which the open child was found before.
+`A!` derives the suffixes of a node `A` that begins in the left context and ends in the middle; `A?` derives
+the prefixes of a node that begins in the middle and ends in the right context. There are hundreds of them at
+any cursor, but a middle needs few of them. So each gets its number when a rule first mentions it, and its
+rules when the parser first predicts it. None of them is useless: open rules are found from the cursor
+outwards, so every open node has a rule whose open child was found before.
 
-The rules of the right lie in a layer below those of the left. They depend on the text after the cursor alone,
-and so serve as long as that stays: every keystroke there finds those that the one before it needed.
+The rules for the right context are in a layer below those for the left. They depend on the text after the
+cursor alone and stay valid while that is unchanged, so a keystroke reuses those that earlier keystrokes
+needed.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ from fimlsp.quotient.grammar.rules import LazyRules, Rhs
 
 
 class RightPartialRules(LazyRules):
-    """Begun in the middle, ended on the right, as *closed_blocks* tells.
+    """The rules of the nodes `A?`, which begin in the middle and end in the right context.
 
-    `indents` has the terminals of blocks that the right context closes, as far as they were needed.
+    *closed_blocks* describes the right context. `indents` maps the terminals of INDENTs to the blocks that
+    the right context closes, as far as they were predicted.
     """
 
     __slots__ = ("_open_rules_at", "_start", "_terminals", "closed_blocks", "indents", "tables")
@@ -39,14 +42,14 @@ class RightPartialRules(LazyRules):
         self._start = tables.backward.start(tables.bodies)
 
     def open_rules(self, group_end: GroupEnd) -> OpenRules:
-        """What is open in *group_end*."""
+        """The rules that are open in *group_end*; cached."""
         found = self._open_rules_at.get(group_end)
         if found is None:
             found = self._open_rules_at[group_end] = group_end.open_rules(self.tables)
         return found
 
-    def ended(self, child: Child, group_end: GroupEnd) -> int:
-        """The symbol of what *group_end* leaves open; of the cursor's line itself if there is no child."""
+    def prefix_of(self, child: Child, group_end: GroupEnd) -> int:
+        """The symbol `A?` for the open *child* in *group_end*; the marker of the line if it is None."""
         if child is None:
             assert group_end.marker is not None
             return group_end.marker
@@ -57,7 +60,7 @@ class RightPartialRules(LazyRules):
 
     def _rules(self, opened: Open, group_end: GroupEnd) -> Iterator[Rhs]:
         for missing, child in self.open_rules(group_end).missing(opened):
-            yield (*missing, self.ended(child, group_end))
+            yield (*missing, self.prefix_of(child, group_end))
 
     def _suites(self, group_end: GroupEnd, body: int) -> Iterator[Rhs]:
         for block in group_end.suites:
@@ -71,10 +74,10 @@ class RightPartialRules(LazyRules):
         groups = self.tables.lists[body]
         for block_end in self.closed_blocks.block_ends_in(block, column):
             if block_end.may_end(body, self.tables):
-                ended = self.first_group(body, block_end)
-                yield (indent, groups, ended)
+                prefix = self.first_group(body, block_end)
+                yield (indent, groups, prefix)
                 if block_end.group_end is not None or block_end.on_line:
-                    yield (indent, ended)
+                    yield (indent, prefix)
 
     def _indent(self, block: ClosedBlock) -> int:
         terminal = self._terminals.get(block)
@@ -84,15 +87,15 @@ class RightPartialRules(LazyRules):
         return terminal
 
     def first_group(self, body: int, block_end: BlockEnd) -> int:
-        """What a block's groups end with: the right context itself, or the beginning of a group."""
+        """The end of a block's groups: the prefix of a group, or the marker between two groups."""
         if block_end.group_end is not None:
-            return self.ended((body, self._start), block_end.group_end)
+            return self.prefix_of((body, self._start), block_end.group_end)
         assert block_end.marker is not None
         return block_end.marker
 
 
 class LeftPartialRules(LazyRules):
-    """Begun on the left, in *blocks*, and ended in the middle."""
+    """The rules of the nodes `A!`, which begin in one of *blocks*, on the left, and end in the middle."""
 
     __slots__ = ("blocks", "tables")
 
@@ -101,8 +104,8 @@ class LeftPartialRules(LazyRules):
         self.tables = right.tables
         self.blocks = blocks
 
-    def begun(self, child: Open | OpenSuite, depth: int) -> int:
-        """The symbol of what is open in the last group of the block at *depth*."""
+    def suffix_of(self, child: Open | OpenSuite, depth: int) -> int:
+        """The symbol `A!` for the open child *child* of the last group of the block at *depth*."""
         if isinstance(child, OpenSuite):
             body = self.tables.suites[child.suite]
             return self.symbol((body, depth), LeftPartialRules._suite, body, depth + 1)
@@ -110,19 +113,19 @@ class LeftPartialRules(LazyRules):
 
     def _rules(self, opened: Open, depth: int) -> Iterator[Rhs]:
         for missing, child in self.blocks[depth].open_rules.missing(opened):
-            yield missing if child is None else (self.begun(child, depth), *missing)
+            yield missing if child is None else (self.suffix_of(child, depth), *missing)
 
     def _suite(self, body: int, depth: int) -> Iterator[Rhs]:
         dedent, groups = self.tables.dedent, self.tables.lists[body]
-        for begun in self.last_groups(body, depth):
-            if begun or not self.blocks[depth].empty:
-                yield (*begun, dedent)
-            yield (*begun, groups, dedent)
+        for suffix in self.last_groups(body, depth):
+            if suffix or not self.blocks[depth].empty:
+                yield (*suffix, dedent)
+            yield (*suffix, groups, dedent)
 
     def last_groups(self, body: int, depth: int) -> Iterator[Rhs]:
-        """What is left of the last group of the block at *depth*: nothing, or the rest of it."""
+        """What completes the last group of the block at *depth*: nothing, or its suffix."""
         block = self.blocks[depth]
-        if body in block.ended:
+        if body in block.complete_bodies:
             yield ()
         if (body, block.start) in block.open_rules:
-            yield (self.begun((body, block.start), depth),)
+            yield (self.suffix_of((body, block.start), depth),)

@@ -1,1 +1,1 @@
-"""A cheap text that completes a middle."""
+"""Finds a short text that completes a middle."""

@@ -1,8 +1,8 @@
-"""A cheap way to complete a middle: the symbols that are missing.
+"""Finds the cheapest sequences of symbols that complete a middle, with Dijkstra's algorithm.
 
-From an Earley set the missing symbols are the rest of one of its rules, then the rest of a rule that waits
-for that one, and so on up to a root: a shortest path, found with Dijkstra's algorithm. What a nonterminal
-costs at least is known.
+From an Earley set, the missing symbols are the rest of one of its rules, then the rest of a rule that waits
+for that one, and so on up to the root. This is a shortest-path problem whose edges are rests of rules; the
+cheapest derivation of each symbol is known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Queue = list[tuple[int, int, "Source", int, EarleySet, _Path]]
 
 
 class Source:
-    """A set to complete from, and what it costs to get there."""
+    """An Earley set to start from, `chart`; the text `prefix` leads to it and has the cost `cost`."""
 
     __slots__ = ("chart", "cost", "prefix")
 
@@ -33,10 +33,10 @@ class Source:
 def completions(
     cheapest: CheapestSentences, sources: list[Source], start: EarleySet, root: int
 ) -> Iterator[tuple[Source, Symbols]]:
-    """Ways to complete *root*, cheapest first: where from, and the missing symbols.
+    """Ways to complete *root*, cheapest first: the source, and the missing symbols.
 
-    The root is a nonterminal that must span everything since *start*. Each source is followed on its
-    own, as not every sequence of symbols can be written after it.
+    *root* is a nonterminal that must derive everything since the set *start*. Each source has a search of its
+    own, because not every sequence of symbols can be written after every source.
     """
     serial = count()
     queue: _Queue = []

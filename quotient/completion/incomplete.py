@@ -1,4 +1,4 @@
-"""What a completion is looked for from: a state of a middle as far as the search has to know it."""
+"""The interface of an incomplete middle, as far as the search for a completion needs it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ from fimlsp.quotient.earley.sets import EarleySet
 
 
 class Incomplete(Protocol):
-    """A state of a middle: its `connection`, the `chart` behind its whole lexemes, the `lexer` within the last."""
+    """A state of a middle that the search can complete.
+
+    `connection` is what the middle connects, `chart` the Earley set after its whole lexemes, `lexer` the
+    state within the last lexeme.
+    """
 
     connection: Connection
     chart: EarleySet
     lexer: LexerState
 
     def feed(self, data: bytes) -> Incomplete | None:
-        """The state after *data* as well, None if nothing that begins so connects."""
+        """The state after *data*; None if nothing that begins like this connects."""
 
     def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
-        """The chart after *symbols* as well."""
+        """The chart after *symbols*; None if they are not expected."""
 
     def after_fallback(self) -> Incomplete | None:
-        """The state if the lexeme being read ended earlier and what was read since is read again."""
+        """The state if the lexeme being read ended earlier and the bytes since then begin the next one."""
 
     @property
     def live(self) -> int:
-        """What the lexeme being read may become, as a bit set."""
+        """The kinds that the lexeme being read may become, as a bit set."""
 
     @property
     def complete(self) -> bool:

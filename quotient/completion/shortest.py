@@ -1,4 +1,9 @@
-"""A cheap text that completes a middle."""
+"""Finds a text, near the shortest, that completes a middle.
+
+The cheapest sequences of missing symbols come from `dijkstra`; each is written as text by `unlexer`, and the
+first text that does complete the middle is taken. A direct way into the right context, by a lexeme that
+straddles the cursor, is preferred if it is shorter.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +20,22 @@ from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.grammar.costs import CheapestSentences, Costs
 
 _TRIES = 200
-_BEGUN_TRIES = 20
+_PREFIX_TRIES = 20
 _COST_OF_CLOSED_INDENT = 4
 _COST_OF_SKIPPING = 40
 
 
 class NoCompletionError(AssertionError):
-    """A viable middle for which no completion was found: the engine is at fault."""
+    """No completion was found for a viable middle. This is always a fault of the engine."""
 
 
 def shortest_completion(state: Incomplete) -> bytes:
     """A text, near the shortest, that completes *state*; empty if it is complete.
 
-    O(open rules). Raises NoCompletionError if none is found, which would be a fault of the engine.
+    O(open rules).
+
+    Raises:
+        NoCompletionError: None was found, which is a fault of the engine.
     """
     if state.lexer.word or state.lexer.word_must_follow:
         return _with_word(state)
@@ -44,7 +52,7 @@ def shortest_completion(state: Incomplete) -> bytes:
 
 
 def _with_word(state: Incomplete) -> bytes:
-    """The completion of a state in which a word that is checked, or its delimiter, is missing."""
+    """The completion of a state inside a checked word, or directly before one."""
     direct = _straddling(state)
     if direct is not None:
         return direct
@@ -58,9 +66,9 @@ def _with_word(state: Incomplete) -> bytes:
 
 
 def _completion(state: Incomplete, skipping: int) -> bytes | None:
-    """The cheapest sentence of the grammar that can be written and does complete *state*.
+    """The cheapest sentence of the grammar that can be written as text and completes *state*.
 
-    *skipping* is what it costs to let a comment swallow what follows the cursor.
+    *skipping* is the cost of letting a comment swallow what follows the cursor.
     """
     if state.complete:
         return b""
@@ -75,7 +83,7 @@ def _completion(state: Incomplete, skipping: int) -> bytes | None:
 
 
 def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
-    """Completions by dearer sentences, where the cheapest does not fit the columns of the right context."""
+    """Completions with any possible next lexeme, if no cheapest one fits the columns on the right."""
     for source in _sources(state):
         for symbols in _steps(state.connection, source.chart):
             writer = _written(state, source, symbols)
@@ -87,8 +95,8 @@ def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
 
 
 def _completions_after_a_beginning(state: Incomplete) -> Iterator[bytes]:
-    """Completions that leave one of the cheapest sentences, which do not fit themselves, near its end."""
-    for text in islice(_candidates(state, 0), _BEGUN_TRIES):
+    """Completions that share a long prefix with one of the cheapest texts, if none of these fits."""
+    for text in islice(_candidates(state, 0), _PREFIX_TRIES):
         for size in reversed(range(1, len(text))):
             reached = state.feed(text[:size])
             if reached is not None:
@@ -96,9 +104,9 @@ def _completions_after_a_beginning(state: Incomplete) -> Iterator[bytes]:
 
 
 def _steps(connection: Connection, chart: EarleySet, most: int = 3) -> Iterator[tuple[int, ...]]:
-    """The next lexeme with the layout before it."""
+    """The symbols that may come next: a lexeme, with at most *most* layout symbols before it."""
     tables = connection.tables
-    expected = chart.expected()  # hence all of them that there are in `indents`
+    expected = chart.expected()  # this predicts the INDENTs of closed blocks, so that `indents` has them
     layout = {tables.newline, tables.indent, tables.dedent, *connection.grammar.indents}
     for symbol in sorted(expected, key=lambda symbol: symbol in layout):
         if symbol not in layout:
@@ -111,7 +119,7 @@ def _steps(connection: Connection, chart: EarleySet, most: int = 3) -> Iterator[
 
 
 def _straddling(state: Incomplete) -> bytes | None:
-    """The lexeme being read may reach into the right context."""
+    """The shortest completion by a lexeme that straddles the cursor; None if there is none."""
     ways = [
         way
         for entry in state.connection.right_entries
@@ -124,7 +132,7 @@ def _straddling(state: Incomplete) -> bytes | None:
 
 
 def _candidates(state: Incomplete, skipping: int) -> Iterator[bytes]:
-    """Texts that bring *state* to the end of a sentence of its grammar, cheapest first."""
+    """Texts for the cheapest sentences of the grammar after *state*, cheapest first."""
     grammar = state.connection.grammar
     cheapest = _cheapest(state.connection, skipping)
     for source, missing in completions(cheapest, _sources(state), grammar.start, grammar.root):
@@ -133,7 +141,7 @@ def _candidates(state: Incomplete, skipping: int) -> Iterator[bytes]:
         if symbols[-1:] == [state.connection.tables.newline] and any(
             entry.ends_line for entry in right_entries
         ):
-            # the line end that stands right of the cursor will do
+            # the line end right of the cursor will do
             yield from _endings(state, source, symbols[:-1], right_entries)
         yield from _endings(state, source, symbols, right_entries)
 
@@ -141,7 +149,7 @@ def _candidates(state: Incomplete, skipping: int) -> Iterator[bytes]:
 def _endings(
     state: Incomplete, source: Source, symbols: Sequence[int], right_entries: Sequence[RightEntry]
 ) -> Iterator[bytes]:
-    """Texts for *symbols* after *source* that meet the right context at one of *right_entries*."""
+    """Texts for *symbols* after *source* that then enter the right context at one of *right_entries*."""
     for opened in dict.fromkeys(entry.opened for entry in right_entries):
         writer = _written(state, source, symbols, opened)
         if writer is not None:
@@ -152,7 +160,7 @@ def _endings(
 def _written(
     state: Incomplete, source: Source, symbols: Sequence[int], opened: tuple[str, ...] = ()
 ) -> Unlexer | None:
-    """*symbols* after *source*, as `Unlexer.write`; None if they cannot be written."""
+    """An `Unlexer` that has written *symbols* after *source*; None if they cannot be written."""
     for step in STEPS:
         writer = Unlexer(state.connection.tables, state.lexer, step)
         if writer.put(source.prefix) and writer.write(symbols, state.connection.grammar.indents, opened):
@@ -161,19 +169,19 @@ def _written(
 
 
 def _ways_on(right_entries: Sequence[RightEntry], writer: Unlexer) -> Iterator[bytes]:
-    """How a middle meets the right context at one of *right_entries*: blanks, then a straddling lexeme."""
-    place = writer.place
-    if place is None:
+    """Texts that lead into one of *right_entries*: white space, then part of a straddling lexeme."""
+    lexer = writer.lexer_after_lexeme
+    if lexer is None:
         return
     for entry in right_entries:
-        if entry.admits(place):
-            way = way_into(place, entry.boundary)
+        if entry.admits(lexer):
+            way = way_into(lexer, entry.boundary)
             if way is not None:
                 yield from (lead + way for lead in _leads(entry, writer))
 
 
 def _leads(entry: RightEntry, writer: Unlexer) -> Iterator[bytes]:
-    """White space before the right context."""
+    """White space that may precede the right context, best first."""
     if writer.margin is not None:
         lead = entry.lead or b"" if entry.boundary.kind is None and not entry.boundary.offset else b""
         column = writer.columns[-1]
@@ -185,7 +193,7 @@ def _leads(entry: RightEntry, writer: Unlexer) -> Iterator[bytes]:
 
 
 def _sources(state: Incomplete) -> list[Source]:
-    """The charts after each way to finish the lexeme being read."""
+    """The Earley sets after each way to finish the lexeme being read."""
     lexer = state.lexer
     if lexer.at_lexeme_start:
         return [Source(state.chart, 0, b"")]
@@ -196,13 +204,13 @@ def _sources(state: Incomplete) -> list[Source]:
 
 
 def _after_skipped(state: Incomplete, live: int) -> list[Source]:
-    """The lexeme being read is none of the grammar's; a comment takes the rest of its line."""
+    """As `_sources` if the lexeme being read never reaches the grammar; a comment ends with its line."""
     lexer, lexical = state.lexer, state.lexer.lexical
     if not live & lexical.ends_line:
         skipped = next(kind for kind in lexical.blank if live & 1 << kind)
         suffix = lexical.shortest_words.suffix(lexer.state, skipped)
         assert suffix is not None
-        # a line end that is written next must not merge with a carriage return
+        # after a carriage return, a line end written next would be part of the same line end
         return [Source(state.chart, len(way), way) for way in (suffix, suffix + b" ")]
     prefix = b"" if lexer.accepted == lexical.line_end else b"\n"
     if prefix and live & 1 << lexical.comment:
@@ -229,12 +237,12 @@ def _after_lexemes(state: Incomplete, live: int) -> Iterator[Source]:
         chart = state.connection.grammar.earley.scan(state.chart, (terminal,))
         if chart is not None:
             yield Source(chart, len(suffix), suffix)
-            if state.lexer.equal_run[1]:  # the delimiter could be one too many in a row
+            if state.lexer.equal_run[1]:  # a delimiter byte could be one too many in a row
                 yield Source(chart, 1 + len(suffix), b" " + suffix)
 
 
 def _after_fallback(state: Incomplete) -> list[Source]:
-    """The lexeme ended earlier, and what was read since begins the next one."""
+    """As `_sources` if the lexeme ended earlier and the bytes since then begin the next one."""
     following = state.after_fallback()
     return [] if following is None else _sources(following)
 
@@ -272,7 +280,7 @@ def _costs_of_markers(connection: Connection, skipping: int) -> Costs:
 
 
 def _cost_of_straddling(connection: Connection, boundary: BoundaryLexeme) -> int:
-    """What a middle has at least of the lexeme at *boundary*."""
+    """The least number of bytes that the lexeme at *boundary* has in the middle."""
     lexical = connection.tables.lexical
-    way = way_to(lexical, lexical.dfa.starts[boundary.place.mode], boundary.states)
+    way = way_to(lexical, lexical.dfa.starts[boundary.modes.mode], boundary.states)
     return len(way) if way else 1

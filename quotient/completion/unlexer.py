@@ -1,4 +1,4 @@
-"""Symbols as text: the inverse of reading."""
+"""Writes symbols as text: the inverse of the lexer."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from fimlsp.quotient.bridge.closed_blocks import ClosedBlock
 from fimlsp.quotient.language.tables import LanguageTables
 
 STEPS = (4, 1)
-"""How much deeper than its parent a block is written, where the right context leaves that open.
+"""The widths of an indentation to try, where the right context leaves that open.
 
-Should 4 leave no room for the blocks within, it is as little as may be.
+If 4 columns leave no room for nested blocks, each block is indented by as little as possible.
 """
 
 
 class Unlexer:
-    """Writes symbols after what a reading has read, with the white space that they need, blocks by *step*."""
+    """Writes symbols as text after a lexer state, with the white space needed; indents by *step*."""
 
     def __init__(self, tables: LanguageTables, lexer: LexerState, step: int) -> None:
         assert lexer.indents is not None
@@ -28,7 +28,7 @@ class Unlexer:
         self.text = b""
 
     def put(self, data: bytes) -> bool:
-        """Write *data* as it is; False if it cannot be read."""
+        """Write *data* as it is; False if it is lexically invalid here."""
         step = self.lexer.feed(data)
         if step is None:
             return False
@@ -39,21 +39,21 @@ class Unlexer:
     def write(
         self, symbols: Sequence[int], blocks: dict[int, ClosedBlock], opened: tuple[str, ...] = ()
     ) -> bool:
-        """Write terminals; *blocks* tells which columns the INDENTs of closed blocks may have.
+        """Write terminals, with INDENTs of closed blocks as *blocks* allows; False if that is impossible.
 
-        The strings that are still open after them are those in *opened* (see `ModeStack.opened`).
+        The strings that remain open afterwards are those in *opened* (see `ModeStack.opened`).
         """
         kinds = self._kinds_of_opening(symbols, opened)
-        return all(self._write(symbol, blocks, kinds.get(place)) for place, symbol in enumerate(symbols))
+        return all(self._write(symbol, blocks, kinds.get(index)) for index, symbol in enumerate(symbols))
 
     def _kinds_of_opening(self, symbols: Sequence[int], opened: tuple[str, ...]) -> dict[int, int]:
-        """By place in *symbols*, the kind of each that opens a string which is not closed in them."""
+        """The exact kinds of symbols that open a string which stays open, by index in *symbols*."""
         if not opened:
             return {}
         grammar = self.tables.grammar
         names = [grammar.name(symbol) if grammar.is_terminal(symbol) else "" for symbol in symbols]
         kinds = self.tables.language.kinds_of_opening(names, opened)
-        return {place: self.tables.lexical.kinds.index(kind) for place, kind in kinds.items()}
+        return {index: self.tables.lexical.kinds.index(kind) for index, kind in kinds.items()}
 
     def _write(self, symbol: int, blocks: dict[int, ClosedBlock], kind: int | None) -> bool:
         tables = self.tables
@@ -80,7 +80,7 @@ class Unlexer:
             0 if block is None else max(block.least, block.above.tabs8 if block.above else 0) - outer.tabs8
         )
         widths = (self.step, *range(1, max(widest, least + 1) + 1))
-        # a backslash can bring even the line after the cursor to a column left of its white space
+        # a line joiner can put the line after the cursor left of its white space
         for width in (*(width for width in widths if width >= least), *range(1, least)):
             column = Column(outer.tabs8 + width, outer.tabs1 + width)
             if block is None or block.fits(column):
@@ -88,8 +88,8 @@ class Unlexer:
         return None
 
     @property
-    def place(self) -> LexerState | None:
-        """The reading once the lexeme being read has ended; None if it cannot end."""
+    def lexer_after_lexeme(self) -> LexerState | None:
+        """The lexer state once the lexeme being read has ended; None if it cannot end."""
         if self.lexer.at_lexeme_start:
             return self.lexer
         step = self.lexer.close()
@@ -97,11 +97,11 @@ class Unlexer:
 
     @property
     def margin(self) -> Margin | None:
-        """Where a line stands that is blank so far; None in a line with lexemes."""
-        place = self.place
-        if place is None or place.margin is None or place.modes.depth:
+        """The margin of a line that is blank so far; None in a line with lexemes."""
+        lexer = self.lexer_after_lexeme
+        if lexer is None or lexer.margin is None or lexer.modes.depth:
             return None
-        return place.margin
+        return lexer.margin
 
     def _indent(self) -> bool:
         margin = self.margin
@@ -109,8 +109,8 @@ class Unlexer:
 
     def _write_lexeme(self, kinds: Iterable[int]) -> bool:
         step = None if self.lexer.at_lexeme_start else self.lexer.close()
-        place = self.lexer if step is None else step.lexer
-        start = self.tables.lexical.dfa.starts[place.modes.mode]
+        lexer = self.lexer if step is None else step.lexer
+        start = self.tables.lexical.dfa.starts[lexer.modes.mode]
         for kind in kinds:
             text = self.tables.shortest_words.suffix(start, kind)
             for candidate in (text, b" " + text) if text else ():
@@ -119,7 +119,7 @@ class Unlexer:
         return False
 
     def _reads_as(self, data: bytes, kind: int, ended: list[Symbol]) -> bool:
-        """Whether *data* is read as a lexeme of *kind*, after the lexemes that *ended* before it."""
+        """Whether *data* is read as one lexeme of *kind*, after exactly the symbols *ended*."""
         step = self.lexer.feed(data)
         if step is None or step.lexer.accepted != kind or step.lexer.leftover:
             return False
@@ -127,7 +127,7 @@ class Unlexer:
 
 
 def indentation(margin: Margin, column: Column) -> bytes:
-    """White space that brings a blank line at *margin* to *column*, on a new line if that cannot be."""
+    """White space that moves a blank line from *margin* to *column*, on a new line if necessary."""
     if margin.frozen:
         return b"" if column == margin.counted else b"\n" + white_space(column)
     here = margin.column
@@ -137,7 +137,7 @@ def indentation(margin: Margin, column: Column) -> bytes:
 
 
 def white_space(column: Column) -> bytes:
-    """White space as wide as *column* by both measures: spaces, with as few tabs as that takes."""
+    """White space as wide as *column* by both measures: spaces, with as few tabs as possible."""
     found = _white_space(column)
     assert found is not None, f"no white space has the width {column}"
     return found
@@ -146,7 +146,7 @@ def white_space(column: Column) -> bytes:
 def _white_space(column: Column) -> bytes | None:
     for tabs in range(column.tabs8 // 8 + 1):
         spaces = column.tabs8 - 8 * tabs
-        swallowed = column.tabs1 - tabs - spaces  # spaces before a tab that do not move it
+        swallowed = column.tabs1 - tabs - spaces  # spaces swallowed by the tab stop after them
         if 0 <= swallowed <= 7 * tabs:
             full, rest = divmod(swallowed, 7)
             return (
@@ -159,7 +159,7 @@ def _white_space(column: Column) -> bytes | None:
 
 
 def columns_before(column: Column, lead: bytes) -> Iterator[Column]:
-    """The columns that *lead*, what a line begins with, brings to *column*, narrowest first."""
+    """The columns from which *lead* (white space, line joiners) moves a line to *column*, narrowest first."""
     for width in range(column.tabs8 + 1):
         for before in dict.fromkeys((Column(width, width), Column(width, column.tabs1 - len(lead)))):
             if Margin(before).after(lead).counted == column and _white_space(before) is not None:

@@ -1,1 +1,1 @@
-"""From two contexts to the first state of their middles."""
+"""Connects two contexts: makes the first state of the middles between them."""

@@ -1,4 +1,4 @@
-"""From two contexts to the first state of their middles."""
+"""Connects two contexts: makes the first state of the middles between them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from fimlsp.quotient.states.protocol import State
 def connect(
     document: Document, cursor: int, left: LeftContext, lexer: LexerState, options: ConnectOptions
 ) -> State | None:
-    """The middles that connect *left*, read on by *lexer*, with the text after *cursor*; None if none does.
+    """The first state of the middles between *left* and the text after *cursor*; None if there are none.
 
-    Where only an escape connects, they may escape.
+    *lexer* is the lexer state at the end of the left context. If *options* forbid escape but no other middle
+    exists, escape is allowed after all.
     """
     if options.forbid_escape:
-        begun = _with_bracket(document, cursor, left, lexer)
-        start = _connect(document, cursor, begun, lexer, options, begun.kept(document))
+        left_side = _with_bracket(document, cursor, left, lexer)
+        start = _connect(document, cursor, left_side, lexer, options, left_side.kept(document))
         if start is not None:
             return within_lexeme(start) or start
     options = replace(options, forbid_escape=False)
@@ -37,9 +38,10 @@ def connect(
 
 @value
 class _LeftSide:
-    """A left context, and the state of the lexer behind it.
+    """A left context, with the lexer state at its end.
 
-    They have the lexeme that is being read, if it is a `bracket`, whose kind that is; otherwise not.
+    If the lexeme being read is a bracket that must not be left, the context already includes it, and
+    `bracket` is its kind; otherwise `bracket` is None.
     """
 
     left: LeftContext
@@ -47,7 +49,7 @@ class _LeftSide:
     bracket: int | None = None
 
     def kept(self, document: Document) -> KeptLexemes:
-        """What a middle that must not escape begins in."""
+        """The strings and the lexeme that a middle must stay in."""
         strings = document.tables.language.strings_in(self.lexer.modes.opened)
         return KeptLexemes(strings, family_of_lexeme(self.lexer))
 
@@ -55,7 +57,7 @@ class _LeftSide:
 def _connect(
     document: Document,
     cursor: int,
-    begun: _LeftSide,
+    left_side: _LeftSide,
     lexer: LexerState,
     options: ConnectOptions,
     kept: KeptLexemes | None,
@@ -63,22 +65,22 @@ def _connect(
     right = document.cached_for_suffix(
         cursor, (options, kept), lambda: RightSideFinder(document, cursor, options, kept).right_side()
     )
-    n_kept = _n_kept_blocks(begun.left, begun.lexer) if options.forbid_escape else None
-    bracket = None if begun.bracket is None else document.tables.terminal_of[begun.bracket]
-    grammar = middle_grammar(begun.left, right.grammar, n_kept, bracket)
+    n_kept = _n_kept_blocks(left_side.left, left_side.lexer) if options.forbid_escape else None
+    bracket = None if left_side.bracket is None else document.tables.terminal_of[left_side.bracket]
+    grammar = middle_grammar(left_side.left, right.grammar, n_kept, bracket)
     if grammar is None:
         return None
     connection = Connection(
-        document.tables, grammar, right.right_entries, document.data, cursor, begun.bracket
+        document.tables, grammar, right.right_entries, document.data, cursor, left_side.bracket
     )
     start = GrammarState(connection, lexer, grammar.start)
     return start if start.viable else None
 
 
 def _with_bracket(document: Document, cursor: int, left: LeftContext, lexer: LexerState) -> _LeftSide:
-    """*left* with the bracket that is being read, if it is one: then it is not to be left.
+    """*left*, with the lexeme being read if it is a bracket: a middle that must not escape stays in it.
 
-    It is none if it makes another lexeme with the text after *cursor*, as two braces in an f-string do.
+    It does not count as a bracket if it continues after *cursor*, as the first of two doubled braces may do.
     """
     if lexer.accepted not in document.tables.enclosing_kinds or lexer.leftover:
         return _LeftSide(left, lexer)
@@ -91,9 +93,9 @@ def _with_bracket(document: Document, cursor: int, left: LeftContext, lexer: Lex
 
 
 def _n_kept_blocks(left: LeftContext, lexer: LexerState) -> int:
-    """How many of the open blocks are not to be left: those that the cursor stands right of.
+    """How many open blocks a middle must not leave: those whose column the cursor has reached.
 
-    At the very beginning of a line it may be anywhere: editors strip the white space of blank lines.
+    At the very beginning of a line these are all blocks, since editors strip the white space of blank lines.
     """
     columns = left.indents.columns
     margin = lexer.margin
@@ -103,7 +105,7 @@ def _n_kept_blocks(left: LeftContext, lexer: LexerState) -> int:
 
 
 def read_up_to(document: Document, cursor: int) -> tuple[LeftContext, LexerState] | None:
-    """The left context at *cursor*, with the lexeme being read there; None if it begins no valid file."""
+    """The left context at *cursor* and the lexer state there; None if no valid file begins with this text."""
     start, context = document.left_at(cursor)
     step = context.lexer().feed(document.data[start:cursor])
     if step is None:

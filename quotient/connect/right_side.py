@@ -1,4 +1,4 @@
-"""What the text after a cursor says about the middle before it: where it may be met, and what is closed there."""
+"""Finds how a middle can enter the text after a cursor, and which blocks that text closes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexis import Family
-from fimlsp.lexing.line import Line, physical_end
+from fimlsp.lexing.line import Line
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, boundary_lexemes
 from fimlsp.quotient.bridge.closed_blocks import ClosedBlocks, LineEnd
@@ -18,27 +18,30 @@ from fimlsp.quotient.contexts.right import Ending, RightContext, read_backward
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.contract import StringTail, TextAfterCursor
 from fimlsp.quotient.language.escape import BLOCK, BRACKET, NOTHING, Inside
-from fimlsp.quotient.states.lexeme_state import staying
+from fimlsp.quotient.states.lexeme_state import not_swallowing
 
 
 @value
 class KeptLexemes:
-    """What a middle that must not escape begins in: `strings`, outermost first, and a lexeme of a family."""
+    """What a middle that must not escape has to stay in.
+
+    These are `strings`, outermost first, and the lexeme being read if it is of a `family`.
+    """
 
     strings: tuple[str, ...]
-    begun: Family | None
+    family: Family | None
 
 
 @value
 class RightSide:
-    """All that the text after a cursor says about the middle before it."""
+    """All that the text after a cursor tells about the middle before it."""
 
     right_entries: tuple[RightEntry, ...]
     grammar: RightGrammar
 
 
 class RightSideFinder:
-    """Finds where a middle may meet the text after a cursor; equal continuations are looked at once."""
+    """Finds the ways into the text after a cursor; entries with equal continuations share their marker."""
 
     def __init__(
         self, document: Document, cursor: int, options: ConnectOptions, kept: KeptLexemes | None
@@ -52,7 +55,7 @@ class RightSideFinder:
         self.line_ends: dict[tuple[RightContext, tuple[int, ...] | None, int, Inside], LineEnd] = {}
 
     def right_side(self) -> RightSide:
-        """The ways to meet the text after the cursor, and what is closed there."""
+        """The entries into the text after the cursor, and the grammar of what it closes."""
         right_entries = self._find()
         return RightSide(right_entries, RightGrammar(self._closed_blocks(), len(self.line_ends)))
 
@@ -60,21 +63,20 @@ class RightSideFinder:
         lexical, data, cursor = self.tables.lexical, self.document.data, self.cursor
         kept = None if self.kept is None else self.kept.strings
         text = TextAfterCursor(lexical, data, cursor, kept, self._is_rest_of_line, self.tables.may_follow)
-        modes = self.tables.language.open_modes(text)
-        found = boundary_lexemes(lexical, data, cursor, modes.places())
+        open_modes = self.tables.language.open_modes(text)
+        found = boundary_lexemes(lexical, data, cursor, open_modes.places())
         if self.kept is not None:
-            rest_of_line = data[cursor : physical_end(data, cursor)]
-            found = staying(lexical, rest_of_line, self.kept.begun, found)
+            found = not_swallowing(lexical, data, cursor, self.kept.family, found)
         return tuple(
             entry
             for boundary in found
-            for tail in modes.tails(boundary.place, boundary.kind, cursor + boundary.offset)
+            for tail in open_modes.tails(boundary.modes, boundary.kind, cursor + boundary.offset)
             if kept is None or self._keeps(kept, tail)
             if (entry := self._entry(boundary, tail)) is not None
         )
 
     def _closed_blocks(self) -> ClosedBlocks:
-        """What the text after the cursor closes, for each line that the cursor's line may end before."""
+        """The blocks that are closed, for each line that the cursor's line may precede."""
         by_context: dict[RightContext, list[LineEnd]] = {}
         for (following, *_), line_end in self.line_ends.items():
             if line_end.ways:
@@ -85,15 +87,15 @@ class RightSideFinder:
         return closed_blocks
 
     def _keeps(self, kept: tuple[str, ...], tail: StringTail) -> bool:
-        """Whether *tail* closes the strings *kept*, and not others in their place, beginning with the outermost."""
+        """Whether *tail* closes exactly the strings *kept*, compared from the outermost."""
         closed = self.tables.language.strings_in(tail.opened)
-        return all(begun == ended for begun, ended in zip(kept, closed, strict=False))
+        return all(own == other for own, other in zip(kept, closed, strict=False))
 
     def _is_rest_of_line(self, position: int) -> bool:
         return self._rest(position) is not None
 
     def _rest(self, position: int) -> tuple[Line, RightContext] | None:
-        """The rest of a line of code from *position* on, and the context after it; None if that cannot be."""
+        """The rest of a line of code from *position* on, and the context after it; None if invalid."""
         if position not in self.rests:
             self.rests[position] = self._read_rest(position)
         return self.rests[position]
@@ -133,14 +135,14 @@ class RightSideFinder:
         lead = self._lead(tail.end) if begins_in_code else b""
         width = line.column.tabs8 if begins_in_code and line.column is not None else 0
         if lead.startswith(b"\\"):
-            width = min(width, 1)  # it may stand at any column, and is measured only if that is the first
+            width = min(width, 1)  # a line joiner decides the column, unless it stands in column 0
         unmatched = len(line.closers) + following.unmatched - len(line.openers)
         inside = BLOCK | BRACKET if unmatched > 0 or opened else BLOCK
         marker = self._marker(following, kinds, width, inside)
         return RightEntry(boundary, opened, delimiter, marker, lead)
 
     def _lead(self, position: int) -> bytes:
-        """What stands at *position* before the line's first lexeme."""
+        """The white space and line joiners at *position*, before the line's first lexeme."""
         found = _LEADS[ord("\\") in self.tables.lexical.quiet].match(self.document.data, position)
         assert found is not None
         return found.group()
@@ -152,7 +154,7 @@ class RightSideFinder:
         width: int = 0,
         inside: Inside = NOTHING,
     ) -> int:
-        """The marker of a line that ends with *kinds*; no kinds stand for one that is blank altogether."""
+        """The marker of a line that ends with *kinds*; None stands for a line that is blank."""
         key = following, kinds, width, inside
         found = self.line_ends.get(key)
         if found is None:
@@ -166,12 +168,12 @@ class RightSideFinder:
         if kinds is None:
             return {ending: ending.base for ending in following.endings}
         terminals = self.tables.terminals(kinds)
-        behind = read_backward(self.tables, following.ways(), terminals[1:])  # often the same
+        behind = read_backward(self.tables, following.ways(), terminals[1:])  # shared by many entries
         return read_backward(self.tables, behind, terminals[:1])
 
 
 def _leading_delimiter(lexical: LexerTables, data: bytes, position: int) -> tuple[int, int] | None:
-    """The delimiter of one byte at *position*, and how many of it stand there in a row."""
+    """The one-byte delimiter at *position*, and how often it is repeated there, at most three times."""
     delimiter = data[position : position + 1]
     if not delimiter or delimiter not in lexical.delimiters.within:
         return None
@@ -183,4 +185,4 @@ _LEADS = {
     True: re.compile(rb"(?:[ \t\f]|\\(?:\r\n?|\n))*"),
     False: re.compile(rb"[ \t\f]*"),
 }
-"""What a line begins with, by whether a backslash is part of that."""
+"""What precedes the first lexeme of a line, by whether a line joiner is part of it."""

@@ -1,1 +1,1 @@
-"""What the text left and right of every line leaves open."""
+"""The contexts of every line: what the text before it opens, and what the text after it closes."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import TypeVar, cast
 
 from fimlsp.lexing.bounded_dict import BoundedDict
-from fimlsp.lexing.line import MOST_JOINED, Line, n_joined, physical_end
+from fimlsp.lexing.line import MOST_JOINED, Line, n_joined
 from fimlsp.quotient.contexts.left import LeftContext, start_of_file
 from fimlsp.quotient.contexts.left_offsets import LeftOffsets
 from fimlsp.quotient.contexts.offsets import Offsets
@@ -22,6 +22,7 @@ from fimlsp.quotient.contexts.transitions import ContextTransitions
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_BATCHES = 3
 _MOST_SUFFIXES = 16
+_MOST_TRIED = 3
 
 T = TypeVar("T")
 
@@ -68,7 +69,8 @@ class Document:
 
     def _within_joined(self, start: int, context: LeftContext, position: int) -> tuple[int, LeftContext]:
         """As `left_at`, if *position* may be within lines from *start* on that were read as one."""
-        while start < self._lefts.last[0] and physical_end(self.data, start) <= position:
+        end_of_stretch = self.transitions.lines.end_of_stretch
+        while start < self._lefts.last[0] and end_of_stretch(self.data, start) <= position:
             line = self.line_at(start)
             if start + line.size > position:
                 break
@@ -104,9 +106,9 @@ class Document:
         return False
 
     def _ends_before(self, position: int, start: int, line: Line) -> bool:
-        """Whether *line*, which begins at *start*, has a line end, and that not after *position*."""
+        """Whether *line*, which begins at *start*, has an end, and that not after *position*."""
         end = start + line.size
-        return start < end <= position and self.data[end - 1] in b"\r\n"
+        return start < end <= position and self.transitions.lines.may_end(self.data, end)
 
     def _joined_from(self, line: Line, start: int, position: int) -> Line:
         """*line* with the lines that its brackets join to it, if they end before *position*; else *line*."""
@@ -134,13 +136,18 @@ class Document:
     def right_at(self, position: int) -> RightContext:
         """The context at *position*, a line start in ordinary code. O(lines not seen before)."""
         distance = len(self.data) - position
+        if self._rights.get(distance) is None:
+            self._revive_rights(distance)
         while (context := self._rights.get(distance)) is None:
             self._extend_right(distance, [line for _, line in self._unknown_lines(position)])
         return context
 
     def goes_on_at(self, position: int) -> RightContext | None:
         """As `right_at`, but None as soon as a line turns out to be broken."""
-        if self._rights.get(len(self.data) - position) is None and not self._read_on(position):
+        distance = len(self.data) - position
+        if self._rights.get(distance) is None:
+            self._revive_rights(distance)
+        if self._rights.get(distance) is None and not self._read_on(position):
             return None
         context = self.right_at(position)
         return None if context.broken else context
@@ -193,6 +200,17 @@ class Document:
             self._rights.put(distance, context, whole)
             if self._revive_right(distance, context):
                 return
+
+    def _revive_rights(self, distance: int) -> None:
+        """Make the first contexts up to *distance* that were set aside: then the others may hold again."""
+        for _ in range(_MOST_TRIED):
+            known = self._rights.known_within(distance)
+            places = [batch.first_beyond(known) for batch in self._right_stale]
+            near = [place for place in places if place is not None and place <= distance]
+            if not near:
+                return
+            lines = [line for _, line in self._unknown_lines(len(self.data) - min(near))]
+            self._extend_right(min(near), lines)
 
     def _revive_right(self, distance: int, context: RightContext) -> bool:
         """As `_revive_left`."""

@@ -1,4 +1,8 @@
-"""The left context: what has been opened before the cursor and not closed."""
+"""The left context: what the text before the cursor has opened and not closed.
+
+It consists of the open blocks, with the unfinished group of the innermost one as an Earley set, and the open
+brackets.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,11 @@ from fimlsp.quotient.language.tables import LanguageTables
 
 @value(eq=False)
 class Frame(Interned):
-    """An open block: its column, what its groups may be, and the set that waits for its suite."""
+    """An open block: its column, the bodies that its groups may have, and the block around it.
+
+    `holder` is the Earley set in the block around it that waits for its suite; it and `parent` are None for
+    the file's own block.
+    """
 
     column: Column
     bodies: frozenset[int]
@@ -27,11 +35,11 @@ class Frame(Interned):
 
 @value(eq=False)
 class LeftContext(Interned):
-    """What a file's beginning leaves open. Equal contexts are the same object.
+    """What the text up to a line start or the cursor leaves open. Equal contexts are the same object.
 
-    `group` is the set after what was read of the innermost block's last group (`start` if it has none yet).
-    `modes` holds the open brackets; `broken` tells that something before could not be parsed and was
-    passed over.
+    `group` is the Earley set at the current end of the last group of the innermost block, or `start` if the
+    block has no group yet. `modes` holds the open brackets. `broken` means that some earlier text could not
+    be parsed and was ignored.
     """
 
     tables: LanguageTables
@@ -47,7 +55,7 @@ class LeftContext(Interned):
 
     @property
     def completed(self) -> frozenset[int]:
-        """What the group is, if it may end here."""
+        """The bodies that the group is, if it ends here."""
         return self._completed(self.group)
 
     def _completed(self, group: EarleySet) -> frozenset[int]:
@@ -64,20 +72,20 @@ class LeftContext(Interned):
         return BlockColumns(tuple(reversed(columns)))
 
     def lexer(self) -> LexerState:
-        """The reading at the line start that this context stands at."""
+        """The lexer state at the line start where this context is."""
         return start_of_line(self.tables.lexical, self.modes, self.indents)
 
     def after_line(self, line: Line) -> LeftContext:
-        """The context after *line*. Amortised O(line)."""
+        """The context after *line*; a line that cannot be parsed is ignored. Amortised O(line)."""
         if line.blank:
             return self
         context = None if line.broken else self._after_line(line)
         return self.passing_over() if context is None else context
 
     def passing_over(self) -> LeftContext:
-        """This context, with something after it that could not be parsed.
+        """This context with unparsable text after it.
 
-        With an offside layout the next group of the block follows; without one the only group goes on.
+        With an offside layout the next group of the block follows; without a layout the only group continues.
         """
         if not self.tables.offside:
             return _context(self.tables, self.frame, self.group, self.modes, broken=True)
@@ -109,11 +117,11 @@ class LeftContext(Interned):
             context = context and context._after_logical_line(symbols)
         if context is None:
             return None
-        group = self.tables.forward.shared(context.group)
+        group = self.tables.forward.canonical(context.group)
         return _context(self.tables, context.frame, group, modes, self.broken)
 
     def _after_logical_line(self, symbols: tuple[int, ...]) -> LeftContext | None:
-        """The context after a whole logical line, without brackets that are open before or after it."""
+        """The context after a whole logical line, outside brackets."""
         newline = self.tables.newline
         start = self._before(self.group, symbols[0] if symbols else newline)
         symbols = self.tables.line_classes.representative(symbols)
@@ -127,7 +135,7 @@ class LeftContext(Interned):
         return modes
 
     def after_symbols(self, symbols: tuple[int, ...]) -> LeftContext | None:
-        """The context after terminals of one line; the first may begin a new group."""
+        """The context after terminals of one line; the first one may begin a new group. None if invalid."""
         if not symbols:
             return self
         start = self._before(self.group, symbols[0])
@@ -135,22 +143,22 @@ class LeftContext(Interned):
         return None if group is None else self._at(self.frame, group)
 
     def _before(self, group: EarleySet, symbol: int) -> EarleySet | None:
-        """The set before *symbol*, which goes on with *group* or begins a new one; None if it cannot."""
+        """The set before *symbol*: *group* if it expects the symbol, `start` if *group* may end; or None."""
         if group.expects(symbol):
             return group
         return self.start if self._completed(group) else None
 
     def opened(self, column: Column) -> LeftContext | None:
-        """The context after INDENT, or None if no block may begin here."""
+        """The context after an INDENT to *column*; None if no block may begin here."""
         suites = [suite for suite in self.tables.suites if self.group.expects(suite)]
         if not suites:
             return None
         bodies = frozenset(self.tables.suites[suite] for suite in suites)
-        frame = self.tables.once(Frame, column, bodies, self.frame, self.group)
+        frame = self.tables.intern(Frame, column, bodies, self.frame, self.group)
         return self._at(frame, self.tables.forward.start(bodies))
 
     def closed(self, count: int) -> LeftContext | None:
-        """The context after *count* DEDENTs, or None if an open block may not end here."""
+        """The context after *count* DEDENTs; None if an open block may not end here."""
         context = self
         for _ in range(count):
             frame = context.frame
@@ -163,7 +171,7 @@ class LeftContext(Interned):
         return context
 
     def after(self, symbols: Iterable[Symbol]) -> LeftContext | None:
-        """The context after *symbols* of a `LexerState`. What was read before is not read again."""
+        """The context after *symbols* of a `LexerState`; None if they are invalid. O(symbols)."""
         lexical, terminal_of = self.tables.lexical, self.tables.terminal_of
         context, group = self, self.group
         for symbol in symbols:
@@ -187,7 +195,7 @@ class LeftContext(Interned):
 def _context(
     tables: LanguageTables, frame: Frame, group: EarleySet, modes: ModeStack, broken: bool
 ) -> LeftContext:
-    return tables.once(LeftContext, tables, frame, group, modes, broken)
+    return tables.intern(LeftContext, tables, frame, group, modes, broken)
 
 
 def start_of_file(tables: LanguageTables) -> LeftContext:
@@ -195,8 +203,8 @@ def start_of_file(tables: LanguageTables) -> LeftContext:
     bodies = frozenset((tables.file_body,))
     group = tables.forward.start(bodies)
     if not tables.offside:
-        begun = tables.forward.read(group, (tables.grammar.symbol(SENTINELS[0]),))
-        assert begun is not None
-        group = begun
-    frame = tables.once(Frame, MARGIN, bodies)
+        after_sentinel = tables.forward.read(group, (tables.grammar.symbol(SENTINELS[0]),))
+        assert after_sentinel is not None
+        group = after_sentinel
+    frame = tables.intern(Frame, MARGIN, bodies)
     return _context(tables, frame, group, tables.lexical.start, broken=False)

@@ -1,4 +1,4 @@
-"""Left contexts by their places in a text, and which of them an edit leaves as they are."""
+"""Stores the left contexts of a text by offset, and keeps those that an edit does not affect."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from fimlsp.quotient.contexts.offsets import Offsets
 
 
 class LeftOffsets:
-    """The contexts, with the starts of lines that cannot be read to their ends.
+    """The left contexts by offset, and the starts of lines that cannot be read to their ends.
 
-    Within such a line a cursor may stand all the same, if it can be read up to there.
+    A cursor within such an unreadable line still has a left context if the line can be read up to the cursor.
     """
 
     __slots__ = ("_contexts", "unreadable")
@@ -23,26 +23,26 @@ class LeftOffsets:
 
     @property
     def last(self) -> tuple[int, LeftContext]:
-        """The last place and its context."""
+        """The last offset and its context."""
         return self._contexts.last
 
     @property
     def first(self) -> int:
-        """The first place."""
+        """The first offset."""
         return self._contexts.first
 
     def at_or_before(self, offset: int) -> tuple[int, LeftContext]:
-        """The last place that is not beyond *offset*, with its context; the first of all if there is none."""
+        """The last offset that is not beyond *offset*, or else the first one of all, with its context."""
         return self._contexts.at_or_before(offset)
 
     def put(self, offset: int, context: LeftContext) -> None:
-        """Set the *context* at *offset*, which has none."""
+        """Set the *context* at *offset*, which has none yet."""
         self._contexts.put(offset, context)
 
     def cut_for_edit(self, start: int) -> LeftOffsets:
-        """Take away what an edit at *start* can touch, and all beyond that.
+        """Remove and return what an edit at *start* can affect, and all beyond that.
 
-        What a line cannot be read for may stand anywhere after it, an unclosed string for instance.
+        What makes a line unreadable, such as an unclosed string, may be repaired anywhere after it.
         """
         first = self.unreadable[0] if self.unreadable else start
         cut = self._contexts.cut(max(min(start - 1, first), self._contexts.first))
@@ -51,12 +51,12 @@ class LeftOffsets:
         return LeftOffsets(cut, beyond)
 
     def moved_beyond(self, offset: int, shift: int) -> LeftOffsets:
-        """What stands beyond *offset*, moved by *shift*; this is not to be used any more."""
+        """What is beyond *offset*, moved by *shift*; this object must not be used afterwards."""
         unreadable = [each + shift for each in self.unreadable if each > offset]
         return LeftOffsets(self._contexts.moved_beyond(offset, shift), unreadable)
 
     def revive(self, stale: LeftOffsets, offset: int, context: LeftContext) -> bool:
-        """Add what *stale* has beyond *offset* if it holds again, as the *context* there tells."""
+        """Add what *stale* has beyond *offset*, if its context there is *context*; whether it is."""
         if stale._contexts.get(offset) is not context:
             return False
         self._contexts.extend(stale._contexts, offset, until=lambda later: later.broken != context.broken)

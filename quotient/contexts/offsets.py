@@ -1,4 +1,4 @@
-"""Values by their places in a text, in order, so that an edit can cut and move them cheaply."""
+"""A sorted map from offsets in a text to values, which an edit can cut and shift cheaply."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class Offsets(Generic[T]):
-    """A map from places (offsets) to values, sorted by place.
+    """A map from offsets to values, sorted by offset.
 
-    Looking up costs a bisection, adding at the end O(1). Moving all places costs O(1), dropping or cutting
-    off those beyond a place as much as there are beyond it.
+    A look-up is a bisection, and adding at the end is O(1). Shifting all offsets is O(1); removing or cutting
+    off those beyond an offset is linear in their number.
     """
 
     __slots__ = ("_first", "_keys", "_shift", "_values")
@@ -22,20 +22,20 @@ class Offsets(Generic[T]):
         self._keys = keys
         self._values = values
         self._shift = shift
-        self._first = 0  # what stands before was dropped
+        self._first = 0  # index of the first valid entry
 
     def __len__(self) -> int:
         return len(self._keys) - self._first
 
     def get(self, offset: int) -> T | None:
-        """The value at *offset*."""
+        """The value at *offset*; None if there is none."""
         index = bisect_left(self._keys, offset - self._shift, self._first)
         if index < len(self._keys) and self._keys[index] == offset - self._shift:
             return self._values[index]
         return None
 
     def put(self, offset: int, value: T) -> None:
-        """Set the value at *offset*, which has none."""
+        """Set the value at *offset*, which has none yet."""
         key = offset - self._shift
         if self._keys and key < self._keys[-1]:
             index = bisect_left(self._keys, key, self._first)
@@ -47,41 +47,47 @@ class Offsets(Generic[T]):
 
     @property
     def first(self) -> int:
-        """The first place."""
+        """The first offset."""
         return self._keys[self._first] + self._shift
 
     @property
     def last(self) -> tuple[int, T]:
-        """The last place and its value."""
+        """The last offset and its value."""
         return self._keys[-1] + self._shift, self._values[-1]
 
     def at_or_before(self, offset: int) -> tuple[int, T]:
-        """The last place that is not beyond *offset*, with its value; the first of all if there is none."""
+        """The last offset that is not beyond *offset*, or else the first one of all, with its value."""
         index = max(bisect_right(self._keys, offset - self._shift, self._first) - 1, self._first)
         return self._keys[index] + self._shift, self._values[index]
 
-    def beyond(self, offset: int) -> Iterator[tuple[int, T]]:
-        """The places beyond *offset* with their values, in order."""
+    def first_beyond(self, offset: int) -> int | None:
+        """The first offset beyond *offset*, None if there is none."""
         index = bisect_right(self._keys, offset - self._shift, self._first)
-        return zip([key + self._shift for key in self._keys[index:]], self._values[index:], strict=True)
+        return self._keys[index] + self._shift if index < len(self._keys) else None
+
+    def between(self, offset: int, last: int) -> Iterator[tuple[int, T]]:
+        """The offsets beyond *offset* but not beyond *last* with their values, in order."""
+        start = bisect_right(self._keys, offset - self._shift, self._first)
+        end = bisect_right(self._keys, last - self._shift, start)
+        return zip([key + self._shift for key in self._keys[start:end]], self._values[start:end], strict=True)
 
     def cut(self, offset: int) -> Offsets[T]:
-        """Take away what stands beyond *offset*."""
+        """Remove and return what is beyond *offset*."""
         index = bisect_right(self._keys, offset - self._shift, self._first)
         beyond = Offsets(self._keys[index:], self._values[index:], self._shift)
         del self._keys[index:], self._values[index:]
         return beyond
 
     def moved_beyond(self, offset: int, shift: int) -> Offsets[T]:
-        """What stands beyond *offset*, moved by *shift*; this map is not to be used any more."""
+        """What is beyond *offset*, moved by *shift*; this map must not be used afterwards."""
         self._first = bisect_right(self._keys, offset - self._shift, self._first)
         self._shift += shift
         return self
 
     def extend(self, later: Offsets[T], offset: int, until: Callable[[T], bool]) -> None:
-        """Add what stands in *later* beyond *offset*, up to the first value of which *until* is true.
+        """Add the entries of *later* beyond *offset*, up to the first value for which *until* is true.
 
-        *until* must be true of all values from there on.
+        *until* must then be true for all later values as well.
         """
         start = bisect_right(later._keys, offset - later._shift, later._first)
         end = bisect_left(later._values, True, start, key=until)

@@ -1,7 +1,8 @@
-"""What lines make of contexts, remembered.
+"""The transitions between contexts: which context follows or precedes another across a line; cached.
 
-Equal contexts are the same object, and of lines that no context tells apart one stands for all. So both are
-few: they are the states and the letters of an automaton, one for each direction, which is built on demand.
+Equal contexts are the same object, and one representative stands for all lines that no context tells apart.
+So both are few: they are the states and the letters of two automata, one per direction, which are built on
+demand.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from fimlsp.quotient.language.tables import LanguageTables
 
 _MOST_LINES = 30_000
 _MOST_LETTERS = 3_000
-_MOST_STEPS = 10_000
+_MOST_TRANSITIONS = 10_000
 
 
 class ContextTransitions:
-    """The contexts before and after lines; shared by all documents of a language."""
+    """The transition functions of left and right contexts, shared by all documents of an engine."""
 
     __slots__ = ("_after", "_before", "_letter_of", "_letters", "_may_stand", "lines", "tables")
 
     def __init__(self, tables: LanguageTables) -> None:
         self.tables = tables
         self.lines = LineReader(tables.lexical)
-        self._after: BoundedDict[tuple[LeftContext, Line], LeftContext] = BoundedDict(_MOST_STEPS)
-        self._before: BoundedDict[tuple[RightContext, Line], RightContext] = BoundedDict(_MOST_STEPS)
+        self._after: BoundedDict[tuple[LeftContext, Line], LeftContext] = BoundedDict(_MOST_TRANSITIONS)
+        self._before: BoundedDict[tuple[RightContext, Line], RightContext] = BoundedDict(_MOST_TRANSITIONS)
         self._letters: BoundedDict[tuple[Column, tuple[int, ...]], Line] = BoundedDict(_MOST_LETTERS)
         self._letter_of: BoundedDict[tuple[Line, bool], Line | None] = BoundedDict(_MOST_LINES)
         self._may_stand: BoundedDict[Line, bool] = BoundedDict(_MOST_LINES)
 
     def after(self, context: LeftContext, line: Line) -> LeftContext:
-        """As `LeftContext.after_line`."""
+        """As `LeftContext.after_line`, cached."""
         letter = self._letter(line, context.modes.depth > 0 or not self.tables.offside)
         if letter is None:
             return context.after_line(line)
@@ -44,7 +45,7 @@ class ContextTransitions:
         return found
 
     def before(self, context: RightContext, line: Line) -> RightContext:
-        """As `RightContext.before_line`."""
+        """As `RightContext.before_line`, cached."""
         letter = self._letter(line, context.within_group)
         if letter is None:
             return context.before_line(line)
@@ -55,14 +56,14 @@ class ContextTransitions:
         return found
 
     def may_stand(self, line: Line) -> bool:
-        """Whether each two neighbouring lexemes of *line* may stand beside each other."""
+        """Whether neighbouring lexemes of *line* may be adjacent; cached."""
         found = self._may_stand.get(line)
         if found is None:
             found = self._may_stand[line] = self.tables.may_follow(line.kinds)
         return found
 
     def _letter(self, line: Line, inside: bool) -> Line | None:
-        """The line that stands for *line* wherever brackets are open (*inside*), or none; None for itself."""
+        """The representative of *line*, either *inside* brackets or outside; None if it has none."""
         try:
             return self._letter_of[line, inside]
         except KeyError:

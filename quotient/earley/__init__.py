@@ -1,1 +1,1 @@
-"""The recogniser: Earley sets as values, and the rules that are open at one."""
+"""The Earley recogniser: Earley sets as immutable values, and the rules that are open at a set."""

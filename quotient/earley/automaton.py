@@ -1,12 +1,12 @@
-"""Sets of dotted rules that move together, built on demand.
+"""The automaton of an Earley recogniser: sets of dotted rules that move together, built on demand.
 
-Earley items that share their origin are kept as one state, as in Aycock and Horspool, "Practical Earley
-Parsing" (The Computer Journal 45(6), 2002): a state is a set of dotted rules, `goto` moves all of them over a
-symbol, and what a state predicts is kept apart because its origin differs.
+Earley items with the same origin form one state, as in Aycock and Horspool, "Practical Earley Parsing" (The
+Computer Journal 45(6), 2002). A state is a set of dotted rules, and `goto` moves all their dots over a
+symbol. The items that a state predicts are kept apart, because their origin differs.
 
-Automata lie in layers. One may add rules to those of the one `below` it, for new nonterminals; as no rule
-below mentions these, a set of dotted rules falls apart into one state for each layer. So the states below
-serve all that lies above them, whatever is added, which is what makes a middle grammar cheap.
+Automata are stacked in layers. A layer adds rules for new nonterminals to those of the automaton `below` it.
+No rule below mentions the new nonterminals, so a set of dotted rules splits into one state per layer, and the
+states below are reused whatever is added above. This makes it cheap to build a grammar for every cursor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from fimlsp.quotient.grammar.rules import DOT, DOT_BITS, Rules
 
 
 class State:
-    """A set of dotted rules of one layer, with a common origin; equal sets are the same object."""
+    """A set of dotted rules of one layer, with a common origin. Equal sets are the same object.
+
+    `items` are the dotted rules (see `rules`), `by_symbol` maps each symbol after a dot to the items with the
+    dot moved over it, `completed` are the left-hand sides of the rules whose dot is at the end, and
+    `expected` the nonterminals after a dot.
+    """
 
     __slots__ = ("by_symbol", "completed", "expected", "gotos", "items", "rules")
 
@@ -36,13 +41,14 @@ class State:
         self.by_symbol = by_symbol
         self.completed = tuple(completed)
         self.expected = tuple([symbol for symbol in by_symbol if is_nonterminal(symbol)])
-        self.gotos: dict[int, State] = {}  # filled by the automaton
+        self.gotos: dict[int, State] = {}  # filled by `Automaton.goto`
 
 
 class PossibleStarts(NamedTuple):
-    """The *nonterminals* of a layer that may begin somewhere, and what may begin there *below* it.
+    """The items predicted at a set, layer by layer.
 
-    `items` are those of their rules with the dots at 1, by the symbol before the dot.
+    `nonterminals` are the nonterminals of this layer that are predicted. `items` maps each first symbol of
+    their rules to the items with the dot after it. `below` is what is predicted in the layers below.
     """
 
     nonterminals: frozenset[int]
@@ -51,46 +57,48 @@ class PossibleStarts(NamedTuple):
 
 
 Chain = tuple[tuple[State, ...], frozenset[int]]
+"""The states reached by completing a symbol, also through unit rules, and all symbols completed."""
 
 
 class Predicted:
-    """All rules that may begin at some place, where *symbols* are expected.
+    """The prediction of an Earley set: all rules that may begin where *symbols* are expected.
 
-    They are looked up when something is read there, which after the last symbol of a middle is never. Of
-    hundreds of rules few begin with what is read, so what a symbol leads to is looked up when it is.
+    It is computed lazily, since nothing is ever read after the last symbol of a middle. The states that a
+    symbol leads to are computed lazily as well, since few of hundreds of predicted rules begin with the
+    symbol read.
     """
 
-    __slots__ = ("_after", "_begun", "_layer", "_symbols", "chains")
+    __slots__ = ("_after", "_layer", "_possible_starts", "_symbols", "chains")
 
     def __init__(self, layer: Layer, symbols: frozenset[int]) -> None:
         self.chains: dict[int, Chain] = {}
         self._layer = layer
         self._symbols = symbols
-        self._begun: PossibleStarts | None = None
+        self._possible_starts: PossibleStarts | None = None
         self._after: dict[int, tuple[State, ...]] = {}
 
     @property
-    def begun(self) -> PossibleStarts:
-        """What may begin here."""
-        if self._begun is None:
-            self._begun = self._layer.begun(self._symbols)
-        return self._begun
+    def possible_starts(self) -> PossibleStarts:
+        """The predicted items."""
+        if self._possible_starts is None:
+            self._possible_starts = self._layer.possible_starts(self._symbols)
+        return self._possible_starts
 
     def expects(self, symbol: int) -> bool:
-        """Whether some rule begins with *symbol*."""
-        _, items, below = self.begun
+        """Whether some predicted rule begins with *symbol*."""
+        _, items, below = self.possible_starts
         return symbol in items or (below is not None and below.expects(symbol))
 
     def expected(self) -> set[int]:
-        """All symbols that some rule begins with."""
-        _, items, below = self.begun
+        """The first symbols of all predicted rules."""
+        _, items, below = self.possible_starts
         return set(items) if below is None else below.expected().union(items)
 
     def after(self, symbol: int) -> tuple[State, ...]:
-        """What has begun with *symbol*: a state for each layer in which some rule does."""
+        """The states after scanning *symbol* here, one per layer that has such rules."""
         found = self._after.get(symbol)
         if found is None:
-            _, items, below = self.begun
+            _, items, below = self.possible_starts
             found = () if below is None else below.after(symbol)
             if symbol in items:
                 found = self._layer.state(items[symbol]), *found
@@ -98,10 +106,10 @@ class Predicted:
         return found
 
     def chain(self, symbol: int) -> Chain:
-        """What completing *symbol* completes here in turn: the states reached, all nonterminals completed.
+        """Completing *symbol* and all that this completes: the states reached, and the symbols completed.
 
-        Precomputing this closure over unit rules saves a step per precedence level for every operand. As no
-        rule below mentions a nonterminal of this layer, what is completed there is known there.
+        This closure over unit rules is precomputed, which saves one step per precedence level for every
+        operand. No rule below mentions a nonterminal of this layer, so the closure below is known below.
         """
         found = self.chains.get(symbol)
         if found is None:
@@ -109,7 +117,7 @@ class Predicted:
         return found
 
     def _close_chain(self, symbol: int) -> Chain:
-        _, items, below = self.begun
+        _, items, below = self.possible_starts
         lower: Chain = ((), frozenset((symbol,)))
         if below is not None and symbol not in self._layer.rules.nonterminals:
             lower = below.chain(symbol)
@@ -128,7 +136,7 @@ class Predicted:
 
 
 class Layer:
-    """The rules of a layer, the automaton *below* it, and the states made of these rules so far."""
+    """A layer: its rules, the automaton *below* it, and the states built from its rules so far."""
 
     __slots__ = ("_states", "below", "rules")
 
@@ -138,18 +146,18 @@ class Layer:
         self._states: dict[tuple[int, ...], State] = {}
 
     def is_nonterminal(self, symbol: int) -> bool:
-        """Whether there are rules for *symbol*."""
+        """Whether *symbol* has rules, here or below."""
         if symbol in self.rules.nonterminals:
             return True
         return self.below is not None and self.below.layer.is_nonterminal(symbol)
 
     def nonterminals_of(self, symbols: frozenset[int]) -> frozenset[int]:
-        """Those of *symbols* that there are rules for."""
+        """Those of *symbols* that have rules, here or below."""
         found = symbols & self.rules.nonterminals
         return found if self.below is None else found | self.below.layer.nonterminals_of(symbols)
 
     def state(self, items: Iterable[int]) -> State:
-        """The state of *items* of this layer's rules."""
+        """The state with these *items*, which belong to rules of this layer."""
         key = tuple(sorted(items))
         state = self._states.get(key)
         if state is None:
@@ -157,12 +165,12 @@ class Layer:
         return state
 
     def begins_with(self, symbols: Iterable[int], terminal: int) -> bool:
-        """Whether a rule of one of *symbols*, which are of this layer, begins with *terminal* itself."""
+        """Whether a rule of one of *symbols*, nonterminals of this layer, begins with *terminal*."""
         rules = self.rules
         return any(rules.rhs[item >> DOT_BITS][0] == terminal for s in symbols for item in rules.starts(s))
 
-    def begun(self, symbols: frozenset[int]) -> PossibleStarts:
-        """What *symbols* may begin with."""
+    def possible_starts(self, symbols: frozenset[int]) -> PossibleStarts:
+        """The items predicted where *symbols* are expected."""
         nonterminals: set[int] = set()
         items: dict[int, list[int]] = {}
         for symbol in symbols:
@@ -174,27 +182,28 @@ class Layer:
             below = self.below.predicted(self.below.layer.nonterminals_of(lower))
         return PossibleStarts(frozenset(nonterminals), items, below)
 
-    def _close(self, symbol: int, nonterminals: set[int], begun: dict[int, list[int]]) -> None:
-        """Add the *nonterminals* of this layer that *symbol* may begin with, and what those have *begun*."""
+    def _close(self, symbol: int, nonterminals: set[int], items: dict[int, list[int]]) -> None:
+        """Add the prediction of *symbol* in this layer to *nonterminals* and *items*."""
         rules = self.rules
         nonterminals.add(symbol)
         waiting = [symbol]
         while waiting:
             for item in rules.starts(waiting.pop()):
                 following = rules.rhs[item >> DOT_BITS][0]
-                if following in begun:
-                    begun[following].append(item + 1)
+                if following in items:
+                    items[following].append(item + 1)
                     continue
-                begun[following] = [item + 1]
+                items[following] = [item + 1]
                 if following in rules.nonterminals and following not in nonterminals:
                     nonterminals.add(following)
                     waiting.append(following)
 
 
 class Automaton:
-    """What may begin where, by rules of a *layer*; what those below begin is known below.
+    """An automaton for the rules of a layer and of those below: its goto function and its predictions.
 
-    The layer does not know them, so that no cycle keeps alive what a cursor has left behind.
+    The layer does not refer back to its predictions. So there are no reference cycles, and the automaton of a
+    cursor is freed as soon as the cursor moves on.
     """
 
     __slots__ = ("_predicted", "layer")
@@ -204,7 +213,7 @@ class Automaton:
         self._predicted: dict[frozenset[int], Predicted] = {}
 
     def goto(self, state: State, symbol: int) -> State:
-        """The state after *state* and *symbol*, which it expects."""
+        """The state that *state* leads to on *symbol*, which it expects."""
         following = state.gotos.get(symbol)
         if following is None:
             following = self._layer_of(state).state(state.by_symbol[symbol])
@@ -219,7 +228,7 @@ class Automaton:
         return layer
 
     def predicted(self, symbols: frozenset[int]) -> Predicted:
-        """Everything that *symbols* may begin with."""
+        """The prediction where *symbols* are expected; the same object for equal sets of symbols."""
         layer = self.layer
         if layer.below is not None and symbols.isdisjoint(layer.rules.nonterminals):
             return layer.below.predicted(symbols)

@@ -7,22 +7,25 @@ begins its item at the set after the line before.
 
 from __future__ import annotations
 
+from weakref import WeakValueDictionary
+
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.quotient.earley.automaton import Predicted, State
 from fimlsp.quotient.earley.sets import EarleySet, Entry
 
-_MOST_SETS = 3_000
 _MOST_ORIGINS = 3_000
 _DEEPEST = 40
 
+_Key = tuple[Predicted, tuple[Entry, ...]]
 
-class SharedSets:
-    """Finds the set that stands for a set."""
+
+class CanonicalSets:
+    """Finds the set that stands for a set: one for all equal ones, as long as somebody holds it."""
 
     __slots__ = ("_origins", "_sets", "_wanted")
 
     def __init__(self) -> None:
-        self._sets: BoundedDict[tuple[Predicted, tuple[Entry, ...]], EarleySet] = BoundedDict(_MOST_SETS)
+        self._sets: WeakValueDictionary[_Key, EarleySet] = WeakValueDictionary()
         self._origins: BoundedDict[tuple[EarleySet, State], EarleySet] = BoundedDict(_MOST_ORIGINS)
         self._wanted: BoundedDict[tuple[Predicted, State], frozenset[int]] = BoundedDict(_MOST_ORIGINS)
 

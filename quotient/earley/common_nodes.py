@@ -1,8 +1,8 @@
-"""What nodes that are open on both sides of a cursor have between the two.
+"""For each node begun before and finished after the cursor, finds the symbols missing in between.
 
-A node is open on both sides where the left has begun a rule that the right has ended. Then either both are in
-the same child, which is open on both sides as well, or the middle has the rest of a child that is open on the
-left, whole children, and the beginning of one that is open on the right.
+A node is open on both sides if the left context has begun a rule that the right context finishes. Either both
+contexts are in the same child, which is then open on both sides too. Or the middle consists of the suffix of
+a child that is open on the left, whole children, and the prefix of a child that is open on the right.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from fimlsp.quotient.grammar.rules import Rhs
 
 @value
 class CommonNodes:
-    """The nodes of two spines that may be the same, the outermost first.
+    """What the nodes that are open on both sides lack, outermost node first.
 
-    `between` has for each way to read one of them the child that is begun left, what stands behind it, and
-    the child that is ended right. `suites` are the symbols of the blocks that may be open on both sides.
+    `between` holds for each such node, and each rule and position, the child that is open on the left, the
+    symbols missing after it, and the child that is open on the right. `suites` are the symbols of the blocks
+    that may be open on both sides.
     """
 
     between: tuple[tuple[Child, Rhs, Child], ...]
@@ -28,19 +29,20 @@ class CommonNodes:
 
 
 def find_common_nodes(
-    left: OpenRules, right: OpenRules, begun: Open, ended: Open, repetitions: Mapping[int, int]
+    left: OpenRules, right: OpenRules, left_node: Open, right_node: Open, repetitions: Mapping[int, int]
 ) -> CommonNodes:
-    """All nodes in the one that has *begun* on the left and *ended* on the right, itself included.
+    """What the nodes open on both sides lack, for a given node and all nodes inside it.
 
-    *repetitions* maps symbols to those they repeat. O(open rules of both).
+    That node is *left_node* among the open rules of the *left* and *right_node* among those of the *right*.
+    *repetitions* maps each repetition to its element, as in `Grammar`. O(open rules of both sides).
     """
     between: list[tuple[Child, Rhs, Child]] = []
     suites: dict[int, None] = {}
-    both = {(begun, ended): None} if begun in left else {}
+    both = {(left_node, right_node): None} if left_node in left else {}
     waiting = deque(both)
     while waiting:
-        begun, ended = waiting.popleft()
-        for before, inner, after in _ways(left, right, begun, ended, repetitions):
+        left_node, right_node = waiting.popleft()
+        for before, inner, after in _gaps(left, right, left_node, right_node, repetitions):
             if inner is not None:
                 between.append((before, inner, after))
             elif isinstance(before, OpenSuite):
@@ -54,39 +56,41 @@ def find_common_nodes(
     return CommonNodes(tuple(between), tuple(suites))
 
 
-def _ways(
-    left: OpenRules, right: OpenRules, begun: Open, ended: Open, repetitions: Mapping[int, int]
+def _gaps(
+    left: OpenRules, right: OpenRules, left_node: Open, right_node: Open, repetitions: Mapping[int, int]
 ) -> Iterator[tuple[Child, Rhs | None, Child]]:
-    """How a node is begun and ended: by which children, and what stands between these.
+    """Each way to match the two sides of a node: open child left, symbols missing, open child right.
 
-    That is None if both sides are in the same child.
+    The missing symbols are None if both sides are in the same child.
     """
-    if begun[0] in repetitions:
-        element = repetitions[begun[0]]
-        return _in_elements(begun[0], _elements(left[begun], element), _elements(right[ended], element))
-    return _in_rules(left.finder.rules.rhs, left[begun], right[ended])
+    if left_node[0] in repetitions:
+        element = repetitions[left_node[0]]
+        return _in_elements(
+            left_node[0], _elements(left[left_node], element), _elements(right[right_node], element)
+        )
+    return _in_rules(left.finder.rules.rhs, left[left_node], right[right_node])
 
 
 def _in_rules(
-    sides: Sequence[Rhs], lefts: RulesByNumber, rights: RulesByNumber
+    rhs_of: Sequence[Rhs], lefts: RulesByNumber, rights: RulesByNumber
 ) -> Iterator[tuple[Child, Rhs | None, Child]]:
     for rule in [rule for rule in lefts if rule in rights]:
-        side = sides[rule]
-        for begin, left in lefts[rule]:
-            first = begin + (left is not None)
-            for ended, right in rights[rule]:
-                end = len(side) - ended
+        rhs = rhs_of[rule]
+        for dot, left in lefts[rule]:
+            first = dot + (left is not None)
+            for n_read, right in rights[rule]:
+                end = len(rhs) - n_read
                 last = end - (right is not None)
                 if first <= last:
-                    yield left, side[first:last], right
-                elif left is not None and right is not None and begin + 1 == end:
+                    yield left, rhs[first:last], right
+                elif left is not None and right is not None and dot + 1 == end:
                     yield left, None, right
 
 
 def _in_elements(
     repetition: int, lefts: Sequence[Child], rights: Sequence[Child]
 ) -> Iterator[tuple[Child, Rhs | None, Child]]:
-    """A repetition is begun and ended in elements, or between two of them."""
+    """As `_gaps` for a repetition: each context is inside an element or between two elements."""
     for left in lefts:
         for right in rights:
             yield left, (), right
@@ -96,6 +100,6 @@ def _in_elements(
 
 
 def _elements(rules: RulesByNumber, element: int) -> list[Child]:
-    """How the elements of a repetition stand at the cursor: between two (None), or in an open one."""
+    """The elements of a repetition that may be open at the cursor; None if it may be between two of them."""
     children = dict.fromkeys([child for ways in rules.values() for _, child in ways])
     return [c for c in children if c is None or (not isinstance(c, OpenSuite) and c[0] == element)]

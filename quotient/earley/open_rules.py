@@ -1,12 +1,12 @@
 """The rules that are open at a cursor: begun on one side of it and not finished there.
 
-In an Earley chart these are the rules with their dot after the first symbol, and those that wait for one of
-them, up to the start. Read forwards they make the left quotient of the grammar, read backwards the right
-quotient (Melcer et al. 2024, arXiv 2402.17988, section IV); here they are kept apart from any grammar, so
-that the two sides can be joined rule by rule.
+In an Earley chart these are the rules whose dot is after the first symbol, and the rules that wait for one of
+them, up to the start symbol. Read forwards they are the left quotient of the grammar, read backwards the
+right quotient (Melcer et al. 2024, arXiv 2402.17988, section IV). They are not turned into a grammar here, so
+that the two sides can be combined rule by rule.
 
-Most open rules have only begun, with their open child, and few of those are ever looked at. So a spine has
-the nonterminals that are open at each set, and lists the rules of one when asked.
+Most open rules have only an open first child, and few of those are ever needed. So `OpenRules` stores the
+open nonterminals of each Earley set, and lists the open rules of one nonterminal on request.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.grammar.rules import DOT, DOT_BITS, Rhs, Rules
 
 Open = tuple[int, EarleySet]
-"""A nonterminal and the set at which it was begun."""
+"""An open node: its nonterminal and the Earley set at which it began."""
 
 
 @value
 class OpenSuite:
-    """Stands for an open suite, which is described elsewhere."""
+    """Stands for an open suite, whose contents are kept as an open block of its own."""
 
     suite: int
 
 
 Child = Open | OpenSuite | None
-"""The open child of an open rule; None if the rule goes on with a whole one."""
+"""The open child of an open rule; None if the cursor is between two children."""
 
 
 RulePosition = tuple[int, int]
-"""The number of a rule, and where its dot is: at the cursor, or before the open child."""
+"""The number of a rule and the position of its dot, which is at the cursor or before the open child."""
 
 
 RulesByNumber = Mapping[int, list[tuple[int, Child]]]
-"""Open rules by number, each with the ways in which it is open: where its dot is, and its open child."""
+"""Maps the number of each open rule to the ways in which it is open: position of the dot, and open child."""
 
 
 @value(eq=False)
 class OpenRules:
-    """What is open at a cursor.
+    """All rules that are open at a cursor.
 
-    `opened` has the nonterminals begun at each set, `reached` the places behind the first symbol of their
-    rules, with the open child there. In both, sets nearer to the cursor come first. The symbols `open_suites` are
-    suites that stand open at the cursor.
+    `opened` maps each Earley set to the open nonterminals that began there. `reached` holds the positions of
+    their rules that are after the first symbol, with the open child. In both, sets nearer to the cursor come
+    first. The symbols `open_suites` are suites that are open at the cursor.
     """
 
     finder: OpenRuleFinder
@@ -63,7 +63,7 @@ class OpenRules:
         return symbol in self.opened.get(at, ())
 
     def __getitem__(self, opened: Open) -> RulesByNumber:
-        """The open rules of *opened*. O(these)."""
+        """The open rules of an open node. O(their number)."""
         found = self._rules.get(opened)
         if found is None:
             found = self._rules[opened] = self._open_rules(*opened)
@@ -78,14 +78,14 @@ class OpenRules:
         for rule, first in self.finder.first_children(symbol):
             if first in opened:
                 found.setdefault(rule, []).append((0, self.child(first, at)))
-        return dict(sorted(found.items()))  # as equal sets may have been made in different ways
+        return dict(sorted(found.items()))  # a fixed order, however the sets were made
 
     def child(self, symbol: int, at: EarleySet) -> Open | OpenSuite:
-        """What is open where *symbol* is, begun at *at*."""
+        """The open child that is a *symbol* begun at *at*."""
         return OpenSuite(symbol) if symbol in self.open_suites else (symbol, at)
 
     def missing(self, opened: Open) -> list[tuple[Rhs, Child]]:
-        """What each open rule of *opened* lacks beside its open child, in the order of the text, and that."""
+        """For each open rule of a node the symbols missing beside its open child, and that child."""
         found = self._missing.get(opened)
         if found is None:
             behind = self.finder.behind
@@ -101,11 +101,11 @@ _NONE = frozenset[int]()
 
 
 class OpenRuleFinder:
-    """Climbs from cursors to what is open there, with tables of the *rules* of a language."""
+    """Finds the rules that are open at an Earley set; caches tables of the *rules* of a language."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._wholes = _begin_with(rules)
+        self._left_corner_of = _left_corner_relation(rules)
         self._positions: dict[tuple[State, int | None], dict[int, list[RulePosition]]] = {}
         self._children: dict[int, list[tuple[int, int]]] = {}
         self._behind: dict[RulePosition, Rhs] = {}
@@ -113,19 +113,20 @@ class OpenRuleFinder:
     def open_rules(
         self, last: EarleySet, suites: Iterable[int] | None = None, not_next: frozenset[int] = _NONE
     ) -> OpenRules:
-        """What is open at *last*.
+        """The rules that are open at the set *last*.
 
-        With *suites*, the next symbol is one of them, and open; without, it is none of *not_next*. O(what
-        waits at the sets where something open was begun), which does not depend on how much was read.
+        If *suites* are given, the next symbol is one of them, and it is open itself. Otherwise the next
+        symbol is none of *not_next*. O(entries that wait in the sets where open nodes began), however long
+        the text is.
         """
         found = OpenRules(self, frozenset(suites or ()), {}, {})
-        begun: dict[EarleySet, set[int]] = {}
+        pending: dict[EarleySet, set[int]] = {}
 
         def reach(origin: EarleySet, positions: dict[int, list[RulePosition]], child: Child) -> None:
             reached = found.reached.setdefault(origin, {})
             for symbol, own in positions.items():
                 reached.setdefault(symbol, []).append((own, child))
-            begun.setdefault(origin, set()).update(positions)
+            pending.setdefault(origin, set()).update(positions)
 
         if suites is None:
             for state, origin in last.entries:
@@ -135,11 +136,11 @@ class OpenRuleFinder:
                 for symbol in state.by_symbol.keys() - not_next:
                     reach(origin, self._positions_in(state, symbol), None)
         else:
-            begun[last] = set(found.open_suites)
-        while begun:
-            at = next(iter(begun))
+            pending[last] = set(found.open_suites)
+        while pending:
+            at = next(iter(pending))
             known = found.opened.get(at, _NONE)
-            fresh = self._begun_with(begun.pop(at), at.predicted) - known
+            fresh = self._starting_with(pending.pop(at), at.predicted) - known
             found.opened[at] = known | fresh
             for state, origin in at.waiting:
                 for symbol in state.expected:
@@ -147,12 +148,14 @@ class OpenRuleFinder:
                         reach(origin, self._positions_in(state, symbol), found.child(symbol, at))
         return found
 
-    def _begun_with(self, symbols: Iterable[int], predicted: Predicted) -> frozenset[int]:
-        """The nonterminals among those *predicted* that may begin with one of *symbols*, these included."""
-        return predicted.begun.nonterminals & _NONE.union(*[self._wholes[symbol] for symbol in symbols])
+    def _starting_with(self, symbols: Iterable[int], predicted: Predicted) -> frozenset[int]:
+        """The *predicted* nonterminals that have one of *symbols* as a left corner, these included."""
+        return predicted.possible_starts.nonterminals & _NONE.union(
+            *[self._left_corner_of[symbol] for symbol in symbols]
+        )
 
     def _positions_in(self, state: State, symbol: int | None = None) -> dict[int, list[RulePosition]]:
-        """The places in *state* before *symbol*, or before any, by left-hand side."""
+        """The rule positions in *state* before *symbol*, or before any symbol, by left-hand side."""
         found = self._positions.get((state, symbol))
         if found is None:
             found = self._positions[state, symbol] = {}
@@ -163,7 +166,7 @@ class OpenRuleFinder:
         return found
 
     def first_children(self, symbol: int) -> list[tuple[int, int]]:
-        """The rules of *symbol* that begin with a nonterminal, and these."""
+        """The rules of *symbol* that begin with a nonterminal, each with that nonterminal."""
         found = self._children.get(symbol)
         if found is None:
             numbers = [item >> DOT_BITS for item in self.rules.starts(symbol)]
@@ -173,7 +176,7 @@ class OpenRuleFinder:
         return found
 
     def behind(self, position: RulePosition) -> Rhs:
-        """What stands behind *position* as the rule is read, in the order of the text."""
+        """The symbols that remain to be read after *position*, in text order."""
         found = self._behind.get(position)
         if found is None:
             rule, dot = position
@@ -184,8 +187,8 @@ class OpenRuleFinder:
 _NOWHERE: dict[int, list[tuple[list[RulePosition], Child]]] = {}
 
 
-def _begin_with(rules: Rules) -> dict[int, frozenset[int]]:
-    """For each nonterminal all that may begin with it, at once or in turn, itself included."""
+def _left_corner_relation(rules: Rules) -> dict[int, frozenset[int]]:
+    """For each nonterminal those that have it as a left corner: the reflexive, transitive closure."""
     parents: dict[int, set[int]] = {symbol: set() for symbol in rules.nonterminals}
     for lhs, rhs in zip(rules.lhs, rules.rhs, strict=True):
         if rhs[0] in parents:

@@ -1,9 +1,9 @@
-"""Earley sets as immutable values.
+"""Earley sets as immutable values, and the recogniser that makes them.
 
-An `EarleySet` (Earley, "An Efficient Context-Free Parsing Algorithm", CACM 13(2), 1970) holds what is known
-after a symbol: pairs (state, origin), where the origin is the earlier set at which the rules of the state
+An `EarleySet` (Earley, "An Efficient Context-Free Parsing Algorithm", CACM 13(2), 1970) holds the items after
+some symbols as pairs (state, origin), where the origin is the earlier set at which the rules of the state
 began. Sets refer to their origins directly, so a chart is a linked structure: a snapshot costs nothing, dead
-branches are freed, and a set may be continued any number of times.
+branches are freed, and a set can be continued any number of times.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Entry = tuple[State, "EarleySet"]
 
 
 class EarleySet:
-    """What is known after a symbol.
+    """The items after a sequence of symbols.
 
-    `entries` are the states with their origins, `predicted` all rules that may begin here (their origin is
-    this set), `waiting` the entries that expect a nonterminal.
+    `entries` are the states with their origins, `predicted` is the prediction, whose origin is this set, and
+    `waiting` are the entries that expect a nonterminal.
     """
 
-    __slots__ = ("entries", "predicted", "waiting")
+    __slots__ = ("__weakref__", "entries", "predicted", "waiting")
 
     def __init__(self, entries: tuple[Entry, ...], predicted: Predicted, waiting: tuple[Entry, ...]) -> None:
         self.entries = entries
@@ -41,17 +41,16 @@ class EarleySet:
         return set[int]().union(self.predicted.expected(), *(state.by_symbol for state, _ in self.entries))
 
     def completed_from(self, start: EarleySet) -> frozenset[int]:
-        """The nonterminals that span everything since *start*."""
+        """The nonterminals that derive everything read since *start*."""
         return frozenset(
             symbol for state, origin in self.entries if origin is start for symbol in state.completed
         )
 
 
 class InitialSet(EarleySet):
-    """The set before any symbol, where each of some symbols may begin.
+    """The Earley set before any symbol, which predicts some given symbols.
 
-    All that may be there is looked up when it is needed: often it is enough to know what their own rules
-    begin with.
+    The prediction is computed only when it is needed; often the first symbols of the given rules suffice.
     """
 
     __slots__ = ("_automaton", "_predicted", "_symbols")
@@ -65,20 +64,20 @@ class InitialSet(EarleySet):
 
     @property
     def predicted(self) -> Predicted:  # type: ignore[override]  # a slot of all other sets
-        """As in other sets."""
+        """As in `EarleySet`."""
         if self._predicted is None:
             self._predicted = self._automaton.predicted(self._symbols)
         return self._predicted
 
     def expects(self, terminal: int) -> bool:
-        """As in other sets."""
+        """As in `EarleySet`."""
         if self._predicted is None and self._automaton.layer.begins_with(self._symbols, terminal):
             return True
         return self.predicted.expects(terminal)
 
 
 class Earley:
-    """A recogniser for the rules of an automaton."""
+    """An Earley recogniser for the rules of an automaton."""
 
     __slots__ = ("automaton",)
 
@@ -86,13 +85,13 @@ class Earley:
         self.automaton = automaton
 
     def start(self, symbols: Iterable[int]) -> EarleySet:
-        """The set before any symbol, where each of *symbols* may begin."""
+        """The set before any symbol, which predicts *symbols*."""
         return InitialSet(self.automaton, frozenset(symbols))
 
     def scan(self, before: EarleySet, symbols: Iterable[int]) -> EarleySet | None:
-        """The set after one more symbol, any of *symbols*; None if none is expected.
+        """The set after one more symbol, which may be any of *symbols*; None if none of them is expected.
 
-        A nonterminal may be scanned as well, for a part that was recognised elsewhere.
+        A nonterminal can be scanned too, for a part that was recognised elsewhere.
         """
         entries: dict[Entry, None] = {}
         goto = self.automaton.goto
@@ -107,7 +106,7 @@ class Earley:
         return self._complete(entries)
 
     def read(self, before: EarleySet, symbols: Iterable[int]) -> EarleySet | None:
-        """The set after all of *symbols* in turn, or None if one of them is not expected."""
+        """The set after all of *symbols*, in order; None if one of them is not expected."""
         current: EarleySet | None = before
         for symbol in symbols:
             if current is None:

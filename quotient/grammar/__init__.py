@@ -1,1 +1,1 @@
-"""Grammars: read from a file, turned into rules, and what their cheapest sentences cost."""
+"""Context-free grammars: loaded from files, turned into numbered rules, with their cheapest derivations."""

@@ -1,7 +1,7 @@
 """Context-free grammars as values.
 
-Symbols are small integers: terminals first, then nonterminals. There are no empty productions, and every
-repetition is a nonterminal of its own that is marked as such, because it may be read from either side.
+Symbols are small integers, terminals first. There are no empty productions. Each repetition is a nonterminal
+of its own and marked as such, because it has to be parsed from both ends.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from fimlsp.errors import UserError
 
 
 class GrammarError(UserError, ValueError):
-    """A grammar that cannot be used; the message says what to change."""
+    """Raised for a grammar that cannot be used; the message says what to change."""
 
 
 @value
 class Production:
-    """A way to write the nonterminal `lhs`: the symbols `rhs`, at least one."""
+    """The production `lhs` -> `rhs`. The right-hand side has at least one symbol."""
 
     lhs: int
     rhs: tuple[int, ...]
@@ -31,9 +31,9 @@ class Production:
 class Grammar:
     """A grammar without empty productions.
 
-    `terminals` have the symbols 0 .. T-1, `nonterminals` T .. T+N-1, the start symbol first. `productions`
-    are grouped by their left side. `repetitions` maps a nonterminal L to its element E, where L has exactly
-    the productions L -> E and L -> L E; all others avoid left recursion.
+    `terminals` are the symbols 0 .. T-1, `nonterminals` the symbols T .. T+N-1, beginning with the start
+    symbol. `productions` are grouped by left-hand side. `repetitions` maps a nonterminal L to its element E
+    if the productions of L are L -> E and L -> L E; no other production is left-recursive.
     """
 
     terminals: tuple[str, ...]
@@ -55,7 +55,11 @@ class Grammar:
         return len(self.terminals)
 
     def symbol(self, name: str) -> int:
-        """The symbol called *name*; KeyError if there is none."""
+        """The symbol called *name*.
+
+        Raises:
+            KeyError: There is none.
+        """
         return self._symbols[name]
 
     def name(self, symbol: int) -> str:
@@ -68,7 +72,7 @@ class Grammar:
         return symbol < len(self.terminals)
 
     def productions_of(self, symbol: int) -> tuple[Production, ...]:
-        """The productions with *symbol* on the left; none for a terminal."""
+        """The productions with *symbol* as their left-hand side; none for a terminal."""
         return self._by_lhs.get(symbol, ())
 
 
@@ -76,12 +80,12 @@ Alternatives = Mapping[str, Iterable[tuple[str, ...]]]
 
 
 def make_grammar(start: str, rules: Alternatives, repetitions: Mapping[str, str]) -> Grammar:
-    """The grammar of *rules*, which map each nonterminal to its right sides, all by name.
+    """The grammar with these *rules*, which map the name of each nonterminal to its right-hand sides.
 
-    Every name that is no key of *rules* is a terminal.
+    Names that are no keys of *rules* are terminals.
 
     Raises:
-        GrammarError: for an empty right side, and for nonterminals without use or without any sentence.
+        GrammarError: A right-hand side is empty, or a nonterminal is unreachable or derives no sentence.
     """
     sides = {name: tuple(dict.fromkeys(rights)) for name, rights in rules.items()}
     _check(start, sides)
@@ -100,11 +104,11 @@ def make_grammar(start: str, rules: Alternatives, repetitions: Mapping[str, str]
 
 
 SENTINELS = "⊢", "⊣"
-"""Terminals that stand before the first and behind the last symbol of a file that is one group."""
+"""The terminals that enclose a file in a language without a layout, where the whole file is one group."""
 
 
 def between_sentinels(grammar: Grammar) -> Grammar:
-    """The grammar of the sentences of *grammar*, each between the `SENTINELS`."""
+    """A grammar for the sentences of *grammar*, each enclosed by the `SENTINELS`."""
     begin, end = SENTINELS
     start = grammar.name(grammar.start)
     rules: dict[str, list[tuple[str, ...]]] = {f"{begin}{start}{end}": [(begin, start, end)]}
@@ -115,7 +119,7 @@ def between_sentinels(grammar: Grammar) -> Grammar:
 
 
 def without_useless(start: str, rules: Alternatives) -> dict[str, list[tuple[str, ...]]]:
-    """The part of *rules* that takes part in derivations of sentences from *start*."""
+    """The *rules* that occur in some derivation of a sentence from *start*."""
     sides = {name: tuple(rights) for name, rights in rules.items()}
     useless = sides.keys() - _productive(sides)
     kept = {

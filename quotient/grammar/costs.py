@@ -1,10 +1,11 @@
-"""The cheapest sentence of each nonterminal.
+"""Finds the cheapest derivation of each nonterminal.
 
-Of a language all are found at once, after Knuth, "A Generalization of Dijkstra's Algorithm" (Information
-Processing Letters 6(1), 1977); here as a fixed point over the rules, which takes few rounds when symbols are
-visited after those in their rules. The rules that a cursor adds are many and linear: none has more than one
-symbol of its own layer. So their cheapest sentences are shortest paths, and are found when they are asked
-for, with Dijkstra's algorithm, which looks at few of the rules and has fewer of them made.
+For the grammar of a language all are found at once (Knuth, "A Generalization of Dijkstra's Algorithm",
+Information Processing Letters 6(1), 1977), here by iterating over the rules to a fixed point, which takes few
+rounds if symbols are visited after those in their rules. The rules that a cursor adds are many, but linear:
+none has more than one symbol of its own layer. So their cheapest derivations are shortest paths, which
+Dijkstra's algorithm finds on request; it looks at few of these rules, and the others need not even be
+constructed.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from itertools import count
 from fimlsp.quotient.grammar.rules import DOT_BITS, Rhs, Rules
 
 Costs = dict[int, int]
-"""For each symbol the cost of its cheapest sentence, in bytes."""
+"""For each symbol the cost of its cheapest derivation, in bytes of text."""
 Choices = dict[int, Rhs]
-"""For each nonterminal the right-hand side with which its cheapest sentence begins."""
+"""For each nonterminal the right-hand side of the first rule in its cheapest derivation."""
 
 _Path = tuple["_Path", int, Rhs] | None
 
 
 def cheapest(alternatives: Mapping[int, Sequence[Rhs]], known: Mapping[int, int]) -> tuple[Costs, Choices]:
-    """The cost of each nonterminal not *known*, and the right-hand side that its derivation begins with.
+    """The cheapest derivation of each nonterminal.
 
-    *alternatives* are the right-hand sides of all nonterminals.
+    *alternatives* are the right-hand sides of all nonterminals, *known* are the costs of the terminals.
     """
     costs = dict(known)
     choices: Choices = {}
@@ -45,7 +46,7 @@ def cheapest(alternatives: Mapping[int, Sequence[Rhs]], known: Mapping[int, int]
 
 
 def cost_of(costs: Mapping[int, int], symbols: tuple[int, ...]) -> int | None:
-    """The cost of a sequence, None if one of its symbols has none."""
+    """The total cost of *symbols*; None if one of them has none."""
     total = 0
     for symbol in symbols:
         cost = costs.get(symbol)
@@ -56,10 +57,10 @@ def cost_of(costs: Mapping[int, int], symbols: tuple[int, ...]) -> int | None:
 
 
 class CheapestSentences:
-    """What the symbols of a layer and of those below it cost at least, and how that is written.
+    """The cheapest derivations of the symbols of a layer and of the layers below it.
 
-    `costs` and `choices` are those known so far. Those of the *rules*, which have to be linear, are found
-    when they are needed, and those *below* are looked up there. All other symbols are terminals of cost
+    `costs` and `choices` are those found so far. Those of *rules*, which must be linear, are found when they
+    are needed; those of the layers *below* are looked up there. Any other symbol is a terminal of cost
     *other*.
     """
 
@@ -80,7 +81,7 @@ class CheapestSentences:
         self._other = other
 
     def cost(self, symbol: int) -> int | None:
-        """The cost of *symbol*, None if it has no sentence."""
+        """The cost of *symbol*; None if it derives no sentence."""
         found = self.costs.get(symbol)
         if found is not None:
             return found
@@ -90,7 +91,7 @@ class CheapestSentences:
         return self._other if self._below is None else self._below.cost(symbol)
 
     def of(self, symbols: Rhs) -> int | None:
-        """The cost of a sequence, None if it has no sentence."""
+        """The total cost of *symbols*; None if one of them derives no sentence."""
         total, known = 0, self.costs
         for symbol in symbols:
             cost = known[symbol] if symbol in known else self.cost(symbol)
@@ -100,7 +101,7 @@ class CheapestSentences:
         return total
 
     def expand(self, symbols: Rhs) -> list[int]:
-        """The terminals of the cheapest sentence of *symbols*, all of which must have a cost."""
+        """The terminals of the cheapest sentence that *symbols* derive; all of them must have a cost."""
         found: list[int] = []
         waiting = list(reversed(symbols))
         while waiting:
@@ -117,7 +118,7 @@ class CheapestSentences:
         return rhs if rhs is not None or self._below is None else self._below._choice(symbol)
 
     def _search(self, goal: int) -> None:
-        """Find the shortest path from *goal* to a rule without a symbol of this layer."""
+        """Find the shortest path from *goal* to a rule without any symbol of this layer."""
         serial = count()
         queue: list[tuple[int, int, int | None, _Path]] = [(0, next(serial), goal, None)]
         done: set[int] = set()
@@ -137,7 +138,7 @@ class CheapestSentences:
                     heappush(queue, (spent + more, next(serial), inner, (path, symbol, rhs)))
 
     def _keep(self, path: _Path) -> None:
-        """Remember what was found of all symbols on *path*, of which the last one comes first."""
+        """Record the costs and choices of all symbols on *path*, which is linked from its end."""
         while path is not None:
             path, symbol, rhs = path
             cost = self.of(rhs)

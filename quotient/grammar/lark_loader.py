@@ -1,11 +1,12 @@
-"""Grammars from files in Lark's EBNF (https://lark-parser.readthedocs.io/en/stable/grammar.html).
+"""Loads grammars written in Lark's EBNF (https://lark-parser.readthedocs.io/en/stable/grammar.html).
 
-The lark package reads the file; the conversion to plain productions is our own, because repetitions must stay
-visible: `x+` becomes one marked nonterminal over one element, `x*` an optional `x+`, an optional part two
-alternatives. Rules, templates, groups, quoted literals and `%declare`d terminals are understood.
+The lark package parses the file. The conversion to plain productions is our own, because repetitions must
+stay visible: `x+` becomes a nonterminal that is marked as a repetition of `x`, `x*` an optional `x+`, and an
+optional part two alternatives. The loader supports rules, templates, groups, quoted literals and `%declare`d
+terminals.
 
-One file can serve many versions of its language. Some declared names may be *switches*: one that is on is
-written as nothing, one that is off not at all, with the alternative in which it stands.
+One file can serve several versions of a language, because declared names may be *switches*. A switch that is
+on stands for nothing; one that is off removes the alternative that contains it.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ def read_grammar(
 ) -> Grammar:
     """The grammar written in *text*, with the rule *start* as its start symbol.
 
-    *switched_on* tells of a terminal's name whether it is a switch that is on (True) or off (False), or no
-    switch (None). Rules that are never used or derive no sentence are an error unless they are to be dropped.
+    *switched_on* maps the name of a terminal to True or False if it is a switch that is on or off, and to
+    None if it is no switch. Rules that are unreachable or derive no sentence are dropped with *drop_useless*;
+    otherwise they are an error.
 
     Raises:
-        GrammarError: if *text* is no Lark grammar, uses more of Lark's language than described above, or has
-            rules that may be empty or are useless.
+        GrammarError: *text* is no Lark grammar, uses unsupported features, or has rules that may be empty or
+            are useless.
     """
     try:
         builder = GrammarBuilder()

@@ -1,7 +1,7 @@
-"""Dotted rules as integers, and rules that are only made when somebody asks for them.
+"""Grammar rules, with dotted rules encoded as integers; also rules that are constructed on first use.
 
-No rule is empty. A dotted rule, an *item*, is an integer: the number of the rule in its layer, times 64, and the
-position of the dot; so `item + 1` has the dot one symbol further.
+No rule is empty. A dotted rule, or *item*, is the integer 64 * (number of the rule in its layer) + (position
+of the dot). So `item + 1` has its dot one symbol further right.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ Rhs = tuple[int, ...]
 
 
 class Rules:
-    """The dotted rules of one layer.
+    """The rules of one layer.
 
-    `rhs[number]` is the right-hand side of a rule, `lhs[number]` its left-hand side; `nonterminals` are all
-    left-hand sides, also those that are only declared so far (see `LazyRules`). The right-hand sides of
-    *backward* rules are reversed.
+    `lhs[number]` and `rhs[number]` are the two sides of a rule. `nonterminals` are all left-hand sides,
+    including those whose rules are not constructed yet (see `LazyRules`). In *backward* rules the right-hand
+    sides are reversed.
     """
 
     __slots__ = ("_starts", "backward", "lhs", "nonterminals", "rhs")
@@ -31,7 +31,7 @@ class Rules:
         self._starts: dict[int, Sequence[int]] = {}
 
     def add(self, lhs: int, *sides: Rhs) -> None:
-        """Append the rules `lhs -> side`. The sides have fewer than 64 symbols."""
+        """Add a rule `lhs -> side` for each side. A side has fewer than 64 symbols."""
         first = len(self.rhs) << DOT_BITS
         self.rhs.extend(sides)
         self.lhs.extend([lhs] * len(sides))
@@ -40,7 +40,7 @@ class Rules:
         self._starts[lhs] = [*self._starts[lhs], *items] if lhs in self._starts else items
 
     def starts(self, lhs: int) -> Sequence[int]:
-        """The items of the rules of *lhs* with their dots at 0."""
+        """The items of the rules of *lhs* with the dot at position 0."""
         return self._starts[lhs]
 
     def alternatives(self) -> dict[int, list[Rhs]]:
@@ -57,9 +57,10 @@ class Rules:
 
 
 class LazyRules(Rules):
-    """Rules of nonterminals that get their numbers, of *fresh*, when they are first mentioned.
+    """Rules that are constructed when first needed.
 
-    Their right-hand sides are made when they are first needed.
+    A nonterminal is numbered, from *fresh*, when it is first mentioned, and its rules follow when it is
+    predicted.
     """
 
     __slots__ = ("_makers", "_numbers", "fresh")
@@ -71,9 +72,9 @@ class LazyRules(Rules):
         self._makers: dict[int, tuple[Callable[..., Iterable[Rhs]], tuple[object, ...]]] = {}
 
     def symbol(self, key: Hashable, make: Callable[..., Iterable[Rhs]], *arguments: object) -> int:
-        """The nonterminal for *key*, of which *make* tells the right-hand sides.
+        """The nonterminal for *key*, whose right-hand sides `make(self, *arguments)` will return.
 
-        It is called with these rules and *arguments*, so that it need not keep them alive in a cycle.
+        The call passes these rules, so that *make* need not refer to them, which would be a reference cycle.
         """
         number = self._numbers.get(key)
         if number is None:

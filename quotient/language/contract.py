@@ -1,8 +1,8 @@
-"""What the engine has to be told of a language.
+"""The interface of a language: what the engine has to know about it.
 
-A language is lexemes (`Lexis`), a grammar over them, and answers to a few questions that neither can say. Most
-languages need none of the latter: they inherit the answers of `Language`. How to write one is told in
-`docs/adding-a-language.md`.
+A language consists of lexemes (`Lexis`), a grammar over them, and answers to a few questions that neither of
+the two covers. Most languages inherit these answers from `Language`. `docs/adding-a-language.md` explains how
+to write one.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import Grammar
 
 NEWLINE, INDENT, DEDENT = "NEWLINE", "INDENT", "DEDENT"
-"""The terminals that an offside layout makes; a grammar with that layout has all three."""
+"""The terminals that an offside layout produces.
+
+The grammar of a language with that layout uses all three.
+"""
 
 
 @value(eq=False)
 class TextAfterCursor:
-    """The text right of a cursor, `data[cursor:]`.
+    """The text to the right of a cursor, `data[cursor:]`.
 
-    `kept` are the strings that a middle has to stay in, outermost first; None if it may leave them.
+    `kept` are the strings that a middle must stay inside, outermost first; None if it may leave them.
     `is_rest_of_line(position)` tells whether the text from *position* on may be the rest of a line of code.
-    `may_follow(kinds)` tells whether each two neighbours of *kinds* may stand beside each other.
+    `may_follow(kinds)` tells whether neighbours in *kinds* may occur next to each other in a sentence.
     """
 
     lexical: LexerTables
@@ -39,9 +42,10 @@ class TextAfterCursor:
 
 @value
 class StringTail:
-    """One way to read the text after a cursor up to ordinary code.
+    """One way to read the text after a cursor from inside strings, up to ordinary code.
 
-    `kinds` are its lexemes, `end` is where code begins, `opened` what it closes (as `ModeStack.opened`).
+    `kinds` are the lexemes read, `end` is the offset where code begins, and `opened` is what the lexemes
+    close (in the order of `ModeStack.opened`).
     """
 
     kinds: tuple[int, ...]
@@ -50,24 +54,24 @@ class StringTail:
 
 
 class OpenModes:
-    """What may be open at a cursor, as far as the text after it tells. Here: nothing but ordinary code."""
+    """Which mode stacks a cursor may be in, judging by the text after it. Here: only ordinary code."""
 
     def places(self) -> Iterable[ModeStack]:
-        """The stacks of modes, beside that of ordinary code, that a middle may end in."""
+        """The mode stacks that a middle may end in, apart from that of ordinary code."""
         return ()
 
     def tails(self, place: ModeStack, kind: int | None, position: int) -> Iterable[StringTail]:
-        """The ways to read on from *position*, after a lexeme of *kind* begun inside *place*, if any."""
+        """The ways to read on from *position*, after a lexeme of *kind* (if any) begun inside *place*."""
         del place, kind
         return (StringTail((), position, ()),)
 
 
 class Language(ABC):
-    """A language, as a value: equal languages are one, and cost nothing until an engine is made for them.
+    """A language, as a value: equal languages share their tables, which are made for the first engine.
 
-    `name` is how users call it. `enclosures` maps the terminals that open something to those that close it: a
-    middle that has to stay does not leave one only to enter another. With `byte_order_mark` a file may begin
-    with U+FEFF, which counts for nothing.
+    `name` is what users call it. `enclosures` maps each terminal that opens something, such as a bracket, to
+    the terminal that closes it; a middle that must not escape never leaves one to enter another. With
+    `byte_order_mark` a file may begin with U+FEFF, which is ignored.
     """
 
     name: str
@@ -76,34 +80,34 @@ class Language(ABC):
 
     @abstractmethod
     def lexis(self) -> Lexis:
-        """The lexemes, and the layout."""
+        """The lexical description: lexemes and layout."""
 
     @abstractmethod
     def grammar(self) -> Grammar:
-        """The grammar; its sentences are the terminals of a whole file.
+        """The grammar. Its sentences are the sequences of terminals of whole files.
 
-        With an offside layout it has the terminals NEWLINE, INDENT and DEDENT. Its start symbol is a
-        repetition, of what a file is a sequence of, and every suite is written `INDENT repetition DEDENT`.
+        With an offside layout it uses the terminals NEWLINE, INDENT and DEDENT, its start symbol derives a
+        repetition, and every suite has the form `INDENT repetition DEDENT`.
         """
 
     def terminal(self, kind: str) -> str:
-        """The grammar's name for lexemes of *kind*."""
+        """The name of the grammar's terminal for lexemes of *kind*."""
         return kind
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
-        """What may be open at a cursor."""
+        """Which mode stacks the cursor before *text* may be in."""
         del text
         return OpenModes()
 
     def strings_in(self, opened: Sequence[str]) -> tuple[str, ...]:
-        """The strings among what is *opened* (as `ModeStack.opened`), outermost first."""
+        """The strings in *opened* (a value of `ModeStack.opened`), outermost first."""
         del opened
         return ()
 
     def kinds_of_opening(self, terminals: Sequence[str], opened: Sequence[str]) -> dict[int, str]:
-        """By place in *terminals*, the kind of each that opens a string which none of them closes.
+        """The exact kinds of terminals that open a string which stays open, by index in *terminals*.
 
-        The strings that are open behind *terminals* are those in *opened*.
+        The strings that are still open after *terminals* are those in *opened*.
         """
         del terminals, opened
         return {}

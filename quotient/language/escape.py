@@ -1,9 +1,9 @@
-"""Context escape: middles that leave what both sides are in, only to enter another of its kind.
+"""Detects context escape: a middle leaves what both contexts are in, only to enter another of its kind.
 
-Between `f(a` and `b)` the text `) + g(` connects, but the two contexts then stand in different calls, and
-between two statements of one function a whole `def` can be squeezed in that takes the second one away
-(Melcer et al. 2024, arXiv 2402.17988, section VIII-A). A middle escapes where, within one rule, it closes a
-bracket or block that is open on the left and opens one of the same kind that is closed on the right.
+Between `f(a` and `b)` the text `) + g(` connects, but then the two contexts are in different calls. Between
+two statements of a function one can insert a whole `def` that takes the second one away (Melcer et al. 2024,
+arXiv 2402.17988, section VIII-A). A middle escapes if, within one rule, it closes a bracket or block that is
+open on the left and opens one of the same kind that is closed on the right.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ from fimlsp.quotient.earley.open_rules import Child, OpenRules, OpenSuite
 from fimlsp.quotient.earley.sets import EarleySet
 
 Inside = frozenset[Literal["bracket", "block"]]
-"""What is open within a rule, on one side of the cursor."""
+"""What is open within a rule on one side of the cursor: brackets, blocks, both or nothing."""
 
 NOTHING: Inside = frozenset()
 BRACKET: Inside = frozenset({"bracket"})
 BLOCK: Inside = frozenset({"block"})
 
 Insides = dict[EarleySet, Inside]
-"""What is open behind each set at which something open was begun."""
+"""What is open between the cursor and each set at which an open node began."""
 
 
 class Enclosures:
-    """The terminals of a language that come in pairs, such as brackets; *pairs* maps each to what closes it."""
+    """The paired terminals of a language, such as brackets.
+
+    *pairs* maps each one to the one that closes it.
+    """
 
     def __init__(self, terminals: Iterable[str], pairs: Mapping[str, str]) -> None:
         numbers = {name: number for number, name in enumerate(terminals)}
@@ -34,11 +37,11 @@ class Enclosures:
         self._step |= {numbers[name]: -1 for name in pairs.values() if name in numbers}
 
     def __contains__(self, symbol: int) -> bool:
-        """Whether *symbol* opens or closes anything."""
+        """Whether *symbol* opens or closes something."""
         return symbol in self._step
 
     def unmatched(self, symbols: Iterable[int]) -> tuple[bool, bool]:
-        """Whether *symbols* close a bracket that they did not open, and whether they leave one open."""
+        """Whether *symbols* close a bracket they did not open, and whether they leave one open."""
         depth = lowest = 0
         for symbol in symbols:
             depth += self._step.get(symbol, 0)
@@ -46,9 +49,10 @@ class Enclosures:
         return lowest < 0, depth > lowest
 
     def insides(self, found: OpenRules) -> Insides:
-        """What is open behind each set of a spine, forwards or backwards. O(sets).
+        """What is open between the cursor and each set of *found*, in either direction. O(sets).
 
-        All rules begun at one set have the same text behind it, so any of them tells.
+        All rules that began at a set have the same text between it and the cursor, so any one of them will
+        do.
         """
         rules = found.finder.rules
         insides: Insides = dict.fromkeys(found.opened if found.open_suites else (), BLOCK)
@@ -60,7 +64,10 @@ class Enclosures:
         return insides
 
     def escapes(self, left: Inside, between: Iterable[int], right: Inside) -> bool:
-        """Whether a middle escapes that ends an open child, goes on with *between*, and begins another."""
+        """Whether a middle escapes that finishes a child, continues with *between*, and begins another child.
+
+        *left* is what is open in the child on the left, *right* what is open in that on the right.
+        """
         closes, opens = self.unmatched(between)
         left |= BRACKET if closes else NOTHING
         right |= BRACKET if opens else NOTHING
@@ -68,7 +75,7 @@ class Enclosures:
 
 
 def of_child(child: Child, insides: Insides) -> Inside:
-    """What is open within a child of an open rule."""
+    """What is open within an open child; *insides* has it for each set."""
     if isinstance(child, OpenSuite):
         return BLOCK
     return NOTHING if child is None else insides[child[1]]

@@ -1,7 +1,7 @@
-"""Values of which equal ones are the same object, so that they are compared and looked up by identity.
+"""Hash-consing: makes equal values the same object, so that they are compared and hashed by identity.
 
-Known as hash-consing: Ershov, "On Programming of Arithmetic Operations" (CACM 1(8), 1958); Filliâtre and
-Conchon, "Type-Safe Modular Hash-Consing" (ML Workshop 2006).
+Ershov, "On Programming of Arithmetic Operations" (CACM 1(8), 1958); Filliâtre and Conchon, "Type-Safe Modular
+Hash-Consing" (ML Workshop 2006).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ T = TypeVar("T", bound="Interned")
 
 
 class Interned:
-    """A value that `Interner` makes."""
+    """Base class of the values that an `Interner` makes."""
 
     __slots__ = ("__weakref__",)
 
 
 class Interner:
-    """Makes values, each once as long as somebody holds it."""
+    """Makes values, each only once; a value is forgotten when nobody else refers to it."""
 
     __slots__ = ("_made",)
 
@@ -28,7 +28,7 @@ class Interner:
         self._made: WeakValueDictionary[tuple[Hashable, ...], Interned] = WeakValueDictionary()
 
     def __call__(self, make: type[T], *parts: Hashable) -> T:
-        """`make(*parts)`, or the same object as before. Equal parts make equal values."""
+        """The value `make(*parts)`; the same object for equal parts."""
         key = make, *parts
         found = self._made.get(key)
         if found is None:

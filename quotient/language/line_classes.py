@@ -1,9 +1,9 @@
-"""Logical lines that no context tells apart.
+"""Finds classes of logical lines that no context can tell apart, with one representative each.
 
-After a whole logical line only those rules matter that it completes, and those that go on in other lines.
-Most lines of a file are alike in that: all simple statements, all headers of `while` loops. So one line
-stands for all that are like it, and contexts read that one, from both sides. Each line itself is read once,
-whichever side it is met from.
+After a whole logical line only two things matter: which rules it completes, and which rules continue on other
+lines. Most lines of a file are equivalent in this sense, for instance all simple statements, or all headers
+of `while` loops. So each class has one representative, and contexts read the representative, in both
+directions. Every line itself is parsed just once, forwards.
 """
 
 from __future__ import annotations
@@ -17,28 +17,40 @@ from fimlsp.quotient.earley.automaton import State
 from fimlsp.quotient.earley.sets import Earley, EarleySet
 from fimlsp.quotient.grammar.cfg import Grammar, Production
 
-_MOST_REMEMBERED = 30_000
+_MOST_LINES = 30_000
 
 Form = tuple[frozenset[int], frozenset[State], frozenset[State], frozenset[State]]
-"""What a line is; the states of rules begun with it, of those begun with its end, and that wait for these."""
+"""What a line is: the nonterminals that it derives, and three sets of states.
+
+These are the states of unfinished rules that began with the line, of those that began with its line end, and
+of those that wait for the latter.
+"""
 
 
 class Forward(Protocol):
-    """What reads groups forwards."""
+    """The forward recogniser, as far as `LineClasses` uses it (a `Direction`)."""
 
     earley: Earley
 
     def start(self, symbols: frozenset[int]) -> EarleySet:
-        """The set before a line that may begin any of *symbols*; always the same object."""
+        """The set before a line that may begin any of *symbols*; the same object for equal *symbols*."""
 
 
 class LineClasses:
-    """Finds the line that stands for a line.
+    """Finds the representative of a line.
 
-    *suites* are the symbols of nested blocks and *bodies* those of groups, of which *lists* are made.
+    *suites* are the symbols of nested blocks, *bodies* those of groups, and *lists* the repetitions of
+    *bodies*.
     """
 
-    __slots__ = ("_begun", "_forward", "_known", "_newline", "_representatives", "_within")
+    __slots__ = (
+        "_continuing",
+        "_forward",
+        "_line_starts",
+        "_newline",
+        "_representative_of",
+        "_representatives",
+    )
 
     def __init__(
         self,
@@ -52,48 +64,49 @@ class LineClasses:
         productions = [production for production in grammar.productions if production.lhs not in opaque]
         self._newline = grammar.symbol("NEWLINE")
         after_breaks = _after(productions, {self._newline, *suites}) - {*suites}
-        self._within = frozenset(symbol for symbol in after_breaks if grammar.is_terminal(symbol))
-        self._begun = after_breaks - self._within | frozenset(bodies)
+        self._continuing = frozenset(symbol for symbol in after_breaks if grammar.is_terminal(symbol))
+        self._line_starts = after_breaks - self._continuing | frozenset(bodies)
         self._forward = forward
-        self._known: BoundedDict[tuple[int, ...], tuple[int, ...]] = BoundedDict(_MOST_REMEMBERED)
+        self._representative_of: BoundedDict[tuple[int, ...], tuple[int, ...]] = BoundedDict(_MOST_LINES)
         self._representatives: dict[Form, tuple[int, ...]] = {}
 
     def representative(self, symbols: tuple[int, ...]) -> tuple[int, ...]:
-        """A line that stands for the logical line *symbols* in every group; both without their line ends.
+        """The representative of the logical line *symbols*; neither includes its line end.
 
-        A line that is like no other found before, or fits nowhere, stands for itself. Amortised O(line).
+        It may replace the line in every group. The first line of a class represents it; a line that cannot be
+        classified represents itself. Amortised O(line).
         """
-        found = self._known.get(symbols)
+        found = self._representative_of.get(symbols)
         if found is None:
-            form = None if self._within.intersection(symbols[:1]) else self._form(symbols)
+            form = None if self._continuing.intersection(symbols[:1]) else self._form(symbols)
             found = symbols if form is None else self._representatives.setdefault(form, symbols)
-            self._known[symbols] = found
+            self._representative_of[symbols] = found
         return found
 
     def _form(self, symbols: tuple[int, ...]) -> Form | None:
-        """What decides how a group may go on before and after *symbols*; None if that is more than a form."""
-        start = self._forward.start(self._begun)
+        """The class of the line *symbols*; None if it cannot be described by a `Form`."""
+        start = self._forward.start(self._line_starts)
         last = self._forward.earley.read(start, symbols)
         end = last and self._forward.earley.scan(last, (self._newline,))
         if last is None or end is None:
             return None
-        begun = [(state, origin) for state, origin in end.entries if state.by_symbol]
-        later = [(state, origin) for state, origin in begun if origin is not start]
-        waiting = last.waiting if later else ()
-        if any(origin is not last for _, origin in later) or any(
+        unfinished = [(state, origin) for state, origin in end.entries if state.by_symbol]
+        after_break = [(state, origin) for state, origin in unfinished if origin is not start]
+        waiting = last.waiting if after_break else ()
+        if any(origin is not last for _, origin in after_break) or any(
             origin is not start for _, origin in waiting
         ):
             return None
         return (
             end.completed_from(start),
-            frozenset(state for state, origin in begun if origin is start),
-            frozenset(state for state, _ in later),
+            frozenset(state for state, origin in unfinished if origin is start),
+            frozenset(state for state, _ in after_break),
             frozenset(state for state, _ in waiting),
         )
 
 
 def _after(productions: Sequence[Production], breaks: Collection[int]) -> frozenset[int]:
-    """The symbols that may stand directly after one that ends with any of *breaks*, in a production."""
+    """The symbols that some production allows directly after a symbol that ends with one of *breaks*."""
     ending = set(breaks)
     while fresh := {p.lhs for p in productions if p.rhs[-1] in ending} - ending:
         ending |= fresh

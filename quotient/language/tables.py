@@ -1,10 +1,11 @@
-"""A language as tables: its lexemes, its grammar, and recognisers for both directions.
+"""The compiled tables of a language: its lexemes, its grammar, and a recogniser for each direction.
 
-Groups. With an offside layout a file is, between the line starts of one block, a sequence of *groups*, such as
-statements. A group does not depend on its neighbours, and a nested block stands in it as one symbol, its *suite*.
-So contexts are parsed group by group, and neither the length of a file nor the depth of its nesting is ever
-paid twice. Without a layout the whole file is one group, which two sentinels enclose: then something is open at
-every place of the file, at its very beginning and end as well.
+Groups. With an offside layout the lines of a block form a sequence of *groups*, for instance statements. The
+symbol that a group derives from is its *body*; in the grammar a block is a repetition of a body. A group does
+not depend on its neighbours, and a nested block occurs in it as one symbol, its *suite*. So contexts are
+parsed group by group, and neither the length of a file nor the depth of its blocks is paid for twice. Without
+a layout the whole file is a single group between two sentinels. The sentinels ensure that some rule is open
+everywhere, even at the very beginning and end of the file.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ from fimlsp.quotient.language.escape import Enclosures
 from fimlsp.quotient.language.interner import Interner
 from fimlsp.quotient.language.line_classes import LineClasses
 
-_MOST_REMEMBERED = 3_000
-_MOST_JOINED = 4096
+_MOST_LINE_STARTS = 3_000
+_MOST_COMMON_NODES = 4096
 _INDENT_COST = 4
-_NO_SYMBOL = -1  # which no rule expects
+_NO_SYMBOL = -1  # no rule expects it
 
 
 class LanguageTables:
-    """The tables of one language; made once, shared by all documents.
+    """The tables of a language, made once and shared by all its documents.
 
-    `terminal_of` maps lexeme kinds to terminals of the grammar (-1 for kinds without one). `suites` maps
-    each suite symbol to the symbol of its groups, `bodies` are those symbols, `lists` maps each to the
-    nonterminal of one or more of it. Behind the symbols `line_ends` a line begins. `once` makes values of
-    which equal ones are the same object.
+    `terminal_of` maps lexeme kinds to terminals of the grammar (-1 for kinds without one) and `kinds_of` is
+    its inverse. `bodies` are the symbols of groups, `lists` maps each to its repetition, and `suites` maps
+    each suite symbol to the body of its groups. A new line begins after the symbols `line_ends`. `neighbours`
+    are the pairs of terminals that may be adjacent. `intern` makes hash-consed values.
     """
 
     def __init__(self, language: Language) -> None:
@@ -49,7 +50,7 @@ class LanguageTables:
         grammar = language.grammar() if self.offside else between_sentinels(language.grammar())
         self.grammar = grammar
         self.opening_of = {closing: opening for opening, closing in lexical.brackets.items()}
-        self.once = Interner()
+        self.intern = Interner()
         self.newline, self.indent, self.dedent = (
             grammar.symbol(name) if self.offside else _NO_SYMBOL for name in (NEWLINE, INDENT, DEDENT)
         )
@@ -58,10 +59,10 @@ class LanguageTables:
         self.lists: dict[int, int] = {}
         self._live_terminals: dict[int, tuple[int, ...]] = {}
         self._common_nodes: BoundedDict[tuple[OpenRules, OpenRules, Open, Open], CommonNodes] = BoundedDict(
-            _MOST_JOINED
+            _MOST_COMMON_NODES
         )
         self._at_line_start: BoundedDict[EarleySet, tuple[EarleySet | None, frozenset[int]]] = BoundedDict(
-            _MOST_REMEMBERED
+            _MOST_LINE_STARTS
         )
         if self.offside:
             self._find_suites()
@@ -81,7 +82,7 @@ class LanguageTables:
 
     @cached_property
     def line_classes(self) -> LineClasses:
-        """The logical lines that stand for others, in a language with an offside layout."""
+        """The classes of logical lines, in a language with an offside layout."""
         return LineClasses(
             self.grammar, self.suites.keys(), self.lists.keys(), self.lists.values(), self.forward
         )
@@ -103,7 +104,7 @@ class LanguageTables:
 
     @cached_property
     def cheapest(self) -> CheapestSentences:
-        """What each symbol of the grammar costs at least in bytes, and how its cheapest sentence begins."""
+        """The cheapest derivation of each symbol of the grammar, in bytes of text."""
         starts = self.lexical.dfa.starts.values()
         costs = {self.newline: 1, self.indent: _INDENT_COST, self.dedent: 1}
         costs |= dict.fromkeys(map(self.grammar.symbol, () if self.offside else SENTINELS), 0)
@@ -139,7 +140,7 @@ class LanguageTables:
         return rules
 
     def live_terminals(self, live: int) -> tuple[int, ...]:
-        """The terminals of the lexeme kinds in the bit set *live*."""
+        """The terminals of the lexeme kinds in the bit set *live*; cached."""
         found = self._live_terminals.get(live)
         if found is None:
             terminals = (self.terminal_of[kind] for kind in self.lexical.kinds_in(live))
@@ -147,36 +148,42 @@ class LanguageTables:
         return found
 
     def terminals(self, kinds: Iterable[int]) -> tuple[int, ...]:
-        """The terminals of lexeme *kinds*; -1, which no rule expects, for kinds without one."""
+        """The terminals of lexeme *kinds*; -1, which no rule expects, for a kind without one."""
         terminal_of = self.terminal_of
         return tuple([terminal_of[kind] for kind in kinds])
 
     def may_follow(self, kinds: Sequence[int]) -> bool:
-        """Whether each two neighbours of *kinds* may stand beside each other."""
+        """Whether neighbours in *kinds* may be adjacent in a sentence. A necessary condition for validity."""
         return self.neighbours.issuperset(pairwise(self.terminals(kinds)))
 
     def too_deep(self, kinds: Sequence[int], open_at_end: int) -> bool:
-        """Whether more brackets are open somewhere in *kinds* than may be, if so many are at their end."""
+        """Whether brackets nest too deeply in *kinds*, given that *open_at_end* are open behind them."""
         return self.lexical.too_deep(kinds, open_at_end)
 
-    def common_nodes(self, left: OpenRules, right: OpenRules, begun: Open, ended: Open) -> CommonNodes:
-        """As `find_common_nodes`, remembered."""
-        key = left, right, begun, ended
+    def common_nodes(
+        self, left: OpenRules, right: OpenRules, left_node: Open, right_node: Open
+    ) -> CommonNodes:
+        """As `find_common_nodes`, cached."""
+        key = left, right, left_node, right_node
         found = self._common_nodes.get(key)
         if found is None:
             found = self._common_nodes[key] = find_common_nodes(
-                left, right, begun, ended, self.grammar.repetitions
+                left, right, left_node, right_node, self.grammar.repetitions
             )
         return found
 
     def at_line_start(self, group: EarleySet) -> tuple[EarleySet | None, frozenset[int]]:
-        """A backward set, or None if its group has no line before; what the group is if it begins there."""
+        """Interpret a backward set at a line start.
+
+        Returns its canonical set, or None if the group cannot have an earlier line, and what the group is if
+        it begins here.
+        """
         found = self._at_line_start.get(group)
         if found is None:
-            goes_on = any(group.expects(symbol) for symbol in (self.newline, *self.suites))
+            has_line_before = any(group.expects(symbol) for symbol in (self.newline, *self.suites))
             completed = group.completed_from(self.backward.start(self.bodies)) & self.bodies
-            shared = self.backward.shared(group) if goes_on else None
-            found = self._at_line_start[group] = shared, completed
+            canonical = self.backward.canonical(group) if has_line_before else None
+            found = self._at_line_start[group] = canonical, completed
         return found
 
     def suites_of(self, bodies: Iterable[int]) -> tuple[int, ...]:
@@ -186,7 +193,7 @@ class LanguageTables:
 
 
 def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
-    """The pairs of terminals that may stand beside each other in a sentence."""
+    """The pairs of terminals that may be adjacent in a sentence."""
     first = _ends(grammar, 0)
     last = _ends(grammar, -1)
     pairs: set[tuple[int, int]] = set()
@@ -197,7 +204,7 @@ def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
 
 
 def _ends(grammar: Grammar, side: int) -> dict[int, set[int]]:
-    """For each symbol, the terminals at one end of what it derives: *side* is 0 or -1."""
+    """For each symbol the first (*side* 0) or last (*side* -1) terminals of what it derives."""
     ends = {symbol: {symbol} for symbol in range(len(grammar.terminals))}
     ends.update({production.lhs: set() for production in grammar.productions})
     changed = True
@@ -212,5 +219,8 @@ def _ends(grammar: Grammar, side: int) -> dict[int, set[int]]:
 
 @cache
 def tables_of(language: Language) -> LanguageTables:
-    """The tables of *language*, made once; the first call reads the automaton from the disk or makes it."""
+    """The tables of *language*; cached.
+
+    The first call loads the DFA from disk, or compiles it in a few seconds.
+    """
     return LanguageTables(language)

@@ -1,1 +1,1 @@
-"""What to do where no middle connects all of both contexts."""
+"""What to do if no middle connects the whole of both contexts."""

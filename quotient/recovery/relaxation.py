@@ -1,8 +1,8 @@
-"""Broken surroundings, the normal state of a file being edited: contexts of which parts do not count.
+"""Relaxes contexts that are broken, the normal state of a file being edited: parts of them are ignored.
 
-Of the right context as much as possible is kept: first its broken lines are passed over, then the rest of
-the cursor's line, then all but that rest. Of the left context, broken lines are passed over, and the cursor's
-line may begin later.
+As much as possible of the right context is kept. First its broken lines are ignored, then the rest of the
+cursor's line, then everything but that rest. In the left context broken lines are ignored, and the cursor's
+line may begin at a later symbol.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Literal
 
 from fimlsp.lexing.lexer_state import LexerState, Symbol
-from fimlsp.lexing.line import physical_end
 from fimlsp.quotient.bridge.options import ConnectOptions
 from fimlsp.quotient.connect.connect import connect
 from fimlsp.quotient.contexts.document import Document
@@ -26,9 +25,9 @@ Left = tuple[LeftContext, LexerState]
 def relaxed(
     document: Document, start: int, end: int, found: Left | None, options: ConnectOptions
 ) -> tuple[State | None, Relaxed | None]:
-    """What may replace `data[start:end]` if not all around it counts, and of which side something does not.
+    """The state of what may replace `data[start:end]` if parts are ignored, and which contexts these are in.
 
-    *found* is the left context, if it can be read.
+    *found* is the left context; None if it cannot be read.
     """
     for left, left_is_whole in _lefts(document, start, found):
         for state, right_is_whole in _rights(document, end, left, options):
@@ -42,20 +41,20 @@ def relaxed(
 def _rights(
     document: Document, end: int, left: Left, options: ConnectOptions
 ) -> Iterator[tuple[State | None, bool]]:
-    """All of the right context, then less and less of it."""
+    """The states for the whole right context, then for less and less of it; and whether it was whole."""
     yield connect(document, end, *left, options), True
     lenient = replace(options, lenient=True)
     yield connect(document, end, *left, lenient), False
-    line_end = physical_end(document.data, end)
+    line_end = document.transitions.lines.end_of_stretch(document.data, end)
     yield connect(document, line_end, *left, lenient), False
     for rest in (document.data[end:line_end], b""):
         yield connect(Document(document.transitions, rest), 0, *left, options), False
 
 
 def _lefts(document: Document, start: int, found: Left | None) -> Iterator[tuple[Left, bool]]:
-    """All of the left context, then only as much of its last line as can stand there, then less of the rest.
+    """The whole left context, then ones with less and less of its last line; and whether it was whole.
 
-    Inside brackets what stands before that line is kept as well; else the line begins a statement.
+    Inside brackets, the lines before the last one are kept too; otherwise the last line begins a statement.
     """
     if found is not None:
         yield found, not found[0].broken
@@ -64,22 +63,21 @@ def _lefts(document: Document, start: int, found: Left | None) -> Iterator[tuple
     base = context if context.modes.depth else fresh
     step = context.lexer().feed(document.data[line_start:start])
     if step is not None:
-        for left in _later_beginnings(
-            base, step.symbols
-        ):  # the line is one of the block, whatever its column
+        # The line is taken as one of the block, whatever its column.
+        for left in _later_beginnings(base, step.symbols):
             yield (left, step.lexer._replace(indents=base.indents)), False
     for left in dict.fromkeys((base, fresh)):
         yield (left, left.lexer()._replace(margin=None)), False
 
 
 def _later_beginnings(base: LeftContext, line: Sequence[Symbol]) -> Iterator[LeftContext]:
-    """What stands left of the cursor if *line* behind *base* begins at a later symbol, the earliest first."""
+    """The contexts after *line* behind *base* if its first symbols are ignored, as few as possible first."""
     tables = base.tables
     kinds = [symbol for symbol in line if isinstance(symbol, int)]
     symbols = [terminal for terminal in tables.terminals(kinds) if terminal >= 0]
-    for skipped in range(len(symbols) + 1):  # what is being read is none of them yet
+    for skipped in range(len(symbols) + 1):  # the lexeme being read is not among them
         if any(tables.enclosures.unmatched(symbols[:skipped])):
-            return  # the brackets of the reading would not be those of the context
+            return  # the lexer state would have other open brackets than the context
         left = base.after_symbols(tuple(symbols[skipped:]))
         if left is not None:
             yield left

@@ -1,1 +1,1 @@
-"""What is known after some bytes of a middle."""
+"""The states of a middle: what is known after some of its bytes."""

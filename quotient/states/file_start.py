@@ -1,4 +1,7 @@
-"""The byte order mark, which CPython drops at the beginning of a file and takes nowhere else in code."""
+"""The state of a middle at the very beginning of a file, where a byte order mark is allowed.
+
+Anywhere else in code the mark is not allowed.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from fimlsp.quotient.states.protocol import State
 
 @value
 class FileStart:
-    """A state like `GrammarState`, of a middle that begins in the first bytes of a file.
+    """A state of a middle that begins within the first bytes of a file.
 
-    `read` is the beginning of the mark that stands there already, `state` the state after the mark, None if
-    there is none. `parts` are the parts of the mark that the right context makes whole.
+    `read` is the prefix of the mark that precedes the cursor. `state` is the state after the mark, None if no
+    middle connects after it. `parts` are the prefixes of the mark that the right context completes.
     """
 
     read: bytes
@@ -25,7 +28,7 @@ class FileStart:
         return self.state is not None or self._next_part is not None
 
     def feed(self, data: bytes) -> State | None:
-        """The state after *data*, None if nothing that begins so connects. O(len(data))."""
+        """The state after *data*; None if nothing that begins like this connects. O(len(data))."""
         read = self.read + data
         if BYTE_ORDER_MARK.startswith(read) and read != BYTE_ORDER_MARK:
             following = FileStart(read, self.state, self.parts)
@@ -53,7 +56,7 @@ class FileStart:
 
     @property
     def _unmarked(self) -> State | None:
-        """The state if what was read begins a name, as letters of U+F000 and above do."""
+        """The state if the bytes read belong to a name, as they do for letters from U+F000 on."""
         return self.state and (self.state.feed(self.read) if self.read else self.state)
 
     @property

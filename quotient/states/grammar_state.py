@@ -1,4 +1,4 @@
-"""The middles between two contexts, as states that are fed bytes."""
+"""The state of a middle that is constrained by the middle grammar: a lexer state and an Earley set."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _BACKSLASH = ord("\\")
 
 
 class GrammarState:
-    """What is known after some bytes of a middle.
+    """What is known after some bytes of a middle. Immutable: feeding makes new states.
 
-    Immutable: feeding makes new states. A state is never a dead end: some continuation is complete. It is
-    asked the same several times while a middle is decoded, so it remembers what it answered.
+    A state is never a dead end: some continuation is complete. Decoding asks a state the same things
+    repeatedly, so it caches its answers.
     """
 
     __slots__ = ("_complete", "_completion", "_idle", "chart", "connection", "lexer")
@@ -24,7 +24,7 @@ class GrammarState:
         self.connection = connection
         self.lexer = lexer
         self.chart = chart
-        self._idle = lexer.idle  # all that has to be looked at of most states
+        self._idle = lexer.idle  # for most states nothing else is ever looked at
         self._complete: bool | None = None
         self._completion: bytes | None = None
 
@@ -32,7 +32,7 @@ class GrammarState:
         return f"GrammarState({self.lexer})"
 
     def feed(self, data: bytes) -> GrammarState | None:
-        """The state after *data*, None if nothing that begins so connects. O(len(data))."""
+        """The state after *data*; None if nothing that begins like this connects. O(len(data))."""
         if not data.strip(self._idle):
             return self
         step = self.lexer.feed(data)
@@ -46,7 +46,7 @@ class GrammarState:
         return state if state.viable else None
 
     def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
-        """The chart after *symbols*."""
+        """The chart after *symbols*; None if they are not expected."""
         chart: EarleySet | None = self.chart
         for symbol in symbols:
             if chart is None:
@@ -56,7 +56,7 @@ class GrammarState:
 
     @property
     def viable(self) -> bool:
-        """Whether the lexeme being read can be finished in some way."""
+        """Whether some continuation is complete: whether the lexeme being read can be finished."""
         lexer = self.lexer
         if lexer.at_lexeme_start:
             return True
@@ -70,7 +70,7 @@ class GrammarState:
             return True
         chart = self.chart
         if chart is self.connection.grammar.start and self._may_meet_right():
-            return True  # which is known without looking up all that may begin there
+            return True  # this needs no prediction of the initial set
         for terminal in self.connection.tables.live_terminals(live):
             if chart.expects(terminal):
                 return True
@@ -78,7 +78,7 @@ class GrammarState:
 
     @property
     def live(self) -> int:
-        """What the lexeme being read may become, as a bit set: nothing that would be nested too deeply."""
+        """The bit set of kinds that the lexeme being read may become, without those that nest too deeply."""
         connection, lexical, modes = self.connection, self.lexer.lexical, self.lexer.modes
         live = lexical.dfa.live[self.lexer.state]
         if connection.bracket is not None and self.chart is connection.grammar.start:
@@ -92,19 +92,19 @@ class GrammarState:
         return live & ~sum(1 << kind for kind in kinds if modes.after(lexical.kinds[kind]) is None)
 
     def _may_fall_back(self) -> bool:
-        """Whether the lexeme may have ended earlier, and what was read since be finished as the next one.
+        """Whether the lexeme may have ended earlier, so that the bytes since then begin the next one.
 
-        Read together with what stands before, that may be no lexeme.
+        That next lexeme must still be possible when it is read together with what precedes it.
         """
         following = self.after_fallback()
         if following is None:
             return False
-        place, tables = following.lexer, self.connection.tables
+        lexer, tables = following.lexer, self.connection.tables
         live = following.live
         if (
-            place.at_lexeme_start
-            or place.leftover
-            or live & (place.lexical.always_viable | place.lexical.ends_line)
+            lexer.at_lexeme_start
+            or lexer.leftover
+            or live & (lexer.lexical.always_viable | lexer.lexical.ends_line)
         ):
             return True
         kinds = (
@@ -113,7 +113,7 @@ class GrammarState:
             if following.chart.expects(terminal)
             for kind in tables.kinds_of[terminal]
         )
-        suffixes = (tables.shortest_words.suffix(place.state, kind) for kind in kinds)
+        suffixes = (tables.shortest_words.suffix(lexer.state, kind) for kind in kinds)
         return following._may_meet_right() or any(
             suffix is not None and self._reads(suffix) for suffix in suffixes
         )
@@ -123,7 +123,7 @@ class GrammarState:
         return step is not None and step.lexer.accepted != step.lexer.lexical.bad
 
     def _lacks_indent(self) -> bool:
-        """Whether a line has begun where it must be indented; only a line joiner that counts begins one unseen."""
+        """Whether a line has begun without the INDENT it needs, by a line joiner that counts as code."""
         lexer = self.lexer
         if not lexer.lexical.offside or _BACKSLASH in lexer.lexical.quiet or lexer.margin is not None:
             return False
@@ -131,7 +131,7 @@ class GrammarState:
         return any(self.chart.expects(terminal) for terminal in indents)
 
     def _may_end_line(self) -> bool:
-        """Whether a line end, or a comment before one, may stand here."""
+        """Whether a line end may come here, perhaps after a comment."""
         lexer = self.lexer
         if (
             lexer.margin is not None
@@ -154,9 +154,10 @@ class GrammarState:
         return False
 
     def after_fallback(self) -> GrammarState | None:
-        """The state if the lexeme being read ended earlier and what was read since is read again.
+        """The state if the lexeme being read ended earlier and the bytes since then begin the next one.
 
-        What was read since is no part of a character: all characters fit where the beginning of one does.
+        None if that is impossible, or if these bytes do not begin with ASCII: all other characters are alike
+        to the lexer, so a lexeme that can contain the first byte of one can contain the whole character.
         """
         leftover = self.lexer.leftover
         step = self.lexer.fall_back() if leftover and leftover[0] < _NOT_ASCII else None
@@ -168,7 +169,7 @@ class GrammarState:
 
     @property
     def complete(self) -> bool:
-        """Whether the middle may end here: left, middle and right together are valid."""
+        """Whether the middle may end here: left context, middle and right context together are valid."""
         if self._complete is None:
             self._complete = self._may_end()
         return self._complete
@@ -205,7 +206,7 @@ class GrammarState:
         )
 
     def _ends_lexeme(self) -> bool:
-        """Whether the middle may end with the lexeme being read; what it read too far is read again."""
+        """Whether the middle may end with the lexeme being read, after falling back if necessary."""
         if self.lexer.leftover:
             following = self.after_fallback()
             return following is not None and following.complete
@@ -213,7 +214,7 @@ class GrammarState:
         return step is not None and self._meets(step, 0)
 
     def _meets(self, step: Step, offset: int) -> bool:
-        """Whether the right context may go on as lexemes, *offset* bytes after the cursor, after *step*."""
+        """Whether the right context may follow *step*, with a lexeme *offset* bytes after the cursor."""
         chart = self.scanned(step.symbols)
         return chart is not None and any(
             self._continues(entry, step.lexer, chart)

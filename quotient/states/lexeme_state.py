@@ -1,13 +1,14 @@
-"""Context escape within one lexeme: strings and comments.
+"""The state of a middle that must stay within one lexeme, a string or a comment.
 
-Between `"one ` and ` two"` the text `" + "` connects, but takes both halves of the string apart; so does a
-line end in the middle of a comment. Where escape is kept out (see `escape.py`), such a cursor has a state
-`LexemeState`, which needs the DFA alone. And a middle that begins in code may not make a string or a comment
-of the code that follows.
+Between `"one ` and ` two"` the text `" + "` connects, but takes the two halves of the string apart; so does a
+line end in the middle of a comment. Where escape is forbidden (see `escape.py`), such a cursor has a
+`LexemeState`, which needs the DFA alone. Nor may a middle that begins in code turn the code after the cursor
+into a string or comment.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -18,13 +19,15 @@ from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_to
 from fimlsp.quotient.states.grammar_state import GrammarState
 
+_BLANK = re.compile(rb"[ \t\v\f]*")
+
 
 @value
 class LexemeState:
-    """A state like `GrammarState`, of a middle that is all one lexeme with what stands around it.
+    """A state of a middle that forms a single lexeme together with the text on both sides.
 
-    `goals` are the DFA's states from which the right context ends the lexeme as it should; inside a word that is
-    checked it must be one with `word`, which is what the right context has of it.
+    `goals` are the states of the DFA from which the right context ends the lexeme properly. If the lexeme
+    ends inside a checked word, `word` is the part of that word in the right context.
     """
 
     lexer: LexerState
@@ -32,7 +35,7 @@ class LexemeState:
     word: bytes | None = None
 
     def feed(self, data: bytes) -> LexemeState | None:
-        """The state after *data*, None if that would end the lexeme. O(len(data))."""
+        """The state after *data*; None if it would end the lexeme. O(len(data))."""
         if not data.strip(self.lexer.idle):
             return self
         lexer = self.lexer
@@ -44,7 +47,7 @@ class LexemeState:
 
     @property
     def complete(self) -> bool:
-        """Whether the lexeme goes on in the right context as it should."""
+        """Whether the right context continues and ends the lexeme properly."""
         lexer = self.lexer
         if not lexer.word:
             return lexer.state in self.goals
@@ -58,7 +61,7 @@ class LexemeState:
 
     @property
     def way(self) -> bytes | None:
-        """The shortest text that completes this middle, None if nothing does."""
+        """The shortest text that completes this middle; None if nothing does."""
         lexer, rest = self.lexer, b""
         part = lexer.lexical.word_part
         if lexer.word_must_follow:
@@ -80,7 +83,7 @@ class LexemeState:
 
 
 def family_of_lexeme(lexer: LexerState) -> Family | None:
-    """What the lexeme that is being read will be; None if it may be of several families, or of none."""
+    """The family of the lexeme being read; None if it may be of several families, or belongs to none."""
     return _family(lexer.lexical, lexer.state)
 
 
@@ -92,7 +95,7 @@ def _family(lexical: LexerTables, state: int) -> Family | None:
 
 
 def within_lexeme(start: GrammarState) -> LexemeState | None:
-    """The middles after *start* that stay in its string or comment, if it goes on right of the cursor."""
+    """The state of middles that stay in the string or comment at the cursor; None if there are none."""
     lexer = start.lexer
     family = family_of_lexeme(lexer)
     if family == "comment" and not start.complete:
@@ -109,21 +112,25 @@ def within_lexeme(start: GrammarState) -> LexemeState | None:
     return None if state.way is None else state
 
 
-def staying(
-    lexical: LexerTables, rest: bytes, begun: Family | None, found: Iterable[BoundaryLexeme]
+def not_swallowing(
+    lexical: LexerTables, data: bytes, cursor: int, family: Family | None, found: Iterable[BoundaryLexeme]
 ) -> Iterator[BoundaryLexeme]:
-    """Those of the seams *found* that leave the *rest* of the cursor's line as it is.
+    """The boundary lexemes of *found* that leave the rest of the cursor's line intact.
 
-    No string or comment swallows it, neither a backslash nor half a line end takes its line end; but the
-    lexeme that has *begun* at the cursor may go on.
+    No string or comment swallows the rest, and neither a line joiner nor half a line end swallows its line
+    end. But a lexeme of the *family*, which the cursor is in, may continue.
     """
-    swallowing = {"string", "line end", *(("comment",) if _has_code(lexical, rest) else ())} - {begun}
+    comment = ("comment",) if _has_code(lexical, data, cursor) else ()
+    swallowing = {"string", "line end", *comment} - {family}
     for boundary in found:
         states = frozenset(state for state in boundary.states if _family(lexical, state) not in swallowing)
         if states:
             yield replace(boundary, states=states)
 
 
-def _has_code(lexical: LexerTables, rest: bytes) -> bool:
-    mark = lexical.lexis.comment_mark
-    return bool(rest.strip()) and (mark is None or not rest.lstrip().startswith(mark))
+def _has_code(lexical: LexerTables, data: bytes, cursor: int) -> bool:
+    """Whether the line with *cursor* goes on there with more than white space and a comment."""
+    found = _BLANK.match(data, cursor)
+    assert found is not None
+    first, mark = found.end(), lexical.lexis.comment_mark
+    return data[first : first + 1].strip() != b"" and (mark is None or not data.startswith(mark, first))

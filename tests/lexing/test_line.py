@@ -13,15 +13,15 @@ from fimlsp.lexing.line import Line, LineReader, joined, n_joined, physical_end,
 from hypothesis import given
 from hypothesis import strategies as st
 
-LEXICON = LexerTables(python_lexis())
+TABLES = LexerTables(python_lexis())
 
 
 def read(data: bytes, start: int = 0) -> Line:
-    return LineReader(LEXICON).read(data, start)
+    return LineReader(TABLES).read(data, start)
 
 
 def names(line: Line) -> str:
-    return " ".join(LEXICON.kinds[kind] for kind in line.kinds)
+    return " ".join(TABLES.kinds[kind] for kind in line.kinds)
 
 
 LINES = {
@@ -177,7 +177,7 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES), max_size=12), st.lists(st.sampled_from(PIECES), max_size=6))
 def test_what_was_remembered_does_not_matter(pieces, others):
     one, other = b"".join(pieces), b"".join(others)
-    reader = LineReader(LEXICON)
+    reader = LineReader(TABLES)
     for data in (one, one, one + other, other + one):
         position = 0
         while position < len(data):
@@ -191,7 +191,7 @@ def test_what_was_remembered_does_not_matter(pieces, others):
 @given(st.lists(st.sampled_from(PIECES), max_size=30), st.integers(min_value=0, max_value=1030))
 def test_lines_one_after_the_other_are_those_read_on_their_own(pieces, size):
     data = b"x" * size + b"".join(pieces)
-    reader = LineReader(LEXICON)
+    reader = LineReader(TABLES)
     for _ in range(2):
         position = 0
         for line in reader.lines(data, 0):

@@ -61,8 +61,8 @@ class LocalWorker:
                     self.on_report(NotReady(str(error)))
             case Workspace():
                 backend.enter(message)
-            case Open(document, version, data, python):
-                backend.open(document, version, data, python)
+            case Open(document, version, data, grammar):
+                backend.open(document, version, data, grammar)
             case Edit(document, version, replacement):
                 backend.edit(document, version, replacement)
             case Close(document):

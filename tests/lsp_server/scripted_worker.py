@@ -24,7 +24,7 @@ class ScriptedBackend:
     def __init__(self):
         self.model = "none"
         self.texts = {}
-        self.pythons = {}
+        self.grammars = {}
         self.workspaces = {}
 
     def load(self, load, report):
@@ -44,9 +44,9 @@ class ScriptedBackend:
     def leave(self, client):
         self.texts = {name: text for name, text in self.texts.items() if name.client != client}
 
-    def open(self, uri, version, data, python):
+    def open(self, uri, version, data, grammar):
         self.texts[uri] = (version, data)
-        self.pythons[uri] = python
+        self.grammars[uri] = grammar
 
     def edit(self, uri, version, replacement):
         data = self.texts[uri][1]
@@ -85,7 +85,7 @@ class ScriptedBackend:
             return Completion(reason="the script has nothing to say", final=True)
         if line == b"# told":
             workspace = self.workspaces[request.document.client]
-            told = (self.pythons[request.document], workspace.folders, workspace.exclude, request.limits)
+            told = (self.grammars[request.document], workspace.folders, workspace.exclude, request.limits)
             return Completion((repr(told),), complete=True, final=True)
         if line.startswith(b"# say "):
             said = ast.literal_eval(line[6:].decode() + ",")[: request.limits.candidates]

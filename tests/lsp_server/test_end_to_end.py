@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -68,6 +69,22 @@ async def test_whatever_is_suggested_connects(real_editor):
         suggested += text is not None
         ast.parse(marked.replace("<|>", text or "").removeprefix("\ufeff") if text else "")
     assert suggested > len(PLACES) / 2
+
+
+async def test_what_is_suggested_in_json_connects_as_json(start_editor):
+    editor = await start_editor(*SERVER)
+    await editor.initialize(
+        {"deadlineMs": 20_000, "maxTokens": 24, "minLength": 0, "languages": ["python", "json"]}
+    )
+    texts = ('{"name": <|>}', "[1, 2, <|>\n]", '{\n  "a": [{"b": "te<|>"}]\n}\n', '{"x": {<|>}, "y": 1}')
+    suggested = 0
+    for marked in texts:
+        editor.open(marked, language="json")
+        answer = await editor.request(kind=types.InlineCompletionTriggerKind.Invoked)
+        for item in answer.items:
+            json.loads(marked.replace("<|>", item.insert_text), parse_constant=pytest.fail)
+            suggested += 1
+    assert suggested
 
 
 async def test_all_candidates_connect(real_editor):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from fimlsp.quotient.grammar.cfg import Grammar, Production
 
-WITNESSES = {
+EXAMPLES = {
     "NAME": "a",
     "REAL": "1",
     "IMAGINARY": "1j",
@@ -134,7 +134,7 @@ def _pieces(names: list[str]) -> Iterator[str]:
         elif name not in UNSPACED and before not in ("FIELD_OPEN", "FIELD_COLON", "FSTRING_START"):
             yield " "
         quote = FSTRING_QUOTES[strings] if strings < len(FSTRING_QUOTES) else ""
-        yield {"FSTRING_START": f"f{quote}", "FSTRING_END": quote, **WITNESSES}.get(name, name)
+        yield {"FSTRING_START": f"f{quote}", "FSTRING_END": quote, **EXAMPLES}.get(name, name)
         strings += name == "FSTRING_START"
 
 

@@ -1,12 +1,12 @@
-"""Nothing that the engine makes refers to itself: what nobody holds is freed at once, and uncollected."""
+"""The engine makes no reference cycles: what nobody holds is freed at once, without the garbage collector."""
 
 import gc
 import random
 
 import pytest
 
+from .contexts.test_document import PROBES, SAMPLE, edits
 from .middle_support import engine
-from .test_document import PROBES, SAMPLE, edits
 
 
 def walk(seed: int) -> None:

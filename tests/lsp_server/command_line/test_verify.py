@@ -8,7 +8,9 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 from fimlsp.languages.python import python
+from fimlsp.lsp_server.command_line.cli import command_line
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.verification import verify_case
 
@@ -112,3 +114,43 @@ def test_lines_in_and_out_in_the_same_order_and_no_model():
             "setup_ms",
             "feed_ms",
         }
+
+
+JSON_VERDICTS = [
+    ('{"a": <|1|>}', True, True, 1, ""),
+    ('{"a": <||>}', True, False, 0, None),
+    ('{"a": [<|1]]|>}', True, False, 2, None),
+    ('["<|é|>"]', True, True, 2, ""),
+    ("[1,]<|2|>", False, False, 0, None),
+]
+
+
+def test_json():
+    cases = []
+    for marked, *_ in JSON_VERDICTS:
+        left, _, rest = marked.partition("<|")
+        middle, _, right = rest.partition("|>")
+        cases.append(json.dumps({"left": left, "middle": middle, "right": right}))
+    found = CliRunner().invoke(command_line, ["verify", "--language", "json"], input="\n".join(cases))
+    assert found.exit_code == 0, found.output
+    for line, (_, connectable, complete, viable, shortest) in zip(
+        found.output.splitlines(), JSON_VERDICTS, strict=True
+    ):
+        verdict = json.loads(line)
+        assert (verdict["connectable"], verdict["complete"]) == (connectable, complete)
+        assert verdict["viable_bytes"] == viable
+        assert (verdict["shortest"] is not None) == connectable
+        assert shortest is None or verdict["shortest"] == shortest
+
+
+REFUSED = [
+    (["--language", "cobol"], "'cobol' is not one of python, json."),
+    (["--language", "json", "--python-version", "3.11"], "--python-version is of Python alone"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), REFUSED)
+def test_options_that_do_not_go_together(arguments, sentence):
+    found = CliRunner().invoke(command_line, ["verify", *arguments], input="")
+    assert found.exit_code == 2
+    assert sentence in found.output

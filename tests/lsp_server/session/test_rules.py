@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Replacement, Workspace
 from fimlsp.lsp_server.settings.options import resolve
 from fimlsp.lsp_server.worker.backend import Backend
@@ -53,23 +54,31 @@ async def test_other_languages_may_count_as_python(editor):
     assert await editor.suggestion() == "scripted v1 'x' ''"
 
 
+async def test_json_is_read_as_json(editor):
+    configure(editor, languages=["python", "json"])
+    editor.open("# told<|>", language="json")
+    assert (await editor.suggestion()).startswith("(Json(), ")
+
+
 async def test_the_worker_is_told_of_versions_folders_and_limits(editor, tmp_path, monkeypatch):
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     (tmp_path / ".python-version").write_text("3.12")
     uri = (tmp_path / "a.py").as_uri()
     editor.open("# told<|>", uri=uri)
-    assert (await editor.suggestion(uri=uri)).startswith("((3, 11), (), (), Limits(max_tokens=64")
+    told = await editor.suggestion(uri=uri)
+    assert told.startswith("(Python(version=(3, 11)), (), (), Limits(max_tokens=64")
     editor.session.change_folders([tmp_path.as_uri()])
-    await until(lambda: editor.session.documents.find(uri).python == (3, 12))
-    assert (await editor.suggestion(uri=uri)).startswith(f"((3, 12), ({str(tmp_path)!r},), ()")
+    await until(lambda: editor.session.documents.find(uri).grammar == Python((3, 12)))
+    told = await editor.suggestion(uri=uri)
+    assert told.startswith(f"(Python(version=(3, 12)), ({str(tmp_path)!r},), ()")
     configure(editor, pythonVersion="3.8", maxTokens=7, contextEscape=True, exclude=["b.py"])
     told = await editor.suggestion(uri=uri)
-    assert told.startswith(f"((3, 8), ({str(tmp_path)!r},), ('b.py',), Limits(max_tokens=7")
+    assert told.startswith(f"(Python(version=(3, 8)), ({str(tmp_path)!r},), ('b.py',), Limits(max_tokens=7")
     assert "context_escape=True" in told
     editor.session.change_folders([], [tmp_path.as_uri()])
     configure(editor, pythonVersion="auto")
-    await until(lambda: editor.session.documents.find(uri).python == (3, 11))
-    assert (await editor.suggestion(uri=uri)).startswith("((3, 11), ()")
+    await until(lambda: editor.session.documents.find(uri).grammar == Python())
+    assert (await editor.suggestion(uri=uri)).startswith("(Python(version=(3, 11)), ()")
 
 
 async def test_cells_and_buffers_without_a_file(editor):
@@ -111,7 +120,7 @@ def backend_of(folder, reads_files=True, exclude=()):
 def ask(backend, folder, **limits):
     document = DocumentId(1, (folder / "main.py").as_uri())
     text = b"from lib import tool\n"
-    backend.open(document, 1, text, (3, 11))
+    backend.open(document, 1, text, Python())
     completion = backend.complete(Complete(1, document, 1, len(text), Limits(**limits), 0.0), lambda: False)
     assert completion.text == "pass"
 
@@ -128,9 +137,9 @@ def ask(backend, folder, **limits):
 def test_the_model_reads_other_files_if_it_can(tmp_path, asked, reads_files, tokens, exclude, told):
     (tmp_path / "lib.py").write_text("def tool(a):\n    return a\n")
     backend = backend_of(tmp_path, reads_files, exclude)
-    backend.open(DocumentId(1, (tmp_path / "other.py").as_uri()), 1, b"x = 1\n", (3, 11))
+    backend.open(DocumentId(1, (tmp_path / "other.py").as_uri()), 1, b"x = 1\n", Python())
     backend.edit(DocumentId(1, (tmp_path / "other.py").as_uri()), 2, Replacement(0, 5, b"y = 2"))
-    backend.open(DocumentId(2, "file:///of/another/client.py"), 1, b"secret = 1\n", (3, 11))
+    backend.open(DocumentId(2, "file:///of/another/client.py"), 1, b"secret = 1\n", Python())
     ask(backend, tmp_path, neighbour_tokens=tokens)
     assert asked == [told]
 
@@ -146,7 +155,7 @@ def test_what_a_client_leaves_behind_is_forgotten(tmp_path, asked):
 def test_relaxing_is_an_option(asked, tmp_path):
     backend = backend_of(tmp_path)
     document = DocumentId(1, "untitled:x")
-    backend.open(document, 1, b"x = ]\n\n", (3, 11))
+    backend.open(document, 1, b"x = ]\n\n", Python())
     request = Complete(1, document, 1, 6, Limits(), 0.0)
     assert backend.complete(request, lambda: False).relaxed == "left"
     strict = Complete(2, document, 1, 6, Limits(relaxed_contexts=False), 0.0)
@@ -166,6 +175,6 @@ def test_leaving_the_context_is_an_option(monkeypatch, tmp_path, escape):
     monkeypatch.setattr(completion, "complete_many", complete_many)
     backend = backend_of(tmp_path)
     document = DocumentId(1, URI)
-    backend.open(document, 1, b"f(a, )\n", (3, 11))
+    backend.open(document, 1, b"f(a, )\n", Python())
     backend.complete(Complete(1, document, 1, 5, Limits(context_escape=escape), 0.0), lambda: False)
     assert (starts[0].feed(b"b) + (c") is not None) is escape

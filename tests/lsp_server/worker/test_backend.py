@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import DocumentId, Limits, Load, Replacement
 from fimlsp.lsp_server.worker import engine_documents
 from fimlsp.lsp_server.worker.backend import decode_settings, loaded, to_completion
@@ -126,7 +127,7 @@ def documents(monkeypatch):
     return EngineDocuments(lambda _: ScriptedEngine())
 
 
-PYTHON = (3, 11)
+PYTHON = Python()
 
 
 def named(uri):

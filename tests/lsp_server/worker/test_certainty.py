@@ -53,14 +53,17 @@ SURE = [
 @pytest.mark.parametrize(("marked", "written", "shown"), SURE)
 def test_what_is_sure_is_shown(marked, written, shown):
     left, right, start = split(marked)
-    sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5))
+    sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5), is_python=True)
     assert (sure and sure.text.decode()) == shown
     assert sure is None or sure.complete
 
 
 def test_nothing_is_sure_enough_for_a_confidence_that_nothing_reached():
     left, right, start = split("price = total = 1\nx = <|>\n")
-    assert what_is_sure(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.9)) is None
+    assert (
+        what_is_sure(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.9), is_python=True)
+        is None
+    )
 
 
 LIMITED = [
@@ -87,5 +90,14 @@ def test_a_text_that_is_too_short_is_not_preferred_to_a_longer_one():
     left, right, start = split("price = total = 1\nx = <|>\n")
     written = middle(("total", -0.1), (" + price + price", -4.2), stop="budget")
     for least, shown in [(0, b"total"), (6, b"total + price + price"), (30, None)]:
-        sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5, min_length=least))
+        sure = what_is_sure(
+            written, left, right, start, ESTIMATE, Limits(confidence=0.5, min_length=least), is_python=True
+        )
         assert (sure and sure.text) == shown
+
+
+def test_what_is_known_of_python_says_nothing_of_other_languages():
+    left, right, start = split("total = 1\nx = <|>\n")
+    sure = what_is_sure(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.5), is_python=False)
+    assert sure is not None
+    assert sure.text == b"total + price"

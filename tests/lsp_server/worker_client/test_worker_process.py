@@ -6,6 +6,7 @@ import asyncio
 import sys
 
 import pytest
+from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import (
     Answer,
     Cancel,
@@ -57,7 +58,7 @@ async def test_messages_for_documents_it_does_not_know_do_not_end_a_worker(scrip
             Edit(A, 1, Replacement(0, 0, b"x")),
             Close(A),
             Cancel(7),
-            Open(B, 1, b"", (3, 11)),
+            Open(B, 1, b"", Python()),
             Cancel(2),
             complete(1, A),
             complete(2, B),

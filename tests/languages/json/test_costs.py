@@ -1,0 +1,82 @@
+"""What is read again after an edit does not grow with the file, however few line ends it has."""
+
+import json
+import random
+from collections.abc import Iterator
+
+import pytest
+from fimlsp.lexing.line import Line, LineReader
+from fimlsp.quotient.engine import EditedDocument
+
+from .checking import fresh_engine
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The sizes of all lines that are looked at."""
+    sizes: list[int] = []
+    lines, one = LineReader.lines, LineReader.read
+
+    def counting_lines(self: LineReader, data: bytes, start: int) -> Iterator[Line]:
+        for line in lines(self, data, start):
+            sizes.append(line.size)
+            yield line
+
+    def counting_read(self: LineReader, data: bytes, start: int) -> Line:
+        line = one(self, data, start)
+        sizes.append(line.size)
+        return line
+
+    monkeypatch.setattr(LineReader, "lines", counting_lines)
+    monkeypatch.setattr(LineReader, "read", counting_read)
+    return sizes
+
+
+def prepared(count: int, indent: int | None) -> EditedDocument:
+    """A document of *count* records, of which everything is known."""
+    records = [{"id": n, "text": f"one, {n}, two", "list": [n, [n + 1], {}]} for n in range(count)]
+    document = fresh_engine().document(json.dumps(records, indent=indent).encode())
+    document.prepare()
+    return document
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_a_keystroke_reads_its_surroundings(read, indent, share):
+    document = prepared(1000, indent)
+    place = document.data.index(b"one", int(share * len(document.data)))
+    document.middle(place, place)
+    read.clear()
+    document.edit(place, place, b"x")
+    assert document.middle(place, place + 1).start.feed(b"x").complete
+    assert sum(read) < 1000
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_jump_after_an_edit_elsewhere_reads_both_surroundings(read, indent):
+    document = prepared(1000, indent)
+    for edited, asked in ((0.9, 0.1), (0.1, 0.9)):
+        place = document.data.index(b"one", int(edited * len(document.data)))
+        document.edit(place, place, b"x")
+        read.clear()
+        other = int(asked * len(document.data))
+        assert document.middle(other, other).connectable
+        assert sum(read) < 2000
+
+
+def varied(rng: random.Random, depth: int) -> object:
+    if not depth:
+        return rng.choice([1, "a", True, None])
+    parts = [varied(rng, depth - (rng.random() < 0.8)) for _ in range(rng.randrange(1, 4))]
+    return parts if rng.random() < 0.5 else {f"k{n}": part for n, part in enumerate(parts)}
+
+
+def test_equal_contexts_are_one_however_many_others_lie_between():
+    rng = random.Random(1)
+    between = ",\n".join(json.dumps(varied(rng, 6), indent=1) for _ in range(15))
+    marked = '{"a": [[{"b": [\n0,\n1]}]]}'
+    data = f"[0,\n0,\n{marked},\n{between},\n{marked}]".encode()
+    document = fresh_engine().document(data)
+    document.prepare()
+    first, last = data.index(b"\n0,\n1") + 1, data.rindex(b"\n0,\n") + 1
+    assert document.left_at(first)[1] is document.left_at(last)[1]

@@ -1,0 +1,33 @@
+"""Realistic texts, cut: true prefixes live, mutants are judged, and every completion offered is valid."""
+
+import random
+
+import pytest
+
+from . import realistic
+from .judge import is_json
+from .suites import broken_cuts, endless, judged, realistic_cuts, staying_cuts
+
+
+@pytest.mark.parametrize("suite", [realistic_cuts, staying_cuts, broken_cuts])
+@pytest.mark.parametrize("size", [30, 300, 3000])
+def test_cuts(suite, size):
+    rng = random.Random(size)
+    assert [fault for _ in range(8) for fault in suite(rng, size).faults] == []
+
+
+def test_the_texts_are_valid_and_various():
+    texts = [realistic.text(random.Random(seed), 500) for seed in range(200)]
+    assert all(map(is_json, texts))
+    assert all(
+        any(part in text for text in texts) for part in (b"\r", b"\\u", b"\\/", b"E+0", b'": {', b'":{')
+    )
+    assert any(b"\n" not in text.strip() for text in texts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_many_judged_cases(seed):
+    found = judged(endless(seed), 30_000)
+    assert found.judged >= 30_000
+    assert found.faults == []

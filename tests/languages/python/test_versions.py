@@ -1,0 +1,58 @@
+"""What may stand at a cursor in each version of Python, confirmed by its interpreter if it is installed."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from fimlsp.languages.python import python
+from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion, version_text
+from fimlsp.quotient.engine import Engine
+
+from ...quotient.interpreters import interpreter, judged
+from ...quotient.middle_cases import Case, read_cases
+from ...quotient.middle_support import COMPLETE, DEAD, cursor_in, fed, verdict
+from .grammar_cases import versions_in
+
+FILES = sorted((Path(__file__).parent / "cases" / "versions").glob("*.txt"))
+
+
+def cases(version: PythonVersion) -> Iterator[Case]:
+    """The cases of all files that hold for *version*."""
+    for path in FILES:
+        _, *parts = re.split("^--- (.*) ---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        for heading, text in zip(parts[::2], parts[1::2], strict=True):
+            if version in versions_in(heading):
+                yield from read_cases(text)
+
+
+@cache
+def engine(version: PythonVersion) -> Engine:
+    return Engine(python(version))
+
+
+OFTEN = ((3, 9), (3, 12), (3, 13))
+"""One version of each way to read f-strings."""
+
+VERSIONS = [
+    pytest.param(version, id=version_text(version), marks=[] if version in OFTEN else pytest.mark.slow)
+    for version in PYTHON_VERSIONS
+]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_cases(version):
+    said: dict[str, bool] = {}
+    for left, middle, right, expected in cases(version):
+        state = fed(cursor_in(engine(version).document(left + right), len(left)), middle)
+        assert verdict(state) == expected, (left, middle, right)
+        said[(left + middle + right).decode()] = expected == COMPLETE
+        if state is not None and expected != DEAD:
+            rest = state.shortest_completion
+            assert verdict(state.feed(rest)) == COMPLETE
+            said[(left + middle + rest + right).decode()] = True
+    assert len(said) > 50
+    if interpreter(version) is not None:
+        verdicts = judged(version, texts=list(said))
+        assert [v.text for v in verdicts if (v.complaint is None) != said[v.text]] == []

@@ -1,0 +1,90 @@
+"""Transitions: equal contexts are one object; caches change no answer, and are freed."""
+
+import gc
+import random
+
+import pytest
+from fimlsp.languages.python import python
+from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.language.tables import LanguageTables, tables_of
+
+from ..middle_support import engine
+from .test_document import SAMPLE, answers, edits
+
+ONE = b"class A(B):\n    def f(self):\n        return [\n            1,\n        ]\n\n    x = 1\n\n\ny = 2\n"
+OTHER = b"class Cc:\n    def g(x, y=3):\n        z()\n    # note\n    del x, y\nimport os\n"
+"""Alike at the starts of corresponding lines, but for the class line's own context."""
+
+PLACES = {
+    # a line of ONE, one of OTHER
+    b"    def f": b"    def g",
+    b"        return": b"        z()",
+    b"    x = 1": b"    del",
+    b"y = 2": b"import",
+}
+
+
+@pytest.mark.parametrize("one", PLACES)
+def test_contexts_that_are_alike_are_one_object(one):
+    first, second = engine().document(ONE), engine().document(OTHER)
+    at, other = ONE.index(one), OTHER.index(PLACES[one])
+    assert first.right_at(at) is second.right_at(other)
+    assert first.left_at(at)[1].indents == second.left_at(other)[1].indents
+    again = engine().document(b"\n" + ONE)
+    assert again.left_at(at + 1)[1] is first.left_at(at)[1]
+
+
+def test_contexts_differ_where_what_is_open_differs():
+    texts = (b"if a:\n  b\n", b"while a:\n  b\n", b"if a:\n   b\n", b"with a:\n  b\n")
+    assert len({engine().document(text).left_at(len(text))[1] for text in texts}) == len(texts)
+    texts = (b"else:\n  b\n", b"finally:\n  b\n", b"b\n", b"  b\n", b")\n")
+    assert len({engine().document(text).right_at(0) for text in texts}) == len(texts)
+
+
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """An engine of which each table has one entry."""
+    whole = BoundedDict.__init__
+    monkeypatch.setattr(BoundedDict, "__init__", lambda self, _: whole(self, 1))
+    return Engine(python(), LanguageTables(python()))
+
+
+def test_what_is_forgotten_changes_no_answer(monkeypatch):
+    rng = random.Random(11)
+    short = forgetful(monkeypatch).document(SAMPLE)
+    for edit in edits(SAMPLE, rng, 12):
+        short.edit(*edit)
+        place = min(rng.choice((edit[0], rng.randrange(len(short.data) + 1))), len(short.data))
+        relax = rng.random() < 0.5
+        long = engine().document(short.data)
+        assert answers(short, place, place, relax=relax) == answers(long, place, place, relax=relax)
+
+
+@pytest.mark.parametrize("most", [1, 3, 8, 100])
+def test_a_full_table_forgets_its_oldest_entries(most):
+    table: BoundedDict[int, int] = BoundedDict(most)
+    for key in range(3 * most):
+        table[key] = key
+        assert list(table) == list(range(key + 1))[-len(table) :]
+        assert min(key + 1, most - most // 8) <= len(table) <= most
+
+
+def prepared(text: bytes) -> EditedDocument:
+    document = Engine(python()).document(text)
+    document.prepare()
+    document.middle(len(text) // 2, len(text) // 2)
+    return document
+
+
+def test_contexts_go_with_the_last_who_holds_them():
+    made = tables_of(python()).intern._made
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(made)
+        document = prepared(b"\t" + SAMPLE.replace(b"\n", b"\n\t").replace(b"\t\n", b"\n"))
+        during = len(made)
+        del document
+        assert before == len(made) < during
+    finally:
+        gc.enable()

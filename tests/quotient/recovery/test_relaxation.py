@@ -1,0 +1,135 @@
+"""Broken contexts: a part of them is ignored, and the constraint says on which side."""
+
+import random
+
+import pytest
+from fimlsp.quotient.engine import Constraint
+
+from ..middle_support import COMPLETE, cursor_in, engine, fed, verdict
+from ..states.test_files import files
+
+BROKEN = {
+    # left<|>right: the side of which a part is left out, and a middle that may stand there all the same
+    "x = <|>\ny = )\n": ("right", "1"),
+    "x = f(<|>)\ndef\n": ("right", "a"),
+    "x = f(<|>)\n    y\n   z\n    w\n": ("right", "a"),
+    "if a:\n    <|>\nelse\n": ("right", "x"),
+    "x = <|>\n'''\n'": ("right", "1"),
+    "x = <|>\n?\ny\n": ("right", "1"),
+    "def f(:\n    pass\nx = <|>\n": ("left", "1"),
+    "x = )\ny = <|>\n": ("left", "1"),
+    "else:\n    x\ny = <|>\nz\n": ("left", "1"),
+    "  x\n y\nz = <|>\n": ("left", "1"),
+    "?\nx = <|>": ("left", "1"),
+    "x = )\ny = <|>\nz = )\n": ("both", "1"),
+    "?\nx = <|>\n?\n": ("both", "1"),
+    "class\nx = f(<|>)\nclass\n": ("both", "a"),
+    " ()<|>\n else: k": ("left", " + 1"),
+    " (a<|> if n:\n  (b, c)": ("left", ")"),
+    " f._<|>b\n (1*s)": ("left", "(a"),
+}
+WHOLE = (
+    *(
+        "<|>",
+        "x<|>",
+        "<|>x",
+        "x = <|>\ny\n",
+        "f(<|>)\n",
+        "if a:<|>",
+        "(<|>\n",
+        "x = <|>)\n",
+        "'<|>\n",
+        "<|>'\n",
+    ),
+    *("if a:\n  <|>\n b\n", "<|>  b\n", "try:\n  a\n<|>\nx\n", "f'{<|>", "def f(<|>:\n  pass\n"),
+)
+
+
+GARBAGE = (
+    *(b"(", b")", b"'", b'"""', b"\n", b" ", b"x", b":", b"if ", b"?", b"\\", b"f'{"),
+    *(b"\xff", b"\xc3", b"\0"),
+)
+
+
+def constraint(case: str) -> Constraint:
+    left, right = case.split("<|>")
+    return engine().document((left + right).encode()).middle(len(left), len(left))
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_broken_contexts_are_relaxed(case):
+    side, middle = BROKEN[case]
+    found = constraint(case)
+    assert (found.connectable, found.relaxed) == (True, side)
+    assert fed(found.start, middle.encode()) is not None
+
+
+KEPT = {
+    # left<|>right, of which a part is left out; a middle that what is kept allows, and one that it forbids
+    "if a:\n    f(<|>\n    )\n    y = = 1\n": ("c", ")"),
+    "if a:\n    f(<|>\n    )\n?\n": ("c", ")"),
+    "def f(:\n    x = (a,<|>)\n": ("c", ")"),
+    "?\nf'{a<|>}'\n": (" + b", "}"),
+    "f(\n    a b<|>\n)\n": (", c=1", ")"),
+    "f(\n    a,\n    = b c<|>": (")", "\n"),
+    "x = {\n    a b<|>: c}\n": ("[1]", "}"),
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_as_much_as_possible_is_kept(case):
+    allowed, forbidden = KEPT[case]
+    found = constraint(case)
+    assert found.relaxed is not None
+    assert verdict(fed(found.start, allowed.encode())) == COMPLETE
+    assert verdict(fed(found.start, forbidden.encode())) != COMPLETE
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_broken_contexts_connect_nothing_unrelaxed(case):
+    left, right = case.encode().split(b"<|>")
+    assert cursor_in(engine().document(left + right), len(left)) is None
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_contexts_that_can_be_connected_are_kept(case):
+    found = constraint(case)
+    assert (found.connectable, found.relaxed) == (True, None)
+
+
+def check_valid_files(count: int, seed: int) -> None:
+    rng = random.Random(seed)
+    for _, data in zip(range(count), files(seed, longest=10_000), strict=False):
+        document = engine().document(data)
+        for place in (0, len(data), *(rng.randrange(len(data) + 1) for _ in range(10))):
+            assert document.middle(place, place).relaxed is None
+
+
+def test_valid_files_are_kept():
+    check_valid_files(count=5, seed=9)
+
+
+@pytest.mark.slow
+def test_many_valid_files_are_kept():
+    check_valid_files(count=500, seed=10)
+
+
+def check_garbage(count: int, seed: int) -> None:
+    """Any bytes have a constraint, and what it offers as its completion, it accepts."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        data = b"".join(rng.choices(GARBAGE, k=rng.randrange(30)))
+        place = rng.randrange(len(data) + 1)
+        found = engine().document(data).middle(place, place, may_escape=rng.random() < 0.5)
+        if found.start is not None:
+            completed = fed(found.start, found.start.shortest_completion)
+            assert verdict(completed) == COMPLETE, (data, place)
+
+
+def test_garbage():
+    check_garbage(count=300, seed=1)
+
+
+@pytest.mark.slow
+def test_much_garbage():
+    check_garbage(count=30_000, seed=2)
