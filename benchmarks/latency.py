@@ -43,7 +43,7 @@ class Client:
         self.work: tuple[float, float] | None = None
         self.state: str | None = None
         self.reason: str | None = None
-        options = {"logLevel": "debug", "minLength": 1, "cacheSize": 0}
+        options = {"logLevel": "debug", "minLength": 1, "cacheSize": 0, "confidence": 0}
         about = {"processId": None, "rootUri": None, "capabilities": {}}
         self.ask("initialize", {**about, "initializationOptions": options})
         self.tell("initialized", {})

@@ -1,6 +1,7 @@
 """The command line, as the console script `fimlsp` and as `python -m fimlsp`."""
 
 import errno
+import io
 import os
 import sys
 
@@ -9,12 +10,14 @@ CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 def main() -> None:
     """Run the command line. What the encoding of the output lacks is shown by its number."""
-    from fimlsp.datasets.command_line.command import replay
+    from fimlsp.datasets.command_line.command import calibrate, replay
     from fimlsp.lsp_server.command_line.cli import command_line
 
     command_line.add_command(replay)
+    command_line.add_command(calibrate)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         try:
             command_line()

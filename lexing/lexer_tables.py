@@ -103,6 +103,11 @@ class LexerTables:
         self.space, self.line_end = self._kind(lexis.space), self._kind(lexis.line_end)
         self.comment, self.line_joiner = self._kind(lexis.comment), self._kind(lexis.line_joiner)
         self.bad = self._kind(lexis.rejected)
+        if lexis.comment is not None and self.line_end == NO_KIND:
+            raise ValueError(
+                f"The grammar of this language sees its line ends, but not its comments ({lexis.comment}), which "
+                f"end with them. Call the line ends {lexis.line_end}, or let the grammar have the comments too."
+            )
         self.mode_changers = frozenset(map(self._kind, lexis.mode_changers))
         self.brackets = lexis.brackets
         unseen = tuple(map(self._kind, sorted(lexis.unseen)))

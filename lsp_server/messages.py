@@ -109,6 +109,8 @@ class Limits:
     steering: bool = True
     relaxed_contexts: bool = True
     neighbour_tokens: int = 0
+    confidence: float = 0.0
+    min_length: int = 0
 
 
 @dataclass(frozen=True, slots=True)

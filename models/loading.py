@@ -24,6 +24,7 @@ from fimlsp.models.checkpoints.memory import (
     free_main_memory,
     needed_bytes,
 )
+from fimlsp.models.decoding.acceptance import Acceptance
 from fimlsp.models.errors import ModelError, is_out_of_memory
 from fimlsp.models.networks.numpy import llama as small
 from fimlsp.models.networks.torch.threads import limit_threads
@@ -51,6 +52,7 @@ class FimModel:
         context: how many tokens prompt and middle may have together.
         device: for instance `cpu` or `cuda:1`.
         uses_buffer: whether predictions are mixed with what the buffer suggests.
+        acceptance: how likely what it writes is right.
     """
 
     name: str
@@ -60,6 +62,7 @@ class FimModel:
     context: int
     device: str
     uses_buffer: bool
+    acceptance: Acceptance
 
 
 def load_model(
@@ -146,7 +149,8 @@ def _load_small(
         files.name, "cpu", needed_bytes(files.n_parameters, SMALL_NUMBER_BYTES, cache), free_main_memory()
     )
     network = small.SmallNetwork.load(files.config, files.weights, vocabulary.token_bytes, fim.stops, context)
-    return FimModel(files.name, network, vocabulary, fim, context, "cpu", uses_buffer)
+    acceptance = _estimate_of(files.folder)
+    return FimModel(files.name, network, vocabulary, fim, context, "cpu", uses_buffer, acceptance)
 
 
 def _load_with_transformers(
@@ -164,7 +168,23 @@ def _load_with_transformers(
 
     placement = choose_placement(files, device, dtype, bits)
     network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, on_progress)
-    return FimModel(files.name, network, vocabulary, fim, placement.context, placement.device, uses_buffer)
+    acceptance = _estimate_of(files.folder)
+    device, context = placement.device, placement.context
+    return FimModel(files.name, network, vocabulary, fim, context, device, uses_buffer, acceptance)
+
+
+def _estimate_of(folder: Path) -> Acceptance:
+    """How likely what the model in *folder* writes is right; if nobody fitted that, as for the bundled one.
+
+    Its features are properties of the text and its log-probabilities in all, whatever the tokens are.
+
+    Raises:
+        ModelError: the file is damaged; or the bundled one is missing.
+    """
+    found = Acceptance.load(folder) or Acceptance.load(BUNDLED)
+    if found is None:
+        raise ModelError("The bundled model has no acceptance.json; install fimlsp again.")
+    return found
 
 
 def _try_out(model: FimModel) -> None:

@@ -1,10 +1,11 @@
-"""`fimlsp replay`: cut holes into files, fill them with and without the constraint, report.
+"""`fimlsp replay` and `fimlsp calibrate`: what models write in files whose true text is known.
 
 Each command imports what it needs when it runs, so that `fimlsp --help` is quick.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from fimlsp.datasets.cuts.selection import Selection, Shard
     from fimlsp.datasets.runs.run_folder import RunFolder
 
-LIBRARIES = ("markdown_it", "pyarrow", "rapidfuzz")
+LIBRARIES = ("markdown_it", "pyarrow", "pyflakes", "rapidfuzz")
 KINDS = ("boundary", "randspan", "line", "block", "user")
 LANGUAGES = ("python", "json")
 
@@ -227,6 +228,72 @@ def report(folders: tuple[Path, ...], out: Path) -> None:
     with plain_errors():
         write_report([open_run(folder) for folder in folders], out)
     click.echo(out / "report.md")
+
+
+def to_options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, object]:
+    """`option=value` pairs; a value is JSON, or else a text."""
+    options = dict[str, object]()
+    for each in values:
+        name, equals, value = each.partition("=")
+        if not (name and equals):
+            raise click.BadParameter(f"{each!r} is not OPTION=VALUE, such as maxTokens=32.")
+        try:
+            options[name] = json.loads(value)
+        except ValueError:
+            options[name] = value
+    return options
+
+
+@replay.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@_OUT
+@click.option("--cursors", default=600, show_default=True, type=click.IntRange(1), help="How many to ask at.")
+@click.option("--seed", default=0, show_default=True, help="Of the cursors.")
+@click.option(
+    "--set",
+    "options",
+    multiple=True,
+    metavar="OPTION=VALUE",
+    callback=to_options,
+    help="An option of the server, as an editor would send it; may be given again.",
+)
+def judge(folders: tuple[Path, ...], out: Path, cursors: int, seed: int, options: dict[str, object]) -> None:
+    """Judge what the server shows while somebody edits the Python files of FOLDERS...
+
+    The real server is asked at cursors drawn from finished files, with the code behind them cut out, and
+    what it would show is held against that code. The same command again goes on where it was interrupted;
+    a larger --cursors adds to it.
+    """
+    from fimlsp.datasets.command_line.judge_command import judge_server
+
+    with plain_errors():
+        judge_server(folders, out, cursors, seed, options)
+
+
+@replay.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@_OUT
+def compare(runs: tuple[Path, ...], out: Path) -> None:
+    """Write one report about several RUNS... of `judge`, side by side, into --out."""
+    from fimlsp.datasets.shown.report import Judged, write_report
+
+    with plain_errors():
+        write_report([Judged.read(run) for run in runs], out)
+    click.echo(out / "report.md")
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True},
+    add_help_option=False,
+    short_help="Fit how likely a model's suggestions are right.",
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def calibrate(context: click.Context, arguments: tuple[str, ...]) -> None:
+    """Fit how likely a model's suggestions are right; see `fimlsp calibrate --help`."""
+    from fimlsp.datasets.command_line.calibrate_command import calibrate as run_calibration
+
+    run_calibration.main(list(arguments), prog_name=context.command_path)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The three charts of the report, as SVG. Each series is a method."""
+"""Charts of the reports, as SVG."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ COLOURS = {
     "constrained": "#268bd2",
     "steered": "#2a8f3c",
 }
+OTHER_COLOURS = ("#268bd2", "#2a8f3c", "#b58900", "#cb4b16", "#6c71c4", "#888888")
 SHEET = (
     "text{font:12px sans-serif;fill:#333}.t{font-size:14px;font-weight:bold}"
     ".s{font-size:9px}.g{stroke:#ddd}.e{text-anchor:end}.m{text-anchor:middle}"
@@ -31,7 +32,7 @@ def lines(
     across = _across(len(labels))
     parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(labels)], _shares())
     for number, (name, values) in enumerate(series.items()):
-        colour = COLOURS[name]
+        colour = _colour(name, number)
         points = [(across(n), _up(value)) for n, value in enumerate(values) if value is not None]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
@@ -49,7 +50,7 @@ def scatter(
     y, y_marks = _log_scale([*(y for _, y in points), level[0]], HEIGHT - BOTTOM, TOP)
     parts = _frame(title, axes, x_marks, y_marks)
     for number, (name, each) in enumerate(series.items()):
-        colour = COLOURS[name]
+        colour = _colour(name, number)
         parts += [
             f'<circle cx="{x(a):.1f}" cy="{y(b):.1f}" r="2" fill="{colour}" fill-opacity="0.4"/>'
             for a, b in each
@@ -71,7 +72,7 @@ def bars(
     parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(labels)], _shares())
     width = 0.8 * (across(1) - across(0)) / max(1, len(series))
     for number, (name, values) in enumerate(series.items()):
-        colour = COLOURS[name]
+        colour = _colour(name, number)
         for n, value in enumerate(values):
             begin, top = across(n) + (number - len(series) / 2) * width, _up(value)
             parts.append(
@@ -81,6 +82,10 @@ def bars(
             )
         parts.append(_key(number, name, colour))
     return _svg(parts)
+
+
+def _colour(name: str, number: int) -> str:
+    return COLOURS.get(name, OTHER_COLOURS[number % len(OTHER_COLOURS)])
 
 
 def _across(n: int) -> Callable[[float], float]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from fimlsp.lexing.automata.dfa import CompactDfa
 
 LARGEST_FILE = 1 << 26
-"""Bytes; the tables of Python take 0.6 MB."""
+"""Bytes; those of a whole language take 0.6 MB."""
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _DAMAGED = "The stored automaton is damaged; delete the file to have it built again."

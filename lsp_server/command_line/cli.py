@@ -90,7 +90,7 @@ def is_loopback(host: str) -> bool:
 )
 @click.pass_context
 def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | None, token: str | None) -> None:
-    """Completions for Python that connect to what follows the cursor.
+    """Completions for Python and JSON that connect to what follows the cursor.
 
     An editor starts `fimlsp --stdio`.
     """
@@ -183,7 +183,10 @@ def complete(
     as_json: bool,
     **model: Any,  # noqa: ANN401 - of many types
 ) -> None:
-    """Complete FILE at a line and column, and show the completion there."""
+    """Complete FILE at a line and column, and show the completion there.
+
+    A FILE called *.json is completed as JSON, every other one as Python.
+    """
     from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, complete_file
     from fimlsp.lsp_server.messages import Limits
 

@@ -90,14 +90,15 @@ class Completer:
         self._status = status
         self._log = log
         self._dismissed = set[Key]()
+        self._last_dismissed: Suggestion | None = None
         self._ahead = set[Key]()
         self.configure(Settings())
 
     def configure(self, settings: Settings) -> None:
         """Use *settings* from now on."""
         self._min_length = settings.min_length
-        self._limits = limits_of(settings, candidates=1)
-        self._limits_by_hand = limits_of(settings, candidates=settings.candidates)
+        self._limits = limits_of(settings, by_hand=False)
+        self._limits_by_hand = limits_of(settings, by_hand=True)
         self._asks_ahead = settings.cache_size > 0
         self.cache.resize(settings.cache_size)
 
@@ -204,9 +205,20 @@ class Completer:
         if len(completion.texts[0].strip()) < self._min_length:
             reason = f"the suggestion is shorter than {self._min_length} characters (option minLength)"
             return replace(completion, texts=(), reason=reason)
-        if ticket.cursor is not None and ticket.cursor.key in self._dismissed:
+        if ticket.cursor is not None and self._is_dismissed(ticket.cursor, completion.text):
             return replace(completion, texts=(), reason="this suggestion was dismissed")
         return completion
+
+    def _is_dismissed(self, cursor: Cursor, text: str) -> bool:
+        """Whether *text* is what was dismissed here, or what is left of it after typing along."""
+        if cursor.key in self._dismissed:
+            return True
+        last, data = self._last_dismissed, cursor.document.text.data
+        if last is None or last.uri != cursor.document.id.uri:
+            return False
+        rests = [rest.strip() for rest in last.remainders(data, cursor.offset)]
+        new = text.strip().encode()
+        return any(rest.startswith(new) or new.startswith(rest) for rest in rests if rest)
 
     def _offer(self, cursor: Cursor, typed: Suggestion | None, shown: Completion) -> Offer:
         if typed is not None:
@@ -287,7 +299,7 @@ class Completer:
             self.statistics.add_acceptance(suggestion.texts[index])
 
     def dismiss(self, name: str) -> None:
-        """The user does not want a suggestion; it is not made again for the same text while typing."""
+        """The user does not want a suggestion; it is not made again while the user types along it."""
         suggestion = self.suggestions.settle(name.partition(".")[0])
         if suggestion is None:
             return
@@ -296,6 +308,7 @@ class Completer:
         if len(self._dismissed) >= MOST_KEYS:
             self._dismissed.clear()
         self._dismissed.add(suggestion.key)
+        self._last_dismissed = suggestion
 
     def _ask_ahead(self, document: Document, offset: int) -> None:
         """Ask for the next completion, which the editor will ask for in a moment."""

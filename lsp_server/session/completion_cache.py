@@ -23,12 +23,21 @@ class Key(NamedTuple):
     limits: Limits
 
     def answers(self, other: Key) -> bool:
-        """Whether it was asked under the settings of *other*, and for no fewer texts."""
+        """Whether it was asked under the settings of *other*, for no fewer texts and no surer ones."""
         limits, wanted = self.limits, other.limits
         if self.grammar != other.grammar:
             return False
-        return limits == wanted or (
-            limits.candidates > wanted.candidates and replace(limits, candidates=wanted.candidates) == wanted
+        same = replace(
+            limits,
+            candidates=wanted.candidates,
+            confidence=wanted.confidence,
+            min_length=wanted.min_length,
+        )
+        return (
+            same == wanted
+            and limits.candidates >= wanted.candidates
+            and limits.confidence <= wanted.confidence
+            and limits.min_length <= wanted.min_length
         )
 
 

@@ -42,6 +42,11 @@ def whole(low: int, high: int) -> Values:
     return Values(f"{low} to {high}", {"type": "integer", "minimum": low, "maximum": high})
 
 
+def share() -> Values:
+    """A number from 0 to 1, the bounds included."""
+    return Values("0.0 to 1.0", {"type": "number", "minimum": 0, "maximum": 1})
+
+
 def switch() -> Values:
     """On or off."""
     return Values("true or false", {"type": "boolean"})

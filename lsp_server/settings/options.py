@@ -14,7 +14,16 @@ from typing import Any
 
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
 from fimlsp.lsp_server.messages import Limits, Load
-from fimlsp.lsp_server.settings.option_values import Values, names, one_of, pattern, switch, text, whole
+from fimlsp.lsp_server.settings.option_values import (
+    Values,
+    names,
+    one_of,
+    pattern,
+    share,
+    switch,
+    text,
+    whole,
+)
 
 SECTION = "fimlsp"
 AUTO = "auto"
@@ -114,6 +123,13 @@ class Settings:
         whole(0, 100),
         "Shorter completions (in characters) are not suggested while typing.",
     )
+    confidence: float = _option(
+        0.5,
+        share(),
+        "How sure the model must be while typing: of ten suggestions that are shown, about ten times this "
+        "many are right. What it is less sure of is cut off or not shown; 0: all is shown. By hand all is "
+        "shown anyway.",
+    )
     context_escape: bool = _option(
         False,
         switch(),
@@ -177,9 +193,10 @@ def load_of(settings: Settings) -> Load:
 _LIMITS = tuple(of.name for of in fields(Limits))
 
 
-def limits_of(settings: Settings, candidates: int) -> Limits:
-    """What *settings* say of one completion, for so many *candidates*."""
-    return replace(Limits(*(getattr(settings, name) for name in _LIMITS)), candidates=candidates)
+def limits_of(settings: Settings, *, by_hand: bool) -> Limits:
+    """What *settings* say of one completion, asked for *by_hand* or while typing."""
+    limits = Limits(*(getattr(settings, name) for name in _LIMITS))
+    return replace(limits, confidence=0.0, min_length=0) if by_hand else replace(limits, candidates=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,17 +244,19 @@ def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
     problems = []
     for option, value in given:
         if option.values.allows(value):
-            chosen[option.field] = _as_setting(value)
+            chosen[option.field] = _as_setting(option, value)
         else:
             told = shorten(repr(value), LONGEST_TOLD, placeholder=" …")
             problems.append(f"{option.name} must be {option.values.words}, not {told}; it is ignored.")
     return replace(base, **chosen), problems
 
 
-def _as_setting(value: object) -> object:
-    """A value of JSON as `Settings` has it; some editors write whole numbers as 5.0."""
+def _as_setting(option: Option, value: Any) -> object:  # noqa: ANN401 - whatever JSON holds
+    """A value of JSON as `Settings` has it; some editors write whole numbers as 5.0, and 1.0 as 1."""
     if isinstance(value, list):
         return tuple(value)
+    if isinstance(option.default, float):
+        return float(value)
     return int(value) if isinstance(value, float) else value
 
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.brackets import swaps_brackets
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
-from fimlsp.lsp_server.python.extent import is_one_line
+from fimlsp.lsp_server.worker.certainty import NOT_SURE, what_is_sure
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
 from fimlsp.lsp_server.worker.repetition import without_repetition
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
+from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.errors import ModelError
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.language.contract import Language
@@ -41,6 +44,8 @@ PRECISIONS: Mapping[str | None, Mapping[str, int]] = {None: {}, "int8": {"bits":
 
 GRAMMAR_PERCENT = 40
 """How much of loading is done when the grammar is there and the model comes next."""
+
+ONLY_ESCAPES = "only a text that closes this bracket and opens another would connect (option contextEscape)"
 
 DEADLINE_SHARE_KEPT = 0.25
 """The share of its time limit that a request keeps for decoding, however long it had to wait."""
@@ -156,7 +161,24 @@ class Backend:
             neighbours=neighbours,
             path=path,
         )
-        return to_completion(written, constraint.relaxed, left, right, constraint.start)
+        allowed = as_limited(written, limits, constraint.start)
+        answer = to_completion(allowed or written[:1], constraint.relaxed, left, right, constraint.start)
+        if not allowed:
+            return replace(answer, texts=(), reason=ONLY_ESCAPES)
+        if not limits.confidence or allowed[0].stop_reason == "cancelled":
+            return answer
+        sure = what_is_sure(
+            allowed[0],
+            left,
+            right,
+            constraint.start,
+            model.acceptance,
+            limits,
+            is_python=is_python(self.documents.grammar(request.document)),
+        )
+        if sure is None:
+            return replace(answer, texts=(), reason=answer.reason or NOT_SURE)
+        return to_completion([sure], constraint.relaxed, left, right, constraint.start)
 
     def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
         """The file's path as the model is told it, and what it reads of other files."""
@@ -216,6 +238,24 @@ def decode_settings(limits: Limits, left: bytes, right: bytes, waited: float) ->
         seconds=max(deadline - waited, DEADLINE_SHARE_KEPT * deadline),
         candidates=limits.candidates,
     )
+
+
+def as_limited(written: Sequence[Middle], limits: Limits, start: State) -> list[Middle]:
+    """What of the middles *written* under *start* is in one line and stays in its bracket, if so wanted.
+
+    Where only a text that leaves its bracket connects, the constraint allows that; here it is dropped.
+    """
+    kept = [first_line(middle, start) for middle in written] if limits.one_line == "always" else written
+    return [middle for middle in kept if limits.context_escape or not swaps_brackets(middle.text)]
+
+
+def first_line(middle: Middle, start: State) -> Middle:
+    """*middle* up to the end of its first line that is not blank; it may be incomplete there."""
+    end = middle.text.find(b"\n", len(middle.text) - len(middle.text.lstrip()))
+    if end < 0:
+        return middle
+    state = start.feed(middle.text[:end])
+    return replace(middle, text=middle.text[:end], complete=state is not None and state.complete)
 
 
 def to_completion(

@@ -2,8 +2,9 @@
 
 The line of the cursor decides: `# die` and `# kill` end the process, `# slow` decodes until it is told to
 stop, `# stuck` does not even then, `# raise` fails, `# nothing` has nothing to say, `# say 'a', 'b'` says
-these, `# told` says what it was told about the document; anything else is answered by the name of the model,
-the version and what stands around the cursor, so that a test sees which text the worker knows.
+these, `# rest 'abc'a` says what is left of the text behind what was typed of it, `# told` says what it was
+told about the document; anything else is answered by the name of the model, the version and what stands
+around the cursor, so that a test sees which text the worker knows.
 """
 
 from __future__ import annotations
@@ -89,6 +90,9 @@ class ScriptedBackend:
         if line.startswith(b"# say "):
             said = ast.literal_eval(line[6:].decode() + ",")[: request.limits.candidates]
             return Completion(said, complete=True, final=True)
+        if line.startswith(b"# rest "):
+            _, text, typed = line.decode().split("'")
+            return Completion((text.removeprefix(typed),), complete=True, final=True)
         right = data[request.offset :].partition(b"\n")[0]
         text = f"{self.model} v{version} {left.decode()!r} {right.decode()!r}"
         return Completion((text,), complete=True, final=True)

@@ -57,7 +57,7 @@ BROKEN = [
 @pytest.fixture
 async def real_editor(start_editor):
     editor = await start_editor(*SERVER)
-    await editor.initialize({"deadlineMs": 20_000, "maxTokens": 24, "minLength": 0})
+    await editor.initialize({"deadlineMs": 20_000, "maxTokens": 24, "minLength": 0, "confidence": 0})
     return editor
 
 
@@ -162,7 +162,7 @@ async def test_neither_server_nor_worker_reaches_for_the_network(start_editor, t
     heard = tmp_path / "heard"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HEARD": str(heard)}
     editor = await start_editor(*SERVER, env=environment)
-    await editor.initialize({"deadlineMs": 20_000, "minLength": 0})
+    await editor.initialize({"deadlineMs": 20_000, "minLength": 0, "confidence": 0})
     editor.open("x = [1, <|>]\n")
     assert await editor.suggestion() is not None
     assert set(heard.read_text().splitlines()) == {"process"}

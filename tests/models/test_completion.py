@@ -2,6 +2,7 @@
 
 import pytest
 from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.acceptance import Acceptance
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import FimModel
 from fimlsp.models.prompts.fim_format import find_format
@@ -14,6 +15,7 @@ from .tiny_checkpoints import FIMLSP, byte_tokenizer
 TOKENIZER = byte_tokenizer(FIMLSP)
 FIM = find_format(TOKENIZER.get_vocab(), "test")
 VOCABULARY = read_vocabulary(TOKENIZER, FIM.markers)
+ESTIMATE = Acceptance(0.0, {}, 0, 0)
 
 
 class Reciter:
@@ -37,7 +39,7 @@ class Reciter:
 
 
 def model_of(text, *, uses_buffer=False):
-    return FimModel("test", Reciter(text), VOCABULARY, FIM, 200, "cpu", uses_buffer)
+    return FimModel("test", Reciter(text), VOCABULARY, FIM, 200, "cpu", uses_buffer, ESTIMATE)
 
 
 def completion(text, left, right, **options):

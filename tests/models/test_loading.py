@@ -4,7 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from fimlsp.models.loading import load_model
+from fimlsp.models.decoding.acceptance import Acceptance, Weight
+from fimlsp.models.errors import ModelError
+from fimlsp.models.loading import BUNDLED, load_model
 from fimlsp.models.networks.numpy.llama import SmallNetwork
 from fimlsp.models.networks.torch.placement import Room
 from fimlsp.models.prompts.fim_format import LEFT, RIGHT
@@ -183,6 +185,17 @@ def test_slow_tokenizers_are_converted(tmp_path):
     (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "CodeLlamaTokenizer"}')
     model = load_model(str(folder))
     assert (model.fim.family, completion(model).complete) == ("CodeLlama", True)
+
+
+def test_a_model_has_its_own_estimate_or_that_of_the_bundled_one(tmp_path):
+    folder = c.make(tmp_path, *FAMILIES["StarCoder"])
+    assert load_model(str(folder)).acceptance == Acceptance.load(BUNDLED)
+    own = Acceptance(1.0, {"total": Weight(0.0, 1.0, 2.0)}, 3, 4)
+    path = own.save(folder)
+    assert load_model(str(folder)).acceptance == own
+    path.write_text("{}")
+    with pytest.raises(ModelError, match="fimlsp calibrate"):
+        load_model(str(folder))
 
 
 def test_the_cpu_can_be_asked_for(tmp_path):

@@ -25,6 +25,7 @@ export const SERVER_OPTIONS = [
   "oneLine",
   "candidates",
   "minLength",
+  "confidence",
   "contextEscape",
   "steering",
   "relaxedContexts",

@@ -129,7 +129,7 @@ async def test_a_workspace_with_modules_of_the_same_names(start_editor, tmp_path
     for name in HOSTILE:
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} was shadowed')\n")
     editor = await start_editor(*MODULE, "--stdio", "--stdio", cwd=tmp_path)
-    await editor.initialize({"model": str(tmp_path / "nothing"), "minLength": 0})
+    await editor.initialize({"model": str(tmp_path / "nothing"), "minLength": 0, "confidence": 0})
     editor.open("x = <|>\n")
     assert (await editor.request()).items, "the bundled model writes"
     await editor.until_status("idle", "nothing is neither a folder nor a hub name")

@@ -221,6 +221,46 @@ async def test_accepting_and_dismissing(editor):
     assert counted.reasons == {"this suggestion was dismissed": 1}
 
 
+DISMISSED = [
+    ("r", None),
+    ("retur", None),
+    ("return val", None),
+    ("x", "return value"),
+    ("return Z", "return value"),
+]
+
+
+@pytest.mark.parametrize(("typed", "suggested"), DISMISSED)
+async def test_what_was_dismissed_does_not_come_back_with_the_next_key(editor, typed, suggested):
+    editor.open("# rest 'return value'<|>\n")
+    editor.completer.dismiss((await editor.offer()).id)
+    for key in typed:
+        editor.type(key)
+        found = await editor.suggestion()
+    assert found == suggested
+    assert suggested is not None or editor.reason == "this suggestion was dismissed"
+    if suggested is None:
+        assert await editor.suggestion(trigger="by hand") == "return value".removeprefix(typed)
+
+
+async def test_what_was_asked_for_by_hand_stays_while_it_is_typed_through(start):
+    editor = await start(minLength=8, confidence=0.9)
+    editor.open(SAY + "<|>\n")
+    assert await editor.suggestion(trigger="by hand") == "return value"
+    editor.type("return")
+    asked = editor.ask()
+    assert asked.is_here
+    assert (await editor.completer.answer(asked)).texts == (" value",)
+
+
+async def test_what_was_shown_while_typing_does_not_answer_by_hand(start):
+    editor = await start(candidates=1, minLength=1)
+    assert "confidence=0.5, min_length=1" in await shown(editor, "# told<|>\n")
+    asked = editor.ask(trigger="by hand")
+    assert not asked.is_here
+    assert "confidence=0.0, min_length=0" in (await editor.completer.answer(asked)).texts[1]
+
+
 async def test_words_are_accepted_partly(editor):
     await shown(editor, "<|>")
     for word in ("scripted", " ", "v1 '' ''"):

@@ -172,7 +172,7 @@ def test_other_files_may_have_any_size(tmp_path):
     for name in ("model.gguf", "training.state"):
         with (folder / name).open("wb") as file:
             file.truncate(1 << 32)
-    load_model(str(folder))
+    assert load_model(str(folder)).name == str(folder)
 
 
 ATTENTION = ["some/kernel", "kernels-community/flash-attn", "flash_attention_2", {"": "some/kernel"}, 3]
@@ -191,7 +191,7 @@ def test_kernels_are_not_fetched(key, value, is_nested, tmp_path):
 def test_ways_of_attention_that_are_here_may_be_named(value, tmp_path):
     folder = c.make(tmp_path, c.qwen, c.SANTACODER)
     c.change_config(folder, _attn_implementation=value)
-    load_model(str(folder))
+    assert load_model(str(folder)).name == str(folder)
 
 
 @pytest.mark.parametrize("number", [1 << 22, 2**31, 2**32 - 1])

@@ -25,6 +25,7 @@ export const STATUS_ITEM = '[id="fimlsp.fimlsp.fimlsp.status"]';
 const OF_THE_MACHINE = { "fimlsp.interpreter": PYTHON };
 
 const SETTINGS = {
+  "fimlsp.confidence": 0,
   "workbench.startupEditor": "none",
   "workbench.colorTheme": "Default Light Modern",
   "git.enabled": false,

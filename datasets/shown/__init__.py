@@ -1,0 +1,1 @@
+"""What users of the server are shown, judged against the code that really stood at the cursor."""

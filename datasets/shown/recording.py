@@ -1,0 +1,178 @@
+"""What a model writes at cursors whose truth is known, with every beginning of it that could be shown.
+
+The model is asked in this process, with the settings that the server has by default, because only here it
+can be seen how sure it was of each token.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from fimlsp.datasets.runs.run_folder import RunFolderError
+from fimlsp.datasets.shown import measures
+from fimlsp.datasets.shown.cursors import Cursor, EditedFile
+from fimlsp.datasets.shown.run import read_rows
+from fimlsp.languages.python import Python
+from fimlsp.languages.python.builtin_names import BUILTIN_NAMES
+from fimlsp.languages.python.faults import first_fault
+from fimlsp.languages.python.visible_names import first_unknown_name
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.beginnings import Beginning, Surroundings, beginnings
+from fimlsp.models.decoding.extent import is_one_line
+from fimlsp.models.decoding.middle import TokenTrace
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.loading import FimModel
+from fimlsp.quotient.engine import Engine
+
+TOKENS = 64
+"""The most that the server lets a model write by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A beginning that could be shown, and how it compares to the truth; see `measures`."""
+
+    beginning: Beginning
+    right: bool
+    exact: bool
+    begins: bool
+    saved: int
+
+    @classmethod
+    def of(cls, beginning: Beginning, truth: str, is_within_line: bool) -> Candidate:
+        """*beginning* held against *truth*."""
+        text = beginning.text.decode()
+        return cls(
+            beginning,
+            right=measures.is_wholly_right(text, truth),
+            exact=measures.is_exact(text, truth, is_within_line),
+            begins=measures.begins_right(text, truth),
+            saved=measures.saved(text, truth),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As an object for a line of JSON."""
+        return {**asdict(self), "beginning": {**asdict(self.beginning), "text": self.beginning.text.decode()}}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Candidate:
+        """What `to_json` made."""
+        beginning = Beginning(**{**row["beginning"], "text": row["beginning"]["text"].encode()})
+        return cls(**{**row, "beginning": beginning})
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What the model wrote at one cursor.
+
+    Attributes:
+        case, kind: of the cursor.
+        one_line: whether one line was wanted of it, as the server would.
+        ended: why decoding stopped; None if no text connects there.
+        steered: whether steering had a part in it.
+        saved: characters that all of it, as the server gives it, would save.
+        trace: the log-probability of each token, of stopping behind it, and how many were refused before it.
+        candidates: the beginnings that connect and have no fault that the server sees, shortest first.
+    """
+
+    case: str
+    kind: str
+    one_line: bool
+    ended: str | None
+    steered: bool
+    saved: int
+    trace: Sequence[tuple[str, float, float | None, int]]
+    candidates: Sequence[Candidate]
+
+    def to_json(self) -> dict[str, Any]:
+        """As an object for a line of JSON."""
+        plain = {name: getattr(self, name) for name in self.__slots__ if name != "candidates"}
+        return {**plain, "candidates": [each.to_json() for each in self.candidates]}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Recorded:
+        """What `to_json` made."""
+        return cls(**{**row, "candidates": [Candidate.from_json(each) for each in row["candidates"]]})
+
+
+class Recorder:
+    """Asks *model* for what it writes at cursors."""
+
+    def __init__(self, model: FimModel) -> None:
+        self._model = model
+        self._engine = Engine(Python())
+
+    def record(self, file: EditedFile, cursor: Cursor) -> Recorded:
+        """What the model writes at *cursor* in *file*."""
+        text = file.file.content
+        left, right = text[: cursor.start].encode(), text[cursor.end :].encode()
+        truth, within = text[cursor.start : cursor.end], cursor.is_within_line
+        one_line = is_one_line("auto", left, right)
+        start = self._engine.document(left + right).middle(len(left), len(left), may_escape=False).start
+        if start is None:
+            return Recorded(cursor.case, cursor.kind, one_line, None, False, 0, (), ())
+        settings = DecodeSettings(tokens=TOKENS, lines=1 if one_line else None)
+        (middle,) = complete_many(self._model, left, right, start, settings, lambda: False)
+        limit = first_fault(left, middle.text, right)
+        found = [
+            each
+            for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
+            if (limit is None or len(each.text) <= limit)
+            and first_unknown_name(left, each.text, right) is None
+        ]
+        written = middle.text.decode(errors="replace") if middle.complete else ""
+        return Recorded(
+            cursor.case,
+            cursor.kind,
+            one_line,
+            middle.stop_reason,
+            middle.steered,
+            measures.saved(written, truth),
+            [_told(token) for token in middle.trace],
+            [Candidate.of(each, truth, within) for each in found],
+        )
+
+
+def _told(token: TokenTrace) -> tuple[str, float, float | None, int]:
+    text = token.text.decode(errors="backslashreplace")
+    return text, token.log_probability, token.stop, token.rejected
+
+
+def record_all(
+    recorder: Recorder,
+    cursors: Sequence[tuple[EditedFile, Cursor]],
+    path: Path,
+    report: Callable[[], None],
+) -> list[Recorded]:
+    """What the model writes at each of *cursors*; all of it is in the file at *path* as well.
+
+    What that file has already is not asked again. *report* is called for each cursor that is done.
+
+    Raises:
+        RunFolderError: the file is damaged.
+    """
+    done = {each.case: each for each in read_recording(path)}
+    with path.open("a", encoding="utf-8") as file:
+        for edited, cursor in cursors:
+            if cursor.case not in done:
+                done[cursor.case] = recorder.record(edited, cursor)
+                file.write(json.dumps(done[cursor.case].to_json()) + "\n")
+                file.flush()
+            report()
+    return [done[cursor.case] for _, cursor in cursors]
+
+
+def read_recording(path: Path) -> Iterator[Recorded]:
+    """What the file at *path* has; nothing if there is none.
+
+    Raises:
+        RunFolderError: it is damaged or of another version.
+    """
+    try:
+        yield from map(Recorded.from_json, read_rows(path))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RunFolderError(f"{path} is of another version of fimlsp ({error}); delete it.") from error

@@ -1,0 +1,81 @@
+"""A run of the judge: every cursor is asked once, and what came is on disk before the next one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fimlsp.datasets.runs.run_folder import RunFolderError
+from fimlsp.datasets.shown.cursors import Cursor, EditedFile
+from fimlsp.datasets.shown.editor import Editor
+from fimlsp.datasets.shown.verdict import Shown, judge
+
+RESULTS = "results.jsonl"
+BEFORE = 300
+"""Characters left of the cursor that are kept for readers."""
+
+
+def ask_all(
+    editor: Editor,
+    cursors: Sequence[tuple[EditedFile, Cursor]],
+    out: Path,
+    report: Callable[[Shown], None],
+) -> None:
+    """Ask at each of the *cursors* that has no result in *out* yet; *report* hears of each that is done.
+
+    Raises:
+        EditorError: the server has died; what is done stays done.
+    """
+    done = {str(row["record"]["case"]) for row in read_rows(out / RESULTS)}
+    with (out / RESULTS).open("a", encoding="utf-8") as results:
+        for edited, cursor in cursors:
+            if cursor.case not in done:
+                shown = ask(editor, edited, cursor)
+                results.write(json.dumps(shown.to_json()) + "\n")
+                results.flush()
+                report(shown)
+
+
+def ask(editor: Editor, edited: EditedFile, cursor: Cursor) -> Shown:
+    """What is shown at *cursor*, judged."""
+    text = edited.file.content
+    left, truth, right = text[: cursor.start], text[cursor.start : cursor.end], text[cursor.end :]
+    reply = editor.suggestion(edited.path, left, right)
+    written = reply.texts[0] if reply.texts else None
+    verdict = None if written is None else judge(cursor, written, text)
+    before = left[-BEFORE:]
+    return Shown(
+        cursor.to_json(), truth, before, written, reply.status, reply.reason, round(reply.ms, 1), verdict
+    )
+
+
+def read_run(folder: Path) -> list[Shown]:
+    """The results of the run in *folder*.
+
+    Raises:
+        RunFolderError: there are none, or they are of another version.
+    """
+    try:
+        return [Shown.from_json(row) for row in read_rows(folder / RESULTS)]
+    except (KeyError, TypeError) as error:
+        raise RunFolderError(f"{folder / RESULTS} is of another version of fimlsp ({error}).") from error
+
+
+def read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The objects in a file of JSON lines, but for a last one that was not finished; none if it is missing.
+
+    Raises:
+        RunFolderError: a line is damaged.
+    """
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith("\n"):
+                return
+            try:
+                yield dict(json.loads(line))
+            except (ValueError, TypeError) as error:
+                raise RunFolderError(f"Line {number} of {path} is damaged; delete it.") from error

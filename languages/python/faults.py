@@ -1,0 +1,12 @@
+"""What is seen to be wrong with a suggestion at a glance, without reading the whole file."""
+
+from __future__ import annotations
+
+from fimlsp.languages.python.misplaced_keywords import first_misplaced_keyword
+from fimlsp.languages.python.unwanted_lines import first_unwanted_line
+
+
+def first_fault(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset in *text*, between *left* and *right*, up to which it may be shown; None if all may."""
+    found = first_unwanted_line(left, text, right), first_misplaced_keyword(left, text)
+    return min((each for each in found if each is not None), default=None)

@@ -1,0 +1,139 @@
+"""Lines that a suggestion should not write: what is there already, leaves the block, or is deeper than begun.
+
+So are further comments behind a comment. Small models like to write a neighbouring line or definition once
+more, and to go on with the next function when the one at the cursor is finished.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+NEAR = 4
+"""Lines above and below within which the same line is a repetition; blank ones do not count."""
+
+_DEFINITION = re.compile(rb"(?:async\s+)?(?:def|class)\s+(\w+)")
+_NAMED = re.compile(_DEFINITION.pattern + rb"\W")
+_IMPORT = re.compile(rb"(?:from\s+\S+\s+)?import\s")
+_CONTINUES = re.compile(rb"(?:else|elif|except|finally|case)\b")
+_MAY_DEFINE_AGAIN = re.compile(rb"@(?:.*\.(?:setter|getter|deleter|register)\b|.*\boverload\b)")
+_COMMON = frozenset(
+    [b"pass", b"else:", b"try:", b"finally:", b"return", b"continue", b"break", b"raise", b"yield", b"..."]
+)
+_TELLS = re.compile(rb"[\w\x80-\xff]")
+_FAR = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a suggestion, with what stands left and right of it there, and the offset to cut it off."""
+
+    text: bytes
+    offset: int
+
+    @property
+    def code(self) -> bytes:
+        return self.text.strip()
+
+    @property
+    def column(self) -> int:
+        return _column(self.text)
+
+
+def first_unwanted_line(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset in *text*, between *left* and *right*, behind which it should not be shown; None if all may.
+
+    O(len(text)), and O(len(left) + len(right)) where it defines or imports something.
+    """
+    head = left[left.rfind(b"\n") + 1 :]
+    tail = right.partition(b"\n")[0]
+    above = _significant(reversed(left[: len(left) - len(head)][-_FAR:].split(b"\n")))[:NEAR][::-1]
+    below = _significant(right[len(tail) :][:_FAR].split(b"\n"))[:NEAR]
+    lines = [*_lines(head, text, tail)]
+    if text[:1] in (b" ", b"\t") and head and not head.strip() and lines:
+        return 0
+    written = list[bytes]()
+    for number, line in enumerate(lines):
+        is_begun = number == 0 and bool(head.strip())
+        before = (above + written)[-NEAR:]
+        if _tells(line.code) and line.code in [*before, *below]:
+            return len(text.partition(b"\n")[0].rstrip()) - 1 if is_begun else line.offset
+        if number and _leaves(line, lines[0], head):
+            return line.offset
+        if not is_begun and line.code.startswith(b"#") and before[-1:] and before[-1].startswith(b"#"):
+            return line.offset
+        if _exists(line, head if is_begun else b"", left, right, before[-1:]):
+            return line.offset
+        written.append(line.code)
+    return None
+
+
+def _lines(head: bytes, text: bytes, tail: bytes) -> Iterator[_Line]:
+    """The lines of *text* that are not blank; each is cut off at the end of the line before it."""
+    offset, rows = 0, text.split(b"\n")
+    for number, row in enumerate(rows):
+        whole = (head if number == 0 else b"") + row + (tail if number == len(rows) - 1 else b"")
+        if row.strip():
+            yield _Line(whole, max(0, offset - 1))
+        offset += len(row) + 1
+
+
+def _significant(lines: Iterable[bytes]) -> list[bytes]:
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _column(line: bytes) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _tells(code: bytes) -> bool:
+    return code not in _COMMON and _TELLS.search(code) is not None
+
+
+def _leaves(line: _Line, first: _Line, head: bytes) -> bool:
+    """Whether *line* stands behind the block that is being written, whose first line is *first*."""
+    column = _column(head)
+    if head.strip() and first.offset == 0 and _opens(head, first):
+        return (
+            line.column <= column and not _CONTINUES.match(line.code) and _TELLS.match(line.code) is not None
+        )
+    return line.column < column
+
+
+def _opens(head: bytes, first: _Line) -> bool:
+    header = first.text if first.text.startswith(head) else head
+    return header.rstrip().endswith(b":") or head.rstrip().endswith(b":")
+
+
+def _exists(line: _Line, begun: bytes, left: bytes, right: bytes, before: list[bytes]) -> bool:
+    """Whether the file has the definition, the import or the decorator with arguments of *line* already.
+
+    A definition whose name the user has *begun* and ended is meant to be there.
+    """
+    code = line.code
+    if _IMPORT.match(code) or (code.startswith(b"@") and (b'"' in code or b"'" in code)):
+        same = re.compile(rb"^%b%b\s*$" % (b"" if _IMPORT.match(code) else rb"[ \t]*", re.escape(code)), re.M)
+        return any(same.search(side) is not None for side in (left, right))
+    defined = _DEFINITION.match(code)
+    is_meant = _NAMED.match(begun.lstrip()) is not None or any(map(_MAY_DEFINE_AGAIN.match, before))
+    if defined is None or is_meant:
+        return False
+    above, below = left.rpartition(b"\n")[0], right.partition(b"\n")[2]
+    names = {
+        *_defined(reversed(above.split(b"\n")), line.column),
+        *_defined(below.split(b"\n"), line.column),
+    }
+    return defined[1] in names
+
+
+def _defined(lines: Iterable[bytes], column: int) -> Iterator[bytes]:
+    """The names that *lines* define at *column*, up to the end of the block."""
+    for line in lines:
+        if not line.strip():
+            continue
+        if _column(line) < column:
+            return
+        found = _DEFINITION.match(line, column) if _column(line) == column else None
+        if found is not None:
+            yield found[1]

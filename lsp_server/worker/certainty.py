@@ -1,0 +1,48 @@
+"""Cuts a middle back to what the model was sure of: what is shown while typing, where nobody asked for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fimlsp.languages.python.builtin_names import BUILTIN_NAMES
+from fimlsp.languages.python.faults import first_fault
+from fimlsp.languages.python.visible_names import first_unknown_name
+
+if TYPE_CHECKING:
+    from fimlsp.lsp_server.messages import Limits
+    from fimlsp.models.decoding.acceptance import Acceptance
+    from fimlsp.models.decoding.middle import Middle
+    from fimlsp.quotient.states.protocol import State
+
+NOT_SURE = "the model is not sure enough of anything here (option confidence)"
+
+
+def what_is_sure(
+    middle: Middle,
+    left: bytes,
+    right: bytes,
+    start: State,
+    acceptance: Acceptance,
+    limits: Limits,
+    *,
+    is_python: bool,
+) -> Middle | None:
+    """The beginning of *middle* that is most worth showing between *left* and *right*; None if none is.
+
+    Of ten that are shown, 10 * `limits.confidence` are right by *acceptance*. What steering chose
+    is never shown, nor, in Python, what is seen to be wrong. *start* constrained the middle.
+    """
+    from fimlsp.models.decoding.beginnings import Surroundings, beginnings
+
+    limit = first_fault(left, middle.text, right) if is_python else None
+    found = [
+        each
+        for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
+        if (limit is None or len(each.text) <= limit) and len(each.text.strip()) >= limits.min_length
+    ]
+    cost = acceptance.cost(limits.confidence)
+    best = acceptance.best_sound(
+        found, cost, lambda text: first_unknown_name(left, text, right) if is_python else None
+    )
+    return None if best is None else replace(middle, text=best.text, complete=True)

@@ -1,0 +1,67 @@
+"""A language server of a few lines: it answers as the text of the document's first line tells it."""
+
+import json
+import sys
+
+
+def read():
+    length = 0
+    while line := sys.stdin.buffer.readline().strip():
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    return json.loads(sys.stdin.buffer.read(length)) if length else None
+
+
+def send(**message):
+    data = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    sys.stdout.buffer.write(b"Content-Type: x\r\nContent-Length: %d\r\n\r\n%s" % (len(data), data))
+    sys.stdout.buffer.flush()
+
+
+def status(state, **more):
+    send(method="fimlsp/status", params={"state": state, "model": "scripted", **more})
+
+
+def answer(request, text):
+    at = request["params"]["position"]
+    place = f"{at['line']}:{at['character']} {request['params']['context']['triggerKind']}"
+    order = text.partition("\n")[0]
+    if order == "# die":
+        sys.exit(3)
+    if order == "# refuse":
+        send(id=request["id"], error={"code": -32600, "message": "no"})
+    elif order == "# nothing":
+        status("none", reason="a reason")
+        send(id=request["id"], result={"items": []})
+    else:
+        status("suggestion")
+        items = [{"insertText": place}, {"insertText": "another"}]
+        send(id=request["id"], result=items if order == "# list" else {"items": items})
+
+
+def main(state):
+    text = ""
+    while (message := read()) is not None:
+        method = message.get("method")
+        if method == "initialize":
+            options = message["params"]["initializationOptions"]
+            send(method="window/logMessage", params={"type": 2, "message": f"options {options}"})
+            send(method="window/logMessage", params={"type": 3, "message": "not worth a word"})
+            send(id=message["id"], result={"capabilities": {}})
+        elif method == "initialized":
+            send(id="c", method="workspace/configuration", params={"items": [{"section": "fimlsp"}]})
+        elif message.get("id") == "c":
+            assert message["result"] == [None]
+            status("loading", percent=40)
+            status(state, reason="because")
+        elif method == "textDocument/didOpen":
+            text = message["params"]["textDocument"]["text"]
+        elif method == "textDocument/inlineCompletion":
+            answer(message, text)
+        elif method == "shutdown":
+            send(id=message["id"], result=None)
+        elif method == "exit":
+            return
+
+
+main(sys.argv[1])

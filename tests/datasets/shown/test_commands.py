@@ -1,0 +1,105 @@
+"""`fimlsp replay judge`, `compare` and `calibrate` as a user has them: the real server, the bundled model."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from fimlsp.datasets.command_line.calibrate_command import calibrate
+from fimlsp.datasets.command_line.command import replay
+from fimlsp.models.decoding.acceptance import Acceptance
+
+SOURCE = '''\
+def area(width, height):
+    """Of a box."""
+    size = width * height
+    print(size, width)
+    return size
+
+
+def volume(width, height, depth):
+    size = area(width, height) * depth
+    print(size, depth)
+    return size
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "box.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(command, *arguments):
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def test_a_server_is_judged_and_compared(folder):
+    command = (
+        "judge",
+        "src",
+        "--out",
+        "out",
+        "--set",
+        "maxTokens=8",
+        "--set",
+        "oneLine=always",
+        "--set",
+        "confidence=0",
+    )
+    done = call(replay, *command, "--cursors", 6)
+    assert done.exit_code == 0, done.output
+    rows = [json.loads(line) for line in (folder / "out" / "results.jsonl").read_text().splitlines()]
+    assert {row["record"]["kind"] for row in rows} == {
+        "line",
+        "whole-line",
+        "bracket",
+        "word",
+        "block",
+        "body",
+    }
+    assert any(row["text"] for row in rows)
+    assert "maxTokens=8, oneLine=always, confidence=0" in (folder / "out" / "report.md").read_text()
+
+    assert call(replay, *command, "--cursors", 8).exit_code == 0
+    more = (folder / "out" / "results.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in more[:6]] == rows
+    assert len(more) == 8
+    other = call(replay, "judge", "src", "--out", "out", "--cursors", 6)
+    assert other.exit_code == 1
+    assert "choose another --out" in other.output
+
+    assert call(replay, "compare", "out", "out", "--out", "both").exit_code == 0
+    assert (folder / "both" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("judge", "src", "--out", "out", "--set", "maxTokens"), "is not OPTION=VALUE"),
+        (("judge", "empty", "--out", "out"), "no Python files"),
+        (("compare", "empty", "--out", "out"), "holds no run"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(folder, arguments, told):
+    (folder / "empty").mkdir()
+    done = call(replay, *arguments)
+    assert done.exit_code in (1, 2)
+    assert told in done.output
+
+
+def test_an_estimate_is_fitted_and_a_second_run_adds_nothing(folder):
+    command = ("src", "--out", "out", "--cursors", 30, "--check", "src", "--check-cursors", 10)
+    done = call(calibrate, *command)
+    assert done.exit_code == 0, done.output
+    acceptance = Acceptance.load(folder / "out")
+    assert acceptance is not None
+    assert acceptance.cursors <= 30
+    recorded = (folder / "out" / "fit.jsonl").read_text()
+    assert call(calibrate, *command).exit_code == 0
+    assert (folder / "out" / "fit.jsonl").read_text() == recorded
+    assert "| the best cut, known afterwards |" in (folder / "out" / "report.md").read_text()
+    other = call(calibrate, *command, "--seed", 1)
+    assert other.exit_code == 1
+    assert "choose another --out" in other.output

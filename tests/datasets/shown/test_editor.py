@@ -1,0 +1,58 @@
+"""The editor against a server of a few lines: what it sends, and what it makes of the answers."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from fimlsp.datasets.shown.editor import Editor, EditorError
+
+SERVER = Path(__file__).with_name("scripted_lsp.py")
+
+
+def opened(warn=lambda _: None, state="idle", **options):
+    return Editor([SERVER.parent], options, warn, (sys.executable, str(SERVER), state))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "texts", "status", "reason"),
+    [
+        ("x = ", "\n", ("0:4 2", "another"), "suggestion", None),
+        ("# list\nx", "", ("1:1 2", "another"), "suggestion", None),
+        ("# é\n'𝄞é' + ", "y\n", ("1:8 2", "another"), "suggestion", None),
+        ("# nothing\n", "", (), "none", "a reason"),
+    ],
+)
+def test_an_answer_has_texts_and_what_the_status_says(left, right, texts, status, reason):
+    with opened() as editor:
+        assert editor.model == "scripted"
+        reply = editor.suggestion(SERVER, left, right)
+    assert (reply.texts, reply.status, reply.reason) == (texts, status, reason)
+    assert reply.ms > 0
+
+
+def test_warnings_are_passed_on_with_the_options_that_were_sent():
+    said = []
+    with opened(said.append, maxTokens=3):
+        pass
+    assert said == ["options {'maxTokens': 3}"]
+
+
+@pytest.mark.parametrize(
+    ("left", "told"), [("# die\n", "has ended or did not answer"), ("# refuse\n", "refuses .*: no")]
+)
+def test_what_goes_wrong_is_one_sentence(left, told):
+    with opened() as editor, pytest.raises(EditorError, match=told):
+        editor.suggestion(SERVER, left, "")
+
+
+def test_a_server_without_a_model_is_told():
+    with pytest.raises(EditorError, match="no model: because"):
+        opened(state="none")
+
+
+def test_a_server_that_ended_is_told():
+    with opened() as editor:
+        with pytest.raises(EditorError):
+            editor.suggestion(SERVER, "# die\n", "")
+        with pytest.raises(EditorError, match="ended"):
+            editor.suggestion(SERVER, "x", "")

@@ -1,0 +1,101 @@
+"""The fit finds what made the cases, and its figures can be counted by hand."""
+
+import math
+from random import Random
+
+import pytest
+from fimlsp.datasets.shown.calibration_report import write_report
+from fimlsp.datasets.shown.fitting import COSTS, Outcome, estimated, fit, outcome
+from fimlsp.datasets.shown.recording import Candidate, Recorded
+from fimlsp.models.decoding.acceptance import Acceptance, Weight, logistic
+from fimlsp.models.decoding.beginnings import Beginning
+
+
+def candidate(total, right=False, text=b"text", ends_line=False, saved=4, noise=0.0):
+    beginning = Beginning(text, {"total": total, "noise": noise}, ends_line)
+    return Candidate(beginning, right=right, exact=False, begins=right, saved=saved if right else 0)
+
+
+def recorded(*candidates, kind="line", ended="lines"):
+    return Recorded("case", kind, True, ended, False, 5, (("text", -1.0, None, 0),), candidates)
+
+
+def made(n, bias, weight):
+    """Cursors whose texts are right with the log-odds *bias* + *weight* * total."""
+    random = Random(0)
+    totals = [random.uniform(-3, 0) for _ in range(n)]
+    return [
+        recorded(candidate(total, random.random() < logistic(bias + weight * total), noise=random.random()))
+        for total in totals
+    ]
+
+
+def test_the_fit_finds_the_odds_that_made_the_cases():
+    acceptance = fit(made(4000, 1.5, 2.0))
+    for total in (-2.0, -1.0, -0.2):
+        found = acceptance.probability({"total": total, "noise": 0.5})
+        assert found == pytest.approx(logistic(1.5 + 2 * total), abs=0.03)
+    assert abs(acceptance.weights["noise"].weight) < 0.1
+    assert (acceptance.cursors, acceptance.beginnings) == (4000, 4000)
+    for point in acceptance.curve:
+        assert point.estimated == pytest.approx(point.right, abs=0.08)
+    assert sum(point.number for point in acceptance.curve) == 4000
+
+
+def test_the_more_a_wrong_text_costs_the_less_and_the_better_is_shown():
+    levels = fit(made(2000, 1.0, 2.0)).levels
+    shown = [level.shown for level in levels]
+    assert shown == sorted(shown, reverse=True)
+    assert levels[0].right < levels[len(levels) // 2].right
+    acceptance = Acceptance(0.0, {}, 0, 0, (), levels)
+    assert acceptance.cost(0.6) in COSTS
+
+
+@pytest.mark.parametrize(
+    "cases", [[], [recorded()], [recorded(candidate(0.0, right=True))], [recorded(candidate(0.0))] * 3]
+)
+def test_nothing_is_fitted_to_too_little(cases):
+    with pytest.raises(ValueError, match="too few"):
+        fit(cases)
+
+
+SURE = Acceptance(0.0, {"total": Weight(0.0, 1.0, 1.0)}, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("cases", "cost", "expected"),
+    [
+        ([], 0, Outcome(0.0, None, None, None, 0.0)),
+        ([recorded()], 0, Outcome(0.0, None, None, None, 0.0)),
+        ([recorded(candidate(0.0, right=True)), recorded()], 3, Outcome(0.5, 1.0, 0.0, 1.0, 2.0)),
+        ([recorded(candidate(0.0, right=True)), recorded()], 5, Outcome(0.0, None, None, None, 0.0)),
+        ([recorded(candidate(9.0, text=b"abc"))], 0, Outcome(0.0, None, None, None, 0.0)),
+        (
+            [recorded(candidate(2.0, right=True), candidate(-9.0, text=b"text and more"))],
+            1,
+            Outcome(1.0, 1.0, 0.0, 1.0, 4.0),
+        ),
+    ],
+)
+def test_an_outcome_is_counted(cases, cost, expected):
+    assert outcome(estimated(cases, SURE), cost) == expected
+
+
+def test_what_is_recorded_comes_back():
+    one = recorded(candidate(-1.0, right=True, text="é".encode()))
+    assert Recorded.from_json(one.to_json()).to_json() == one.to_json()
+    assert Recorded.from_json(one.to_json()).candidates == [*one.candidates]
+
+
+def test_the_report_says_what_could_be_reached(tmp_path):
+    cases = [*made(200, 1.0, 2.0), recorded(ended=None)]
+    acceptance = fit(cases)
+    write_report(acceptance, cases, cases[:50], {"model": "m", "seed": 0}, tmp_path)
+    report = (tmp_path / "report.md").read_text()
+    right = sum(bool(one.candidates[0].right) for one in cases[:50])
+    assert f"| the best cut, known afterwards | {100 * right / 50:.1f} % | 100.0 % |" in report
+    assert "## On other files" in report
+    assert "| nothing connects |" not in report
+    assert "| total | " in report
+    assert "<svg" in (tmp_path / "report.html").read_text()
+    assert math.isfinite(acceptance.bias)

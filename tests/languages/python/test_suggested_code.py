@@ -1,0 +1,145 @@
+"""What is seen to be wrong with a suggestion: unknown names, lines that are there, brackets that it leaves.
+
+Cases are `left<|text|>right`; the fault begins at `!`, which is no part of the text.
+"""
+
+from __future__ import annotations
+
+import pytest
+from fimlsp.languages.python.brackets import swaps_brackets
+from fimlsp.languages.python.misplaced_keywords import first_misplaced_keyword
+from fimlsp.languages.python.unwanted_lines import first_unwanted_line
+from fimlsp.languages.python.visible_names import MOST_BYTES, first_unknown_name
+
+
+def split(marked):
+    """Left, text, right, and the offset of the fault in the text; None if there is none."""
+    left, rest = marked.encode().split(b"<|")
+    text, right = rest.split(b"|>")
+    fault = text.find(b"!")
+    return left, text.replace(b"!", b""), right, None if fault < 0 else fault
+
+
+NAMES = [
+    "def f(a):\n    return <|a + !b|>\n",
+    "def f(a):\n    return <|a.b + a['c']|>\n",
+    "def f(a):\n    <|b = a\n    return b|>\n",
+    "def f(a):\n    return <|!c|>\n    c = 1\n",
+    "def f(a):\n    <|c = 2|>\n    c = 1\n",
+    "def f():\n    g<|()|>\ndef g(): pass\n",
+    "def f(x):\n    or<|der = x\n    print(!oder)|>\n",
+    "def f():\n    return g<|!amma|>\n",
+    "from x import *\n<|y(z)|>\n",
+    "exec('a')\n<|y(z)|>\n",
+    "x = <|[a for a in range(3)]|>\n",
+    "x = <|lambda k: k + !m|>\n",
+    "class A:\n    b = 1\n    def f(self):\n        return <|!b|>\n",
+    "class A:\n    b = 1\n    c = <|b|>\n",
+    "def f():\n    global g\n    g = 1\ndef h():\n    return <|g|>\n",
+    "def f():\n    <|import os; os.x()|>\n",
+    "def f():\n    <|with open('x') as y: y()|>\n",
+    "def f():\n    <|for y in []: print(y)|>\n",
+    "def f():\n    <|if (y := 1): print(y)|>\n",
+    "print(<|__file__, __name__, self_|>)\nself_ = 1\n",
+    "f(<|key=1|>)\ndef f(key): pass\n",
+    "import os.path\n<|os.path|>\n",
+    "x = <|unknown(|>\n",
+    "x = '<|unknown|>'\n",
+    "x = 1  # <|unknown|>\n",
+    "a = 1\nb = <|f'{a} {!c}'|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", NAMES)
+def test_the_first_name_that_nothing_binds(marked):
+    left, text, right, fault = split(marked)
+    assert first_unknown_name(left, text, right) == fault
+
+
+def test_very_large_files_are_left_alone():
+    assert first_unknown_name(b"", b"x = y", b"\n") == 4
+    assert first_unknown_name(b"", b"x = y", b"\n" * MOST_BYTES) is None
+
+
+LINES = [
+    "self.x = 1\n<|!self.x = 1|>\n",
+    "self.x = 1\n<|self.y = 1!\nself.x = 1|>\n",
+    "self.x = 1\n\n\nself.<|x = !1|>\n",
+    "<|x = 1!\ny = 2|>\n\ny = 2\n",
+    "x = 1\n1\n2\n3\n4\n5\n<|x = 1|>\n",
+    "if a:\n    pass\nelse:\n    <|pass|>\n",
+    "f(\n)\ng(\n<|)|>\n",
+    "# a\n<|!# b|>\n",
+    "# a\n#<| b|>\n",
+    "<|# a\nx = 1|>\n",
+    "<|# a!\n# b\nx = 1|>\n",
+    "def f():\n    <|return 1\n!\ndef g():\n    pass|>\n",
+    "def f():<|\n    return 1\n!\ndef g():\n    pass|>\n",
+    "if a:<|\n    x = 1\nelse:\n    x = 2!\ny = 3|>\n",
+    "def f():\n    <|if a:\n        b()\n    else:\n        c()\n    d()|>\n",
+    "def f(): pass\n<|!def f(): return 1|>\n",
+    "class A:\n    def f(self): pass\n\n    <|!def f(self, x): pass|>\n",
+    "class A:\n    def f(self): pass\n\nclass B:\n    <|def f(self, x): pass|>\n",
+    "class A:\n    <|!def f(self, x): pass|>\n\n    def f(self): pass\n",
+    "class A:\n    @property\n    def f(self): pass\n\n    <|@f.setter\n    def f(self, x): pass|>\n",
+    "def f(): pass\n\ndef f(<|x): pass|>\n",
+    "import os\n1\n2\n3\n4\n5\n<|!import os|>\n",
+    "from a import (\n    b\n)\n1\n2\n3\n4\n5\n<|from c import d|>\n",
+    "@app.get('/a')\ndef a(): pass\n1\n2\n3\n4\n<|!@app.get('/a')\ndef b(): pass|>\n",
+    "@app.get('/a')\ndef a(): pass\n1\n2\n3\n4\n<|@app.get('/b')\ndef b(): pass|>\n",
+    "def f():\n    <|!    x = 1|>\n",
+    "if a: <|  x = 1|>\n",
+    "def f():\n<|    x = 1|>\n",
+    "<||>\n",
+]
+
+
+@pytest.mark.parametrize("marked", LINES)
+def test_the_first_line_that_should_not_be_written(marked):
+    left, text, right, fault = split(marked)
+    assert first_unwanted_line(left, text, right) == fault
+
+
+KEYWORDS = [
+    "def f():\n    <|!await g()|>",
+    "async def f():\n    <|await g()|>",
+    "async def f():\n    if a:\n        x = <|await g()|>",
+    "def f():\n    x = 1\n    <|!async with a: pass|>",
+    "def f():\n    <|return 1|>",
+    "def f():\n    <|return !await g()|>",
+    "<|!return 1|>",
+    "def f(): pass\nx = (<|!yield|>",
+    "class A:\n    <|!return 1|>",
+    "class A:\n    def f(self):\n        for a in b:\n            <|return 1|>",
+    "def f():\n    x = '<|return|>",
+    "<|def f(): return 1|>",
+    "<|a.return_value|>",
+    "def f(\n    a,\n) -> B:\n    <|return 1|>",
+    "def f(\n    a,\n) -> B:\n    <|!await a|>",
+    'def f():\n    x = """\na\n"""\n    <|return 1|>',
+]
+
+
+@pytest.mark.parametrize("marked", KEYWORDS)
+def test_the_first_keyword_that_the_compiler_would_refuse(marked):
+    left, text, _, fault = split(marked)
+    assert first_misplaced_keyword(left, text) == fault
+
+
+@pytest.mark.parametrize(
+    ("text", "swaps"),
+    [
+        ("a) + g(b", True),
+        ("a):\n    g(", True),
+        ("1], [2", True),
+        ("a)", False),
+        ("(a", False),
+        ("f(a)", False),
+        ("')(' + \")(\"", False),
+        ("'''\n)(\n'''", False),
+        ("a  # )(\n", False),
+        ("'\\')('", False),
+    ],
+)
+def test_a_bracket_is_closed_and_another_opened(text, swaps):
+    assert swaps_brackets(text.encode()) is swaps

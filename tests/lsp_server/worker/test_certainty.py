@@ -1,0 +1,103 @@
+"""What is shown while typing: the part of a middle that is sure, and has no faults that can be seen."""
+
+from __future__ import annotations
+
+import pytest
+from fimlsp.languages.python import python
+from fimlsp.lsp_server.messages import Limits
+from fimlsp.lsp_server.worker.backend import as_limited
+from fimlsp.lsp_server.worker.certainty import what_is_sure
+from fimlsp.models.decoding.acceptance import Acceptance, Level, Weight
+from fimlsp.models.decoding.middle import Middle, TokenTrace
+from fimlsp.quotient.engine import Engine
+
+ESTIMATE = Acceptance(4.0, {"total": Weight(0.0, 1.0, 1.0)}, 1, 1, levels=(Level(8.0, 0.5, 0.5),))
+"""A text of total log-probability t is right with the log-odds 4 + t; a wrong one costs 8 characters."""
+
+ENGINE = Engine(python())
+
+
+def middle(*tokens, steered=(), stop="end", complete=True):
+    trace = tuple(TokenTrace(text.encode(), sure, 0, n in steered) for n, (text, sure) in enumerate(tokens))
+    text = b"".join(token.text for token in trace)
+    return Middle(text, complete, len(trace), 0, bool(steered), stop, -1.0, 0.0, 0.0, trace=trace)
+
+
+def split(marked):
+    left, right = marked.encode().split(b"<|>")
+    return left, right, ENGINE.document(left + right).middle(len(left), len(left), may_escape=False).start
+
+
+TOTAL = [("total", -0.1), (" +", -0.2), (" price", -0.3)]
+
+SURE = [
+    ("price = total = 1\nx = <|>\n", middle(*TOTAL), "total + price"),
+    ("price = total = 1\nx = <|>\n", middle(*TOTAL[:2], (" price", -9.0)), "total"),
+    ("price = total = 1\nx = <|>\n", middle(("total", -9.0), *TOTAL[1:]), None),
+    ("price = total = 1\nx = <|>\n", middle(*TOTAL, steered=[2]), "total"),
+    ("price = total = 1\nx = <|>\n", middle(*TOTAL, steered=[0]), None),
+    (
+        "price = total = 1\nx = <|>\n",
+        middle(*TOTAL, (" (", 0.0), complete=False, stop="budget"),
+        "total + price",
+    ),
+    ("total = 1\nx = <|>\n", middle(*TOTAL), "total"),
+    ("from shop import *\nx = <|>\n", middle(*TOTAL), "total + price"),
+    ("def f(total):\n    pass\nx = <|>\n", middle(*TOTAL), None),
+    ("total = 1\n<|>\n", middle(("total = 1", -0.1)), None),
+    ("total = 1\n<|>\n", middle(("total = 2", -0.1), ("\ntotal = 1", -0.1)), "total = 2"),
+    ("def f():\n    <|>\n", middle(("return 1", -0.1), ("\ndef g(): pass", -0.1)), "return 1"),
+]
+
+
+@pytest.mark.parametrize(("marked", "written", "shown"), SURE)
+def test_what_is_sure_is_shown(marked, written, shown):
+    left, right, start = split(marked)
+    sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5), is_python=True)
+    assert (sure and sure.text.decode()) == shown
+    assert sure is None or sure.complete
+
+
+def test_nothing_is_sure_enough_for_a_confidence_that_nothing_reached():
+    left, right, start = split("price = total = 1\nx = <|>\n")
+    assert (
+        what_is_sure(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.9), is_python=True)
+        is None
+    )
+
+
+LIMITED = [
+    ("<|>\n", "x = 1\ny = 2", {"one_line": "always"}, "x = 1", True),
+    ("<|>\n", "if x:\n    y = 2", {"one_line": "always"}, "if x:", False),
+    ("if x:<|>\n", "\n    y = 2\n    z = 3", {"one_line": "always"}, "\n    y = 2", True),
+    ("<|>\n", "x = 1\ny = 2", {"one_line": "auto"}, "x = 1\ny = 2", True),
+    ("def f(<|>)", "order):\n    g(", {}, None, None),
+    ("def f(<|>)", "order):\n    g(", {"context_escape": True}, "order):\n    g(", True),
+    ("def f(<|>):\n    pass\n", "order", {}, "order", True),
+    ("f(<|>)", "')(', # )\n(", {}, "')(', # )\n(", True),
+]
+
+
+@pytest.mark.parametrize(("marked", "text", "limits", "kept", "complete"), LIMITED)
+def test_one_line_is_one_line_and_a_bracket_is_not_left(marked, text, limits, kept, complete):
+    *_, start = split(marked)
+    found = as_limited([middle((text, -1.0))], Limits(**limits), start)
+    assert [each.text.decode() for each in found] == ([] if kept is None else [kept])
+    assert all(each.complete is complete for each in found)
+
+
+def test_a_text_that_is_too_short_is_not_preferred_to_a_longer_one():
+    left, right, start = split("price = total = 1\nx = <|>\n")
+    written = middle(("total", -0.1), (" + price + price", -4.2), stop="budget")
+    for least, shown in [(0, b"total"), (6, b"total + price + price"), (30, None)]:
+        sure = what_is_sure(
+            written, left, right, start, ESTIMATE, Limits(confidence=0.5, min_length=least), is_python=True
+        )
+        assert (sure and sure.text) == shown
+
+
+def test_what_is_known_of_python_says_nothing_of_other_languages():
+    left, right, start = split("total = 1\nx = <|>\n")
+    sure = what_is_sure(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.5), is_python=False)
+    assert sure is not None
+    assert sure.text == b"total + price"
