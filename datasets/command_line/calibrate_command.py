@@ -13,7 +13,7 @@ from fimlsp.datasets.shown.cursors import draw_cursors, read_files
 from fimlsp.datasets.shown.fitting import fit
 from fimlsp.datasets.shown.recording import Recorded, Recorder, record_all
 from fimlsp.datasets.sources.source import SourceError
-from fimlsp.models.checkpoints.hub import find_folder
+from fimlsp.models.checkpoints.hub import find_folder, find_on_command_line
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED, load_model
 from rich.console import Console
@@ -65,7 +65,8 @@ def calibrate(
     }
     try:
         RunFolder(out).claim(plan, {})
-        recorder = Recorder(load_model(model, device=device))
+        chosen = model and find_on_command_line(model)
+        recorder = Recorder(load_model(chosen or None, device=device))
         fitted = _record(recorder, folders, cursors, seed, out / "fit.jsonl")
         checked = _record(recorder, check, check_cursors, seed, out / "check.jsonl") if check else []
         acceptance = fit(fitted)
@@ -73,7 +74,7 @@ def calibrate(
         write_report(acceptance, fitted, checked, plan, out)
         click.echo(path)
         if install:
-            folder = BUNDLED if model is None else find_folder(model)
+            folder = BUNDLED if not chosen else find_folder(chosen)
             click.echo(shutil.copy(path, folder))
     except (ModelError, RunFolderError, SourceError, ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error

@@ -195,7 +195,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         super()._send_response(msg_id, result, error)
 
     def _handle_cancel_notification(self, msg_id: object) -> None:
-        if isinstance(msg_id, str | int | float):  # as a list it cannot even be looked up
+        if isinstance(msg_id, str | int):  # as a list it cannot even be looked up
             super()._handle_cancel_notification(msg_id)
 
     def _handle_request(self, msg_id: str | int, method_name: str, params: object) -> None:
