@@ -165,9 +165,11 @@ def run(
     from fimlsp.datasets.cases.bench import BenchSettings
     from fimlsp.datasets.command_line.run_command import run_cases
     from fimlsp.datasets.runs.runner import Workers
+    from fimlsp.models.checkpoints.hub import find_on_command_line
 
     selection = select(sources, language, kinds, per_file, seed, files, shard, bytes_max, cases)
-    settings = BenchSettings(model, device, tokens, language)
+    chosen = model and find_on_command_line(model)
+    settings = BenchSettings(chosen, device, tokens, language)
     with plain_errors():
         run_cases(selection, settings, Workers(workers, ray, seconds), out, limit)
 

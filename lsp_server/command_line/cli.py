@@ -82,8 +82,14 @@ def is_loopback(host: str) -> bool:
     callback=to_address,
     help="Be a language server for any number of clients on a port of this machine.",
 )
+@click.option(
+    "--token",
+    envvar="FIMLSP_TOKEN",
+    help="With --tcp: serve only clients that have it in their initialization options, as `token`. "
+    "FIMLSP_TOKEN in the environment does the same, and other users cannot see it.",
+)
 @click.pass_context
-def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | None) -> None:
+def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | None, token: str | None) -> None:
     """Completions for Python and JSON that connect to what follows the cursor.
 
     An editor starts `fimlsp --stdio`.
@@ -96,6 +102,8 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
         return
     if stdio and tcp:
         raise click.UsageError("Give either --stdio or --tcp.")
+    if token == "":
+        raise click.UsageError("The token is empty; leave out --token to serve everybody on this machine.")
     if not stdio and not tcp:
         click.echo(context.get_help())
         return
@@ -107,7 +115,7 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
     if tcp is None:
         context.exit(0 if serve_stdio(pool) else 1)
     try:
-        serve_tcp(pool, *tcp)
+        serve_tcp(pool, *tcp, token)
     except OSError as error:
         raise click.ClickException(f"The server cannot be started ({error}); choose another port.") from error
 
@@ -120,6 +128,10 @@ def to_value(option: Option) -> Callable[[click.Context, click.Parameter, object
         typed = int(str(value)) if is_number else value
         if not option.values.allows(typed):
             raise click.BadParameter(f"{option.name} must be {option.values.words}, not {value!r}.")
+        if option.field == "model" and typed:
+            from fimlsp.models.checkpoints.hub import find_on_command_line
+
+            return find_on_command_line(str(typed))
         return typed
 
     return convert

@@ -17,10 +17,16 @@ from typing import Any, Protocol
 
 from cattrs import Converter
 from fimlsp.lsp_server.documents.open_documents import Change, Position
+from fimlsp.lsp_server.protocol.door import Door
 from fimlsp.lsp_server.session.completer import Ticket, Trigger
 from fimlsp.lsp_server.session.session import Session
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest, JsonRpcServerNotInitialized
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInternalError,
+    JsonRpcInvalidRequest,
+    JsonRpcServerNotInitialized,
+)
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 log = logging.getLogger(__name__)
@@ -36,20 +42,22 @@ class HasSession(Protocol):
     """The server that the protocol works for, as far as it matters here."""
 
     session: Session
+    door: Door
     leave: Callable[[bool], None]
 
 
 class InlineCompletionProtocol(LanguageServerProtocol):
     """Pygls' protocol, which passes documents and questions on to the session."""
 
+    is_admitted = False
     _goodbye: str | int | None = None
-    _is_initialized = False
 
     def __init__(self, server: Any, converter: Converter) -> None:  # noqa: ANN401 - HasSession, and pygls' own
         super().__init__(server, converter)
         ours: HasSession = server
         self.session = ours.session
         self._leave = ours.leave
+        self._door = ours.door
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: object) -> Generator[Any, Any, None]:
@@ -119,7 +127,8 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         be worked on, and nobody would hear of it.
 
         Raises:
-            ConnectionError, asyncio.IncompleteReadError: As `read_body`.
+            ConnectionError: As `read_body`; or the client was refused, which was its answer.
+            asyncio.IncompleteReadError: As `read_body`.
         """
         while (body := await read_body(reader)) is not None:
             self._receive(body)
@@ -131,28 +140,52 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             data = json.loads(body)
             if not isinstance(data, dict) or "jsonrpc" not in data:
                 raise ValueError("it is no object of JSON-RPC")
+            if not isinstance(data.get("id"), str | int | float | None):
+                raise ValueError("its id is neither a text nor a number")
         except (ValueError, RecursionError) as error:
             log.error("a message cannot be read: %s", error)
             return
-        refusal = self._refusal(data)
-        if refusal is not None:
-            self._send_response(data["id"], error=refusal.to_response_error())
+        if "id" in data and "method" in data:
+            refusal = self._admit(data) if data["method"] == types.INITIALIZE else self._refusal()
+            if refusal is not None:
+                self._send_response(data["id"], error=refusal.to_response_error())
+                return
+        elif not self.is_admitted and data.get("method") != types.EXIT:
+            log.warning("a notification before initialize is ignored")
             return
         try:
             self.handle_message(self.structure_message(data))
         except JsonRpcException as error:
             log.exception("a message makes no sense")
             self._server.report_server_error(error, JsonRpcException)
+        except Exception:  # one message must not end the connection, whatever it made fail
+            log.exception("a message failed")
+            if "id" in data and "method" in data:
+                failed = JsonRpcInternalError("it failed unexpectedly; the log has the details")
+                self._send_response(data["id"], error=failed.to_response_error())
 
-    def _refusal(self, data: dict[str, Any]) -> JsonRpcException | None:
-        """Why a message is no request for now, if it is a request (LSP 3.18, "Initialize" and "Shutdown")."""
-        if "id" not in data or "method" not in data:
-            return None
+    def _refusal(self) -> JsonRpcException | None:
+        """Why this is no time for a request (LSP 3.18, "Initialize" and "Shutdown")."""
         if self._goodbye is not None:
             return JsonRpcInvalidRequest("the server was shut down")
-        if data["method"] == types.INITIALIZE:
-            self._is_initialized = True
-        return None if self._is_initialized else JsonRpcServerNotInitialized("initialize comes first")
+        return None if self.is_admitted else JsonRpcServerNotInitialized("initialize comes first")
+
+    def _admit(self, data: dict[str, Any]) -> JsonRpcException | None:
+        """Why `initialize` makes no sense now.
+
+        Raises:
+            ConnectionRefusedError: The client is not to be served; it has been told.
+        """
+        if self._goodbye is not None or self.is_admitted:
+            return JsonRpcInvalidRequest("initialize comes once")
+        params = data.get("params")
+        reason = self._door.admit(params.get("initializationOptions") if isinstance(params, dict) else None)
+        if reason is not None:
+            failed = JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
+            self._send_response(data["id"], error=failed.to_response_error())
+            raise ConnectionRefusedError(reason)
+        self.is_admitted = True
+        return None
 
     def _send_response(
         self, msg_id: str | int, result: object = None, error: types.ResponseError | None = None
@@ -160,6 +193,10 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         if error is not None:
             error.data = None  # where pygls puts a traceback, which is for the log alone
         super()._send_response(msg_id, result, error)
+
+    def _handle_cancel_notification(self, msg_id: object) -> None:
+        if isinstance(msg_id, str | int | float):  # as a list it cannot even be looked up
+            super()._handle_cancel_notification(msg_id)
 
     def _handle_request(self, msg_id: str | int, method_name: str, params: object) -> None:
         if isinstance(params, types.InlineCompletionParams):

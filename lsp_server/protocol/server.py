@@ -11,6 +11,7 @@ from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 from fimlsp.lsp_server.protocol.client_log import ClientLog
 from fimlsp.lsp_server.protocol.commands import COMMANDS
 from fimlsp.lsp_server.protocol.configuration import Configuration
+from fimlsp.lsp_server.protocol.door import Door
 from fimlsp.lsp_server.protocol.items import to_completion_list, to_inline_list
 from fimlsp.lsp_server.protocol.loading_progress import LoadingProgress
 from fimlsp.lsp_server.protocol.receiving import InlineCompletionProtocol, converter_factory
@@ -34,13 +35,15 @@ NOTEBOOKS = types.NotebookDocumentSyncOptions(
 class FimServer(LanguageServer):
     """A language server with a session, whose workers come from *pool*.
 
-    *leave* is called when the client asks the server to exit, with whether it said goodbye before.
+    *door* decides whether the client is served. *leave* is called when the client asks the server to exit,
+    with whether it said goodbye before.
     """
 
     protocol: InlineCompletionProtocol
 
-    def __init__(self, pool: WorkerPool, leave: Callable[[bool], None]) -> None:
+    def __init__(self, pool: WorkerPool, door: Door, leave: Callable[[bool], None]) -> None:
         self.session = Session(pool, self._show_status, self._show_loading)
+        self.door = door
         self.leave = leave
         super().__init__(
             "fimlsp",
@@ -96,9 +99,9 @@ class FimServer(LanguageServer):
             self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, report.problem))
 
 
-def create_server(pool: WorkerPool, leave: Callable[[bool], None]) -> FimServer:
+def create_server(pool: WorkerPool, door: Door, leave: Callable[[bool], None]) -> FimServer:
     """A server with every feature registered, not yet started."""
-    server = FimServer(pool, leave)
+    server = FimServer(pool, door, leave)
     server.feature(types.INITIALIZE)(initialize)
     server.feature(types.INITIALIZED)(initialized)
     server.feature(types.SHUTDOWN)(shutdown)

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
 from fimlsp.lsp_server.documents.open_documents import Change, Documents, Rules
-from fimlsp.lsp_server.messages import Answer, Loading, NotReady, Ready, Report, Request, Workspace
+from fimlsp.lsp_server.errors import NoSuggestion
+from fimlsp.lsp_server.messages import Answer, Load, Loading, NotReady, Ready, Report, Request, Workspace
 from fimlsp.lsp_server.python.environments import version_of
 from fimlsp.lsp_server.session.completer import Completer
 from fimlsp.lsp_server.session.status import Status, StatusBoard
 from fimlsp.lsp_server.session.workspace_folders import WorkspaceFolders
 from fimlsp.lsp_server.settings.options import AUTO, Settings, load_of
-from fimlsp.lsp_server.worker_client.worker_pool import WorkerHandle, WorkerPool
+from fimlsp.lsp_server.worker_client.worker_pool import TooManyWorkersError, WorkerHandle, WorkerPool
 from fimlsp.lsp_server.workspace.exclusions import exclusions
 
 
@@ -34,18 +35,23 @@ class Session:
         self.status = StatusBoard(on_status)
         self._folders = WorkspaceFolders(self._follow)
         self.documents = Documents(self.number, self._send, self._folders.python_of)
-        self.completer = Completer(
-            self.documents, lambda: self._worker, pool.new_request, self.status, self.log
-        )
+        self.completer = Completer(self.documents, self._find_worker, pool.new_request, self.status, self.log)
         self._pool = pool
         self._on_loading = on_loading
         self._settings = Settings()
         self._worker: WorkerHandle | None = None
+        self._why_no_worker: str | None = None
 
     def start(self) -> None:
-        """Begin to use a worker with the model of the settings."""
-        self._worker = WorkerHandle(self._pool, load_of(self._settings), self.number, self)
-        self._worker.join()
+        """Begin to use a worker with the model of the settings, unless there are too many."""
+        try:
+            self._worker = WorkerHandle(self._pool, load_of(self._settings), self.number, self)
+        except TooManyWorkersError as error:
+            self._why_no_worker = str(error)
+            self.worker_reported(NotReady(self._why_no_worker))
+        else:
+            self._why_no_worker = None
+            self._worker.join()
 
     async def close(self) -> None:
         """Answer what is under way and leave the worker."""
@@ -73,8 +79,7 @@ class Session:
         self._look_around()
         if load_of(settings) != load_of(before):
             self.completer.forget()
-            if self._worker is not None:
-                self._worker.use(load_of(settings))
+            self._change_model(load_of(settings))
 
     def set_automatic(self, is_on: bool) -> None:
         """Whether to complete while typing, until the settings say something else."""
@@ -92,6 +97,8 @@ class Session:
         self.completer.forget()
         if self._worker is not None:
             self._worker.reload()
+        elif self._why_no_worker is not None:
+            self.start()
 
     def _look_around(self) -> None:
         """Find out which files may be read, which are completed, and as which Python."""
@@ -134,6 +141,22 @@ class Session:
         self.documents.close(uri)
 
     # The worker
+
+    def _find_worker(self) -> WorkerHandle | None:
+        if self._why_no_worker is not None:
+            raise NoSuggestion(self._why_no_worker)
+        return self._worker
+
+    def _change_model(self, load: Load) -> None:
+        """Use another model; where that cannot be, the one that there is stays."""
+        if self._why_no_worker is not None:
+            self.start()
+        elif self._worker is not None:
+            try:
+                self._worker.use(load)
+            except TooManyWorkersError as error:
+                name = self.status.now.model or "the one before"
+                self.worker_reported(Ready(name, f"{error}. Until then {name} is used."))
 
     def _send(self, message: Request) -> None:
         if self._worker is not None:

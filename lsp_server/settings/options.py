@@ -28,6 +28,9 @@ from fimlsp.lsp_server.settings.option_values import (
 SECTION = "fimlsp"
 AUTO = "auto"
 
+TOKEN = "token"
+"""What a server that was given a token asks for; beside the options in `initializationOptions`."""
+
 LONGEST_TOLD = 200
 """Characters of a wrong value that are told; a client may send anything."""
 
@@ -43,7 +46,8 @@ class Settings:
     model: str = _option(
         "",
         text("a folder or a hub name"),
-        "The fill-in-the-middle model that writes the completions; empty: the bundled one.",
+        "The fill-in-the-middle model that writes the completions; empty: the bundled one. `owner/name` is "
+        "always a hub name; a folder of the workspace is written `./owner/name`.",
     )
     device: str = _option(
         AUTO,
@@ -223,8 +227,9 @@ OPTIONS = tuple(_to_option(of) for of in fields(Settings))
 def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
     """*base* with the options of *raw*, and one sentence for each value that cannot be used.
 
-    *raw* is what the client sent, of any shape. null and the empty string mean "not set", as editors
-    send them for settings the user left alone; other names are the editor's own business.
+    *raw* is what the client sent, of any shape. null means "not set", as editors send it for settings the
+    user left alone, and so does the empty string where it is no default; other names are the editor's own
+    business.
     """
     if raw is None:
         return base, []
@@ -233,7 +238,7 @@ def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
     given = [
         (option, raw[option.name])
         for option in OPTIONS
-        if raw.get(option.name) is not None and raw[option.name] != ""
+        if raw.get(option.name) is not None and (raw[option.name] != "" or option.default == "")
     ]
     chosen: dict[str, Any] = {}
     problems = []
@@ -261,5 +266,7 @@ def unknown_names(raw: object) -> list[str]:
         return []
     known = [option.name for option in OPTIONS]
     return [
-        f"There is no option {name!r}; there are {', '.join(known)}." for name in raw if name not in known
+        f"There is no option {name!r}; there are {', '.join(known)}."
+        for name in raw
+        if name not in (*known, TOKEN)
     ]

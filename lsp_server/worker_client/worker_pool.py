@@ -15,6 +15,14 @@ from typing import Protocol
 from fimlsp.lsp_server.messages import Answer, Leave, Load, Loading, NotReady, Ready, Report, Request
 from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess
 
+from fimlsp.errors import UserError
+
+MOST_WORKERS = 4
+
+
+class TooManyWorkersError(UserError):
+    """There are as many workers as a server may have, and none has the wanted model."""
+
 
 class Client(Protocol):
     """What uses a worker; its methods are called on the event loop and must not block."""
@@ -48,9 +56,18 @@ class WorkerPool:
         return next(self._requests)
 
     def worker(self, load: Load) -> _SharedWorker:
-        """The worker that has the model *load*; it is started if there is none."""
+        """The worker that has the model *load*; it is started if there is none.
+
+        Raises:
+            TooManyWorkersError: There are `MOST_WORKERS` with other models.
+        """
         worker = self._workers.get(load)
         if worker is None:
+            if len(self._workers) >= MOST_WORKERS:
+                raise TooManyWorkersError(
+                    f"this server has {MOST_WORKERS} models in use, which is the most; choose one of them, "
+                    f"or start another server"
+                )
             worker = self._workers[load] = _SharedWorker(self._command, load, self._make)
         return worker
 
@@ -71,7 +88,11 @@ class WorkerPool:
 
 
 class WorkerHandle:
-    """A client's handle on the shared worker that serves its model *load*; *number* is the client's."""
+    """A client's handle on the shared worker that serves its model *load*; *number* is the client's.
+
+    Raises:
+        TooManyWorkersError: As `WorkerPool.worker`.
+    """
 
     def __init__(self, pool: WorkerPool, load: Load, number: int, client: Client) -> None:
         self.client = client
@@ -85,12 +106,17 @@ class WorkerHandle:
         self._worker.admit(self)
 
     def use(self, load: Load) -> None:
-        """Use the model *load* from now on."""
+        """Use the model *load* from now on.
+
+        Raises:
+            TooManyWorkersError: As `WorkerPool.worker`; the worker stays what it was.
+        """
         before = self._worker
         if load == before.load or self._pool.change_model(before, load):
             return
+        found = self._pool.worker(load)
         before.dismiss(self)
-        self._worker = self._pool.worker(load)
+        self._worker = found
         self.join()
         leaving = asyncio.get_running_loop().create_task(self._pool.end_unused(before))
         self._leaving.add(leaving)

@@ -29,6 +29,9 @@ BUFFER_KEY = "fimlsp_buffer_cache"
 READ_WHOLE = (".json", ".jinja", ".model", ".txt")
 """Endings of files that transformers or the tokenizer may read as a whole."""
 
+TOKENS_MAX = 1 << 22
+"""Tables of tokens are as long as the largest id, and the libraries walk through all ids below it."""
+
 INDEX = "model.safetensors.index.json"
 _LAYER = re.compile(r"\b(?:layers|h)\.(\d+)\.")
 
@@ -170,9 +173,11 @@ def _check_layers(tensors: Iterable[str], config: Mapping[str, Any], name: str) 
 def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
     path = folder / "tokenizer.json"
     try:
-        if not path.exists():
-            return _converted_tokenizer(folder)
-        return Tokenizer.from_buffer(read_bounded(path, TEXT_BYTES_MAX))
+        if path.exists():
+            tokenizer = Tokenizer.from_buffer(read_bounded(path, TEXT_BYTES_MAX))
+        else:
+            tokenizer = _converted_tokenizer(folder)
+        ids = tokenizer.get_vocab(with_added_tokens=True).values()
     except ImportError as error:
         raise ModelError(
             f"The tokenizer of {name} is one of SentencePiece; install that with "
@@ -182,6 +187,9 @@ def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
         if not (isinstance(error, Exception) or is_panic(error)):
             raise
         raise ModelError(f"The tokenizer of {name} cannot be read; fetch the checkpoint again.") from error
+    if max(ids, default=0) >= TOKENS_MAX:
+        raise ModelError(f"The tokenizer of {name} has a token of number {max(ids)}; use another checkpoint.")
+    return tokenizer
 
 
 def _converted_tokenizer(folder: Path) -> Tokenizer:

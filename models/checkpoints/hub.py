@@ -40,28 +40,61 @@ class CachedModel:
 def find_folder(name_or_path: str, revision: str | None = None) -> Path:
     """The folder of a checkpoint; a hub name is looked up among the models already on this machine.
 
+    What looks like `owner/name` is always a hub name, never a folder of the working directory, which may be
+    somebody else's workspace; such a folder is written `./owner/name`.
+
     Raises:
         ModelError: there is no such folder, or the model is not on this machine.
     """
-    folder = Path(name_or_path).expanduser()
-    if folder.is_dir():
+    if not is_hub_name(name_or_path):
+        folder = _folder(name_or_path)
+        if folder is None:
+            raise _neither(name_or_path)
         return folder
-    check_name(name_or_path)
+    cached = _cached_folder(name_or_path, revision)
+    if cached is None:
+        wanted = f"{name_or_path} --revision {revision}" if revision else name_or_path
+        raise ModelError(
+            f"{name_or_path}{f' at {revision}' if revision else ''} is not on this machine; fetch it once "
+            f"with `fimlsp models pull {wanted}`, or give the folder of a checkpoint (./{name_or_path} for "
+            f"one below the working directory)."
+        )
+    return cached
+
+
+def find_on_command_line(name_or_path: str) -> str:
+    """What the user of a command line means by *name_or_path*, for `find_folder`.
+
+    A hub name of no model on this machine may be a folder below the working directory, which this user chose.
+    """
+    is_folder = is_hub_name(name_or_path) and _folder(name_or_path) is not None
+    return f"./{name_or_path}" if is_folder and _cached_folder(name_or_path) is None else name_or_path
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether *name* looks like a name of the hub."""
+    return HUB_NAME.fullmatch(name) is not None and not name.startswith(".")
+
+
+def _folder(path: str) -> Path | None:
+    """The folder at *path*, where `~` is somebody's home; None if there is none."""
+    try:
+        folder = Path(path).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, RuntimeError, ValueError):  # nobody has that home; a name that no file can have
+        return None
+
+
+def _cached_folder(name: str, revision: str | None = None) -> Path | None:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(
-            snapshot_download(
-                name_or_path, revision=revision, allow_patterns=HUB_FILES, local_files_only=True
-            )
+            snapshot_download(name, revision=revision, allow_patterns=HUB_FILES, local_files_only=True)
         )
-    except (LocalEntryNotFoundError, HfHubHTTPError, HFValidationError, OSError) as error:
-        wanted = f"{name_or_path} --revision {revision}" if revision else name_or_path
-        raise ModelError(
-            f"{name_or_path}{f' at {revision}' if revision else ''} is not on this machine; "
-            f"fetch it once with `fimlsp models pull {wanted}`, or give the folder of a checkpoint."
-        ) from error
+    except (LocalEntryNotFoundError, HfHubHTTPError, HFValidationError, OSError):
+        return None
 
 
 def fetch(name: str, revision: str | None = None) -> Path:
@@ -103,8 +136,12 @@ def check_name(name: str) -> None:
     Raises:
         ModelError: it does not.
     """
-    if not HUB_NAME.fullmatch(name) or name.startswith((".", "/")):
-        raise ModelError(f"{name} is neither a folder nor a hub name like {DEFAULT_FOR_GPU}.")
+    if not is_hub_name(name):
+        raise _neither(name)
+
+
+def _neither(name: str) -> ModelError:
+    return ModelError(f"{name} is neither a folder nor a hub name like {DEFAULT_FOR_GPU}.")
 
 
 def cached_models() -> Iterator[CachedModel]:

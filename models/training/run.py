@@ -99,7 +99,7 @@ def run(options: Options, reports: Reports) -> Path:
         (f"It went on from the weights of {Path(options.start).name}.",) if options.start else (),
     )
     save(model, tokenizer, options.output)
-    quality = measure(model, load_model(str(options.output)), files, CUTS)
+    quality = measure(model, load_model(str(options.output.absolute())), files, CUTS)
     (options.output / "README.md").write_text(card(making, files, quality))
     (options.output / "loss.svg").write_text(loss_plot(progress.history))
     (options.output / STATE).unlink(missing_ok=True)

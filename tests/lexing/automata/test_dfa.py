@@ -1,6 +1,10 @@
 """Regular expressions, their minimal automata, shortest words and the disk cache, on small cases."""
 
+import hashlib
+import json
+import os
 import re
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -175,6 +179,71 @@ def truncated(content: bytes) -> bytes:
 
 def flipped(content: bytes) -> bytes:
     return content[:-1] + bytes((content[-1] ^ 1,))
+
+
+def with_header(header: object) -> Callable[[bytes], bytes]:
+    """A file with another header and the right digest."""
+
+    def change(content: bytes) -> bytes:
+        end = 36 + int.from_bytes(content[32:36], "little")
+        text = header if isinstance(header, bytes) else json.dumps(header).encode()
+        body = len(text).to_bytes(4, "little") + text + content[end:]
+        return hashlib.sha256(body).digest() + body
+
+    return change
+
+
+N_STATES = len(SAMPLE.rows)
+HEADER = {
+    "accepts": list(SAMPLE.accepts),
+    "live": list(SAMPLE.live),
+    "starts": SAMPLE.starts,
+    "kinds": SAMPLE.kinds,
+}
+HEADERS = [
+    {},
+    [],
+    7,
+    b"[" * 100_000,
+    b"",
+    HEADER | {"starts": 5},
+    HEADER | {"starts": {"main": N_STATES}},
+    HEADER | {"starts": {"main": True}},
+    HEADER | {"live": HEADER["live"][1:]},
+    HEADER | {"live": [-1] * N_STATES},
+    HEADER | {"accepts": [99] * N_STATES},
+    HEADER | {"accepts": ["0"] * N_STATES},
+    HEADER | {"kinds": [1, 2]},
+    HEADER | {"kinds": None},
+]
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=lambda header: str(header)[:40])
+def test_a_right_digest_of_a_wrong_header(cache, header):
+    cached("key", lambda: SAMPLE)
+    content = (cache / "key").read_bytes()
+    assert with_header(HEADER)(content) == content
+    (cache / "key").write_bytes(with_header(header)(content))
+    assert cached("key", lambda: SAMPLE) == SAMPLE
+    assert (cache / "key").read_bytes() == content
+
+
+def test_a_cell_that_leads_nowhere(cache):
+    cached("key", lambda: SAMPLE)
+    body = (cache / "key").read_bytes()[32:-2] + b"\xff\xff"
+    (cache / "key").write_bytes(hashlib.sha256(body).digest() + body)
+    assert cached("key", lambda: SAMPLE) == SAMPLE
+
+
+KINDS = {"a pipe": os.mkfifo, "a device": lambda path: path.symlink_to("/dev/zero")}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_regular_file_is_replaced(cache, kind):
+    cache.mkdir(parents=True)
+    KINDS[kind](cache / "key")
+    assert cached("key", lambda: SAMPLE) == SAMPLE
+    assert cached("key", refuse) == SAMPLE
 
 
 @pytest.mark.parametrize("damage", [truncated, flipped, lambda _: b"", lambda _: b"\xff" * 40])

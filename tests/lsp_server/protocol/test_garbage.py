@@ -63,6 +63,11 @@ IGNORED = [
     message("no/such/notification", {"a": [1]}),
     message("$/cancelRequest", {"id": 12345}),
     message("$/cancelRequest", {}),
+    message("$/cancelRequest", {"id": [1]}),
+    message("$/cancelRequest", {"id": {"a": 1}}),
+    frame({"jsonrpc": "2.0", "id": [1], "method": INLINE, "params": {}}),
+    frame({"jsonrpc": "2.0", "id": {"a": 1}, "result": None}),
+    frame({"jsonrpc": "2.0", "id": [1], "error": {"code": 1, "message": "?"}}),
     message("textDocument/didOpen", {"textDocument": 3}),
     message(
         "textDocument/didChange",

@@ -49,6 +49,19 @@ def test_configuration_wins_over_initial_options():
     assert resolve({"maxTokens": 6}, initial) == (Settings(model="a", max_tokens=6), [])
 
 
+UNDONE = [
+    ({"model": ""}, Settings(device="cpu", revision="v1")),
+    ({"model": "", "revision": ""}, Settings(device="cpu")),
+    ({"model": None, "device": ""}, Settings(model="a", device="cpu", revision="v1")),
+]
+
+
+@pytest.mark.parametrize(("configuration", "settings"), UNDONE, ids=str)
+def test_a_model_given_at_the_start_can_be_undone(configuration, settings):
+    initial, _ = resolve({"model": "a", "device": "cpu", "revision": "v1"}, Settings())
+    assert resolve(configuration, initial) == (settings, [])
+
+
 def test_every_setting_is_an_option_with_a_default_that_is_allowed():
     assert [option.field for option in OPTIONS] == [field.name for field in dataclasses.fields(Settings)]
     for option in OPTIONS:

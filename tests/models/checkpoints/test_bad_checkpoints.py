@@ -1,5 +1,6 @@
 """What is said about checkpoints that cannot be used: one sentence, with the remedy."""
 
+import json
 import os
 
 import pytest
@@ -191,6 +192,16 @@ def test_ways_of_attention_that_are_here_may_be_named(value, tmp_path):
     folder = c.make(tmp_path, c.qwen, c.SANTACODER)
     c.change_config(folder, _attn_implementation=value)
     assert load_model(str(folder)).name == str(folder)
+
+
+@pytest.mark.parametrize("number", [1 << 22, 2**31, 2**32 - 1])
+def test_a_token_whose_number_is_a_memory_bomb(number, tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    file = folder / "tokenizer.json"
+    tokenizer = json.loads(file.read_text())
+    tokenizer["model"]["vocab"]["!"] = number
+    file.write_text(json.dumps(tokenizer))
+    check_error(folder, f"has a token of number {number}")
 
 
 def panicking(tokenizer, pattern):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 from fimlsp.lsp_server.command_line.models_command import models
+from fimlsp.models.checkpoints.hub import find_folder, find_on_command_line
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 
@@ -248,3 +249,47 @@ def test_a_hub_name_is_looked_up_on_this_machine_only(tmp_path, monkeypatch):
     c.make(folder, c.llama, c.DEEPSEEK)
     assert load_model(NAME).name == NAME
     assert load_model(NAME, revision="v1").name == NAME
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    """A hostile workspace, the working directory, with a checkpoint in a folder like a hub name."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "workspace" / NAME
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "workspace")
+    return folder
+
+
+def put_into_cache(cache):
+    snapshot = cache / "models--someone--some-model" / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text(COMMIT)
+    return snapshot
+
+
+def test_a_folder_of_the_workspace_is_not_taken_for_a_model_of_the_hub(workspace, tmp_path):
+    with pytest.raises(ModelError, match=rf"is not on this machine; .*\./{NAME}"):
+        find_folder(NAME)
+    for path in (f"./{NAME}", str(workspace), f"../workspace/{NAME}"):
+        assert find_folder(path).samefile(workspace)
+    snapshot = put_into_cache(tmp_path / "cache")
+    assert find_folder(NAME) == snapshot
+
+
+@pytest.mark.usefixtures("workspace")
+def test_on_the_command_line_a_folder_will_do_if_no_model_has_its_name(tmp_path):
+    assert find_on_command_line(NAME) == f"./{NAME}"
+    assert find_on_command_line("someone/nothing") == "someone/nothing"
+    put_into_cache(tmp_path / "cache")
+    assert find_on_command_line(NAME) == NAME
+
+
+HOMELESS = ["~nosuch/x", "~nosuch", "a\0b", "x" * 5000]
+
+
+@pytest.mark.parametrize("name", HOMELESS, ids=lambda name: name[:10])
+def test_what_can_be_no_folder(name):
+    with pytest.raises(ModelError, match="neither a folder nor a hub name"):
+        find_folder(name)
