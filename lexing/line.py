@@ -141,8 +141,11 @@ class LineReader:
         if long is not None and data.startswith(long[0], start):
             return long[1]
         line = self._read(data, start, end, start_of_line(self._lexicon, self._lexicon.unknown, None))
-        if not line.broken:
-            self._remember(text, data[start : start + line.size], line)
+        line_end = start + line.size
+        # Elsewhere a lexeme that the end of the text cuts off may go on behind the same stretch.
+        is_cut_off = line_end == len(data) and line_end > 0 and self.may_end(data, line_end)
+        if not line.broken and not is_cut_off:
+            self._remember(text, data[start:line_end], line)
         return line
 
     def _remember(self, text: bytes, whole: bytes, line: Line) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fimlsp.models.decoding.branching import decode_several
+from fimlsp.models.decoding.extent import TEXT_IN_LINE
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import FimModel
@@ -18,7 +18,6 @@ from fimlsp.quotient.states.protocol import State
 
 BUFFER_BYTES = 16_000
 NEIGHBOUR_BYTES = 32_000
-_TEXT_IN_LINE = re.compile(rb"[^\S\n]*\S")
 
 
 def complete_many(
@@ -82,6 +81,6 @@ def network_at(model: FimModel, left: bytes, right: bytes, neighbours: Sequence[
 
 def _within_line(settings: DecodeSettings, right: bytes) -> DecodeSettings:
     """*settings* without any line end, if one line is wanted and text follows the cursor in its line."""
-    if settings.lines == 1 and _TEXT_IN_LINE.match(right):
+    if settings.lines == 1 and TEXT_IN_LINE.match(right):
         return replace(settings, lines=0)
     return settings

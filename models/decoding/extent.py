@@ -7,7 +7,8 @@ import re
 _OPENS_BLOCK = re.compile(
     rb"\s*(?:async|case|class|def|elif|else|except|finally|for|if|match|try|while|with)\b.*:\s*(?:#.*)?"
 )
-_TEXT_IN_LINE = re.compile(rb"[^\S\r\n]*\S")
+TEXT_IN_LINE = re.compile(rb"[^\S\r\n]*\S")
+"""Matches where the rest of a line has text."""
 
 
 def is_one_line(mode: str, left: bytes, right: bytes) -> bool:
@@ -18,7 +19,7 @@ def is_one_line(mode: str, left: bytes, right: bytes) -> bool:
     """
     if mode != "auto":
         return mode == "always"
-    if _TEXT_IN_LINE.match(right):
+    if TEXT_IN_LINE.match(right):
         return True
     *above, line = _lines(left)
     if line.strip():
