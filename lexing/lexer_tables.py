@@ -105,8 +105,9 @@ class LexerTables:
         self.bad = self._kind(lexis.rejected)
         if lexis.comment is not None and self.line_end == NO_KIND:
             raise ValueError(
-                f"The grammar of this language sees line ends, but not its comments ({lexis.comment}), which "
-                f"end with them. Call line ends {lexis.line_end}, or let the grammar have the comments too."
+                f"The grammar of this language sees line ends, but not its comments ({lexis.comment}), "
+                f"which end with them. Call line ends {lexis.line_end}, or let the grammar have the "
+                f"comments too."
             )
         self.mode_changers = frozenset(map(self._kind, lexis.mode_changers))
         self.brackets = lexis.brackets
