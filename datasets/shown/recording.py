@@ -17,9 +17,9 @@ from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import Cursor, EditedFile
 from fimlsp.datasets.shown.run import read_rows
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.builtin_names import BUILTIN_NAMES
-from fimlsp.languages.python.faults import first_fault
-from fimlsp.languages.python.visible_names import first_unknown_name
+from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
+from fimlsp.languages.python.suggested.faults import first_fault
+from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.beginnings import Beginning, Surroundings, beginnings
 from fimlsp.models.decoding.extent import is_one_line

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fimlsp.languages.python.builtin_names import BUILTIN_NAMES
-from fimlsp.languages.python.faults import first_fault
-from fimlsp.languages.python.visible_names import first_unknown_name
+from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
+from fimlsp.languages.python.suggested.faults import first_fault
+from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 
 if TYPE_CHECKING:
     from fimlsp.lsp_server.messages import Limits

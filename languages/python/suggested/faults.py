@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fimlsp.languages.python.misplaced_keywords import first_misplaced_keyword
-from fimlsp.languages.python.unwanted_lines import first_unwanted_line
+from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced_keyword
+from fimlsp.languages.python.suggested.unwanted_lines import first_unwanted_line
 
 
 def first_fault(left: bytes, text: bytes, right: bytes) -> int | None:

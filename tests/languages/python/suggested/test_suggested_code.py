@@ -6,10 +6,10 @@ Cases are `left<|text|>right`; the fault begins at `!`, which is no part of the 
 from __future__ import annotations
 
 import pytest
-from fimlsp.languages.python.brackets import swaps_brackets
-from fimlsp.languages.python.misplaced_keywords import first_misplaced_keyword
-from fimlsp.languages.python.unwanted_lines import first_unwanted_line
-from fimlsp.languages.python.visible_names import MOST_BYTES, first_unknown_name
+from fimlsp.languages.python.suggested.brackets import swaps_brackets
+from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced_keyword
+from fimlsp.languages.python.suggested.unwanted_lines import first_unwanted_line
+from fimlsp.languages.python.suggested.visible_names import MOST_BYTES, first_unknown_name
 
 
 def split(marked):
