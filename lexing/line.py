@@ -1,12 +1,12 @@
-"""A file as lines of lexemes, each read on its own.
+"""Reads a file as lines of lexemes, each independent of the others.
 
-A line here is a physical line, or several that a multi-line string or a backslash joins; brackets do not
-join, so that each line means the same in every context that is ordinary code at its start. That makes lines
-the unit of incremental work: a line is read again only when its own text changes.
+A line here is one physical line, or several that a multi-line string or a line joiner connects. Brackets do
+not connect lines, so a line has the same lexemes in every context that is ordinary code at its start. That
+makes lines the unit of incremental work: a line is read again only when its own text changes.
 
-In a language with separators a line may also end behind one of them. So lines are made of *stretches*: text
-up to the next line end or separator, wherever that stands. Where stretches end depends on the text there
-alone, not on where reading began. A line is mostly one stretch; inside a string it goes on with the next one.
+In a language with separators a line may also end behind one of them. So a line consists of *stretches*: text
+up to the next line end or separator, whatever that stands in. Where a stretch ends depends on the text there
+alone, not on where reading began. Most lines are one stretch; a string may connect several.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fimlsp.lexing.longest_match import closing_delimiter
 from fimlsp.lexing.values import value
 
 MOST_JOINED = 50
-"""Of how many lines one is made at most."""
+"""The most lines that brackets join into one."""
 
 _CHUNK = 1024
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -36,8 +36,9 @@ class Line:
 
     `size` is its length in bytes with the line end, `column` None if it is blank, `closers` the brackets it
     closes but does not open and `openers` those it leaves open (both as closing brackets, outermost first
-    for openers). A `broken` line has no reading; its other fields are empty. `reach` tells how many bytes
-    from its start decide about all this, 0 if its first stretch does. Lines are compared by identity.
+    for openers). A `broken` line is lexically invalid; its other fields are empty. All this depends on the
+    first `reach` bytes of the text from its start on, or, if that is 0, on its first stretch alone. Lines are
+    compared by identity.
     """
 
     size: int
@@ -79,13 +80,13 @@ def n_joined(lines: Sequence[Line]) -> int:
 class LineReader:
     """Reads lines, remembering them by their text; of lines that strings join, the last that began alike."""
 
-    __slots__ = ("_ends", "_joined", "_lexicon", "_lines", "_long_lines", "_stretch")
+    __slots__ = ("_ends", "_joined", "_lexical", "_lines", "_long_lines", "_stretch")
 
     _MOST_REMEMBERED = 30_000
     _MOST_LONG, _LONGEST = 1_000, 50_000
 
     def __init__(self, lexical: LexerTables) -> None:
-        self._lexicon = lexical
+        self._lexical = lexical
         self._ends = _LINE_ENDS + lexical.separators
         self._stretch = _pattern_of_stretches(lexical.separators) if lexical.separators else None
         self._lines: BoundedDict[bytes, Line] = BoundedDict(self._MOST_REMEMBERED)
@@ -140,7 +141,7 @@ class LineReader:
         long = self._long_lines.get(text)
         if long is not None and data.startswith(long[0], start):
             return long[1]
-        line = self._read(data, start, end, start_of_line(self._lexicon, self._lexicon.unknown, None))
+        line = self._read(data, start, end, start_of_line(self._lexical, self._lexical.unknown, None))
         line_end = start + line.size
         # Elsewhere a lexeme that the end of the text cuts off may go on behind the same stretch.
         is_cut_off = line_end == len(data) and line_end > 0 and self.may_end(data, line_end)
@@ -156,7 +157,7 @@ class LineReader:
             self._long_lines[text] = whole, line
 
     def _read(self, data: bytes, start: int, end: int, lexer: LexerState) -> Line:
-        lexical = self._lexicon
+        lexical = self._lexical
         first_end, position, closing = end, start, start
         symbols: list[Symbol] = []
         while True:

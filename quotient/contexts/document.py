@@ -1,8 +1,8 @@
-"""A buffer with its contexts: for each line start, what the text before opens and the text after closes.
+"""The text of a buffer, with the left and the right context of each line start.
 
-Left contexts are functions of the text before, right contexts of the text after. So an edit leaves the left
-contexts above it and the right contexts below it as they are. Those on its other side are kept aside: once
-one of them turns out to hold again, so do all beyond it, and a keystroke costs its line.
+A left context depends on the text before it alone, a right context on the text after it. So an edit
+invalidates only the left contexts below it and the right contexts above it. These are set aside: as soon as
+one of them turns out to be valid again, so are all beyond it, and a keystroke costs about its own line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Earley sets of which only what can still matter is kept, so that equal ones are the same object.
+"""Canonicalises Earley sets: drops what no completion can reach, so that equivalent sets are one object.
 
-A rule that was begun at a set looks back at it once, when it is complete, and then at those few rules only
-that wait for it. The lines of a long table leave sets behind that differ in all the rest alone: each line
-begins its item at the set after the line before.
+A completed rule looks back once at the set where it began, and there only at the rules that wait for it. The
+lines of a long table leave sets behind that differ only in entries that nothing will look at: each line
+begins its element at the set after the line before. Without these entries all such sets are equal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Key = tuple[Predicted, tuple[Entry, ...]]
 
 
 class CanonicalSets:
-    """Finds the set that stands for a set: one for all equal ones, as long as somebody holds it."""
+    """Maps Earley sets to canonical ones. Equivalent sets have the same one while something holds it."""
 
     __slots__ = ("_origins", "_sets", "_wanted")
 
