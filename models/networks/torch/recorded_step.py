@@ -184,7 +184,7 @@ class Recorder(TorchFunctionMode):
         for n, tensor in enumerate(_tensors(result)):
             self._nodes[id(tensor)] = self._graph.call_function(getitem, (node, n))
 
-    def _in_graph(self, value: Any) -> Any:  # noqa: ANN401
+    def _in_graph(self, value: Any) -> Any:  # noqa: ANN401 - arguments of any type
         return self._node_of(value) if isinstance(value, Tensor) else value
 
     def _node_of(self, tensor: Tensor) -> fx.Node:
