@@ -204,10 +204,10 @@ class Decoding:
 
     def _steers_away(self, continuation: Continuation, left: int) -> bool:
         """Whether steering refuses *continuation*, after which *left* tokens are left."""
-        middle = continuation.middle
-        return continuation.stop_reason is None and (
-            self.rule.leaves_line(middle) or self._is_out_of_reach(middle, left)
-        )
+        middle, stop_reason = continuation
+        if self.rule.leads_too_far(self.middle, middle):
+            return True
+        return stop_reason is None and (self.rule.leaves_line(middle) or self._is_out_of_reach(middle, left))
 
     def _is_out_of_reach(self, middle: PartialMiddle, left: int) -> bool:
         """Whether *middle* moves the nearest end further away than *left* more tokens can reach."""
