@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -27,6 +27,7 @@ class CutRecord:
         seed: that of the run, or for the paper's own cuts that of this cut.
         cut: the hole.
         number: for the paper's own cuts, the number of the file in its data set.
+        own_name: what somebody calls the case; None: it is named after its kind, file and index.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class CutRecord:
     seed: int
     cut: Cut
     number: int | None = None
+    own_name: str | None = None
 
     @property
     def case(self) -> str:
@@ -43,6 +45,8 @@ class CutRecord:
 
         The paper's own cuts have the numbers that the released code gives to file and cut.
         """
+        if self.own_name is not None:
+            return self.own_name
         if self.number is not None:
             return f"{self.kind}-{self.number}-{self.index}"
         return f"{self.kind}-{self.source[:HASH_DIGITS]}-{self.index}"
@@ -81,6 +85,9 @@ class CutRecord:
                 cut,
                 None if row.get("number") is None else int(row["number"]),
             )
+            given = row.get("case")
+            if given is not None and str(given) != record.case:
+                record = replace(record, own_name=str(given))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"a case needs kind, source, name, index, seed, start and end ({error})"
@@ -96,10 +103,11 @@ def make_cuts(
 ) -> Iterator[CutRecord | Excluded]:
     """*per_file* cuts of each kind, each drawn from kind, seed, hash of the file and index alone.
 
-    The paper's own cuts are drawn from the number of the file and the index instead.
+    The paper's own cuts are drawn from the number of the file and the index instead. An empty file has one
+    cut of a kind, as all would be the same.
     """
     for kind in kinds:
-        for index in range(per_file):
+        for index in range(1 if not file.content and kind not in PAPER_KINDS else per_file):
             number = file.number if kind in PAPER_KINDS else None
             drawn_from = seed if number is None else paper_seed(number, index)
             random = Random(f"{kind} {seed} {file.hash} {index}" if number is None else drawn_from)

@@ -238,3 +238,14 @@ def test_the_papers_swapped_ends_stay_and_both_sides_share_a_text():
         assert cut.middle(text) == ""
         assert cut.left(text).endswith(text[cut.end : cut.start])
         assert cut.right(text).startswith(text[cut.end : cut.start])
+
+
+def test_an_empty_file_is_one_case_of_a_kind():
+    cuts = list(make_cuts(SourceFile.of("a.py", ""), PYTHON, ["randspan", "boundary"], 5, 0))
+    assert [cut.kind for cut in cuts] == ["randspan", "boundary"]
+
+
+def test_a_case_keeps_the_name_that_somebody_gave_it():
+    (record,) = make_cuts(SourceFile.of("a.py", "abc"), PYTHON, ["line"], 1, 0)
+    named = CutRecord.from_json(record.to_json() | {"case": "my favourite"})
+    assert named.case == named.to_json()["case"] == "my favourite"
