@@ -1,4 +1,4 @@
-"""Holds the engine against CPython: `python -m tests.oracle conformance|completeness|soundness|all|recovery`."""
+"""Holds the engine against CPython: `python -m tests.oracle conformance|completeness|soundness|recovery`."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Source:
                 self.ends[token.end[0] - 1].append(token)
 
     def broken(self, kind: str, number: int, rng: random.Random) -> Lines | None:
-        """The lines that take the place of line *number* broken in the way of *kind*; None if it cannot be."""
+        """What stands for line *number* broken in the way of *kind*; None if it cannot be."""
         return KINDS[kind](self, number, rng)
 
     def _without(self, number: int, start: int, end: int) -> Lines:

@@ -219,7 +219,7 @@ def _judged(path: Path, seed: str, breaks: int) -> list[Outcome]:
 
 
 def run(console: Console, seed: int, files: int, workers: int, breaks: int, verbose: str) -> None:
-    """Judge the cases of that many *files* and print tables; *verbose* names a kind whose failures are shown."""
+    """Judge the cases of that many *files* and print tables, and the failures of the kind *verbose*."""
     paths = [path for path in library_files(files, seed) if "bad" not in path.name]
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         found = pool.map(_judged, paths, [str(seed)] * len(paths), [breaks] * len(paths))

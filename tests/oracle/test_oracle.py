@@ -11,9 +11,9 @@ from tests.quotient.corpus import complaint
 
 from . import completeness, recovery, soundness
 from .bench import Worker
+from .breaks import KINDS
 from .conformance import Conformance
 from .judge import INVALID, LIMIT, VALID, Verdict, verdict
-from .breaks import KINDS
 from .known import stale
 from .laws import LAWS, Bench, Case, broken
 from .shrinking import shrunk
