@@ -14,6 +14,7 @@ from importlib.util import find_spec
 
 MODULES = {
     "checkpoints": ("torch", "transformers"),
+    "gguf": ("gguf", "xllamacpp"),
     "quantized": ("accelerate", "bitsandbytes"),
     "sentencepiece": ("google.protobuf", "sentencepiece"),
     "replay": ("markdown_it", "pyarrow", "pyflakes", "rapidfuzz"),

@@ -1,8 +1,9 @@
-"""`fimlsp models`: lists the models that work and those on this machine, and fetches one."""
+"""`fimlsp models`: lists those that work and those on this machine, fetches one, writes one as GGUF."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -76,6 +77,32 @@ def _room() -> Room:
     from fimlsp.models.networks.torch.placement import default_room
 
     return default_room()
+
+
+@models.command()
+@click.argument("name")
+@click.option(
+    "--gguf",
+    "target",
+    required=True,
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write.",
+)
+def export(name: str, target: Path) -> None:
+    """Write the model NAME for llama.cpp and programs built on it.
+
+    NAME is `bundled`, or a folder that `fimlsp train` made.
+    """
+    from fimlsp.models.checkpoints.hub import find_on_command_line
+    from fimlsp.models.errors import ModelError
+    from fimlsp.models.gguf_export import export_gguf
+
+    try:
+        size = export_gguf(find_on_command_line(name), target)
+    except ModelError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{target} has {_gigabytes(size)}")
 
 
 def _bundled() -> tuple[str, str, str]:
