@@ -9,11 +9,12 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from fimlsp.extras import install_command, missing_modules
 
 if TYPE_CHECKING:
     from fimlsp.datasets.cuts.selection import Selection, Shard
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from fimlsp.models.networks.torch.placement import DType
     from fimlsp.models.prompts.fim_format import Order
 
-LIBRARIES = ("markdown_it", "pyarrow", "pyflakes", "rapidfuzz")
 KINDS = ("boundary", "randspan", "line", "block", "user", "paper-boundary", "paper-randspan")
 LANGUAGES = ("python", "json")
 
@@ -91,9 +91,8 @@ def replay() -> None:
 
     `fimlsp replay SOURCE... --out FOLDER` runs cases; `fimlsp replay run --help` lists its options.
     """
-    missing = [name for name in LIBRARIES if find_spec(name) is None]
-    if missing:
-        raise click.ClickException(f"{missing[0]} is not installed; pip install 'fimlsp[replay]'.")
+    if missing := missing_modules("replay"):
+        raise click.ClickException(f"{missing[0]} is not installed; run: {install_command('replay')}")
 
 
 _LANGUAGE = click.option(
