@@ -8,17 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from fimlsp.extras import install_command, missing_modules
+
 if TYPE_CHECKING:
     from fimlsp.datasets.cuts.selection import Selection, Shard
     from fimlsp.datasets.runs.run_folder import RunFolder
 
-LIBRARIES = ("markdown_it", "pyarrow", "pyflakes", "rapidfuzz")
 KINDS = ("boundary", "randspan", "line", "block", "user")
 LANGUAGES = ("python", "json")
 
@@ -68,9 +68,8 @@ def replay() -> None:
 
     `fimlsp replay SOURCE... --out FOLDER` runs cases; `fimlsp replay run --help` lists its options.
     """
-    missing = [name for name in LIBRARIES if find_spec(name) is None]
-    if missing:
-        raise click.ClickException(f"{missing[0]} is not installed; pip install 'fimlsp[replay]'.")
+    if missing := missing_modules("replay"):
+        raise click.ClickException(f"{missing[0]} is not installed; run: {install_command('replay')}")
 
 
 _LANGUAGE = click.option(

@@ -7,7 +7,6 @@ import os
 import platform
 import shlex
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.loading import BUNDLED
 
 from fimlsp import __version__
+from fimlsp.extras import package_version
 
 ROOMS = ("lexing", "quotient", "languages", "models", "datasets")
 DIGITS = 12
@@ -57,7 +57,7 @@ def about(command: Sequence[str], workers: int) -> dict[str, Any]:
         "command": shlex.join(command),
         "workers": workers,
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, {_processor()}",
-        "libraries": {name: version(name) for name in LIBRARIES},
+        "libraries": {name: package_version(name) for name in LIBRARIES},
     }
 
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from fimlsp.extras import install_command, missing_modules
+
+if TYPE_CHECKING:
+    from fimlsp.models.checkpoints.memory import Room
 
 
 @click.group()
@@ -19,13 +25,12 @@ def list_models() -> None:
     from fimlsp.models.catalogue import KNOWN_MODELS
     from fimlsp.models.checkpoints.hub import cached_models
     from fimlsp.models.checkpoints.memory import GIB
-    from fimlsp.models.networks.torch.placement import default_room
     from rich.console import Console
     from rich.table import Table
 
     here = {model.name: model.size for model in cached_models()}
     table = Table(box=None)
-    room = default_room()
+    room = _room()
     for column in ("model", "parameters", "half precision", "context", "fits", "on this machine"):
         table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
     table.add_row("bundled", *_bundled(), "yes", "comes with fimlsp")
@@ -39,6 +44,9 @@ def list_models() -> None:
     console.print(table)
     if room.free is not None:
         console.print(f"What fits is told for {room.device}, where {room.free / GIB:.1f} GiB are free now.")
+    if missing_modules("checkpoints"):
+        note = "All but the bundled one need PyTorch and transformers. To install them:"
+        console.print(note, install_command("checkpoints"), soft_wrap=True, highlight=False, markup=False)
 
 
 @models.command()
@@ -58,6 +66,17 @@ def pull(name: str, revision: str | None) -> None:
     except ModelError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{name} is in {folder}; use it with --model {name}")
+
+
+def _room() -> Room:
+    """Where models would run; without torch nothing is known of GPUs."""
+    from fimlsp.models.checkpoints.memory import Room, free_main_memory
+
+    if missing_modules("checkpoints"):
+        return Room("cpu", free_main_memory())
+    from fimlsp.models.networks.torch.placement import default_room
+
+    return default_room()
 
 
 @models.command()
