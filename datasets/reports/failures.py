@@ -64,7 +64,7 @@ def _section(result: Result, language: str) -> list[str]:
         lines += [f"{name.capitalize()}:", "", *fenced(text, language)]
     for method in CONSTRAINED:
         attempt = result.attempts.get(method)
-        if attempt is not None and not attempt.ok and (text := attempt.text or attempt.written):
+        if attempt is not None and not attempt.ok and (answer := attempt.text or attempt.written):
             what = "" if attempt.text else ", what it wrote"
-            lines += [f"{METHODS[method].capitalize()}{what}:", "", *fenced(text[:ANSWER], language)]
+            lines += [f"{METHODS[method].capitalize()}{what}:", "", *fenced(answer[:ANSWER], language)]
     return lines

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import linear_regression
 from typing import Any
 
-import numpy as np
 from fimlsp.datasets.cases.result import BETWEEN_TOKENS, CONSTRAINED, METHODS, Result
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.reports import charts, failures, paper, tables
@@ -228,8 +228,8 @@ def context_size(result: Result) -> float:
 
 def fitted(points: Sequence[charts.Point]) -> Callable[[float], float]:
     """The line through *points* with the least squared errors."""
-    slope, intercept = np.polyfit(*zip(*points, strict=True), 1)
-    return lambda x: float(intercept + slope * x)
+    slope, intercept = linear_regression([x for x, _ in points], [y for _, y in points])
+    return lambda x: intercept + slope * x
 
 
 def _rejections(ran: Sequence[Result]) -> str:
