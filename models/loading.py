@@ -25,7 +25,7 @@ from fimlsp.models.checkpoints.memory import (
     needed_bytes,
 )
 from fimlsp.models.decoding.acceptance import Acceptance
-from fimlsp.models.errors import ModelError, is_out_of_memory
+from fimlsp.models.errors import ModelError, is_out_of_memory, require
 from fimlsp.models.networks.numpy import llama as small
 from fimlsp.models.networks.torch.threads import limit_threads
 from fimlsp.models.prompts.fim_format import FimFormat, Order, find_format
@@ -117,10 +117,8 @@ def load_model(
             if name_or_path is None or (is_plain and small.fits(files.config, files.weights)):
                 model = _load_small(files, vocabulary, fim, wants_buffer)
             else:
-                if threads is not None:
-                    limit_threads(threads)
                 model = _load_with_transformers(
-                    files, vocabulary, fim, wants_buffer, device, dtype, bits, on_progress
+                    files, vocabulary, fim, wants_buffer, device, dtype, bits, threads, on_progress
                 )
             _try_out(model)
     except ModelError:
@@ -161,11 +159,15 @@ def _load_with_transformers(
     device: str | None,
     dtype: DType | None,
     bits: WantedBits,
+    threads: int | None,
     on_progress: Callable[[float], None],
 ) -> FimModel:
+    require("checkpoints", f"{files.name} needs PyTorch and transformers")
     from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
     from fimlsp.models.networks.torch.placement import choose_placement
 
+    if threads is not None:
+        limit_threads(threads)
     placement = choose_placement(files, device, dtype, bits)
     network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, on_progress)
     acceptance = _estimate_of(files.folder)
