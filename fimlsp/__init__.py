@@ -9,6 +9,7 @@ import os
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
 if TYPE_CHECKING:
+    from fimlsp.languages.custom import load_grammar as load_grammar
     from fimlsp.languages.json import json as json
     from fimlsp.languages.python import python as python
     from fimlsp.models.completion import complete_many as complete_many
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
     from fimlsp.quotient.engine import Engine as Engine
 
 __version__ = "0.1.0"
-__all__ = ["DecodeSettings", "Document", "Engine", "complete_many", "json", "load_model", "python"]
+__all__ = [
+    "DecodeSettings",
+    "Document",
+    "Engine",
+    "complete_many",
+    "json",
+    "load_grammar",
+    "load_model",
+    "python",
+]
 
 _ORIGINS = {
     "DecodeSettings": ("fimlsp.models.decoding.settings", "DecodeSettings"),
@@ -26,6 +36,7 @@ _ORIGINS = {
     "Engine": ("fimlsp.quotient.engine", "Engine"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
     "json": ("fimlsp.languages.json", "json"),
+    "load_grammar": ("fimlsp.languages.custom", "load_grammar"),
     "load_model": ("fimlsp.models.loading", "load_model"),
     "python": ("fimlsp.languages.python", "python"),
 }

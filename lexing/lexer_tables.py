@@ -141,7 +141,7 @@ class LexerTables:
             self.separation = Separation(dfa, lexis.start.mode, self.skipped)
             self.between = self.separation.separators
             free = self.separation.free
-        self.shortest_words = ShortestWords(dfa, self.separation and self.separation.ends)
+        self.shortest_words = ShortestWords(dfa, None if self.separation is None else self.separation.ends)
         self.always_viable = sum(1 << kind for kind in free)
         self.ends_line = sum(1 << kind for kind in (self.comment, self.line_end) if kind != NO_KIND)
 

@@ -42,7 +42,7 @@ def compiled(files: GrammarFiles, start: str) -> CompiledGrammar:
     """The grammar in *files*, from the rule *start*.
 
     Raises:
-        GrammarError: it cannot be read or used; the message names the rule or terminal, its line, and a way out.
+        GrammarError: it cannot be read or used; the message names rule or terminal, its line, and a way out.
     """
     loaded = _loaded(files)
     if start not in {str(name) for name, parameters, *_ in loaded.rule_defs if not parameters}:
@@ -89,8 +89,8 @@ def _check_size(loaded: LarkGrammar, files: GrammarFiles) -> None:
         ways = _ways(tree)
         if ways > MOST_WAYS:
             raise GrammarError(
-                f"The rule {name} ({files.place(str(name))}) can be written in {ways:,} ways, as every optional "
-                f"part doubles them; move some of its parts to rules of their own."
+                f"The rule {name} ({files.place(str(name))}) can be written in {ways:,} ways, as every "
+                f"optional part doubles them; move some of its parts to rules of their own."
             )
 
 
@@ -112,9 +112,7 @@ def _ways(node: object) -> int:
     return product
 
 
-def _grammar(
-    rules: Iterable[Rule], lexed: frozenset[str], start: str, files: GrammarFiles
-) -> Grammar:
+def _grammar(rules: Iterable[Rule], lexed: frozenset[str], start: str, files: GrammarFiles) -> Grammar:
     """The grammar with *rules*, without what needs a terminal that is not among *lexed*."""
     sides: dict[str, list[tuple[str, ...]]] = {}
     for rule in rules:
@@ -126,7 +124,8 @@ def _grammar(
         return to_grammar(start, sides)
     except NoSentenceError:
         raise GrammarError(
-            f"The rule {start} ({files.place(start)}) derives no text but perhaps the empty one; give it an end."
+            f"The rule {start} ({files.place(start)}) derives no text but perhaps the empty one; "
+            f"give it an end."
         ) from None
     except TooManyProductionsError as error:
         raise GrammarError(f"{files.name} is too large: {error}; use fewer optional parts.") from None

@@ -65,7 +65,9 @@ class GrammarFiles:
     def place(self, name: str) -> str:
         """Where rule or terminal *name* is defined: `file, line n`; only the file if that is not seen."""
         for file, text in self.texts:
-            found = re.search(rf"^[ \t]*(?:%override|%extend)?[ \t]*[!?]*{re.escape(name)}\b", text, re.MULTILINE)
+            found = re.search(
+                rf"^[ \t]*(?:%override|%extend)?[ \t]*[!?]*{re.escape(name)}\b", text, re.MULTILINE
+            )
             if found is not None:
                 return f"{file}, line {text.count(chr(10), 0, found.end()) + 1}"
         return self.name
@@ -85,7 +87,8 @@ def read_files(path: Path, read: Read) -> GrammarFiles:
         for imported in _imports(texts[name]):
             file = str(PurePosixPath(name).parent / imported)
             options = [file, str(PurePosixPath(file).parent) + ".lark"]
-            found = next((option for option in options if option in texts or (root / option).exists()), None)
+            known = (option for option in options if option in texts or (root / option).exists())
+            found = next(known, None)
             if found is None or found in texts:
                 continue  # whether it is missing, Lark's loader will say
             if len(texts) == MOST_FILES:
@@ -114,4 +117,6 @@ def _text(path: Path, name: str, root: Path, read: Read) -> str:
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise GrammarError(f"The grammar {name} is not UTF-8 (byte {error.start}); save it as UTF-8.") from error
+        raise GrammarError(
+            f"The grammar {name} is not UTF-8 (byte {error.start}); save it as UTF-8."
+        ) from error

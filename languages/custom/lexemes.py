@@ -29,7 +29,7 @@ REJECTED = "rejected lexeme"
 MOST_STATES = 5_000
 MOST_SECONDS = 60
 _MOST_STEPS = 200_000
-_VERSION = "1"
+_VERSION = "leftmost first 1"
 
 
 _SHOWN = "'"

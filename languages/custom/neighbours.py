@@ -26,15 +26,15 @@ def check_neighbours(grammar: Grammar, dfa: Dfa, ignored: frozenset[str], files:
     for left, right in sorted(neighbours(grammar)):
         one, other = grammar.name(left), grammar.name(right)
         wanted = sum(1 << kind for kind in kinds[other])
-        for kind in kinds[one]:
-            inside = [state for state, live in enumerate(dfa.live) if live >> kind & 1]
+        for own in kinds[one]:
+            inside = [state for state, live in enumerate(dfa.live) if live >> own & 1]
             after = separation.after if hidden else separation.surely_after
-            apart = [bool(after(state, kind) & wanted) for state in inside]
+            apart = [bool(after(state, own) & wanted) for state in inside]
             if all(apart) or (not any(apart) and (left, right) not in forced):
                 continue  # what can never be adjacent is no way to begin anything
             raise GrammarError(
-                f"{other} ({files.place(other)}) may follow {one} ({files.place(one)}), but would be read as a "
-                f"part of it; %ignore white space, or let {one} end with a delimiter."
+                f"{other} ({files.place(other)}) may follow {one} ({files.place(one)}), but would be read as "
+                f"a part of it; %ignore white space, or let {one} end with a delimiter."
             )
 
 
@@ -45,5 +45,5 @@ def _forced(grammar: Grammar) -> frozenset[tuple[int, int]]:
     for production in grammar.productions:
         for left, right in zip(production.rhs, production.rhs[1:], strict=False):
             if len(last[left]) == len(first[right]) == 1:
-                pairs.add((*last[left], *first[right]))
+                pairs.add((next(iter(last[left])), next(iter(first[right]))))
     return frozenset(pairs)

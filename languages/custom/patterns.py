@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from fimlsp.lexing.automata.program import (
     Again,
@@ -25,13 +25,16 @@ from fimlsp.lexing.automata.program import (
 from fimlsp.lexing.automata.regex import Range
 
 if sys.version_info >= (3, 11):
-    from re import _compiler as sre_compile
+    from re import _compiler as sre_compile  # type: ignore[attr-defined]  # unlike the other two
     from re import _constants as sre
     from re import _parser as sre_parse
 else:
     import sre_compile
     import sre_constants as sre
     import sre_parse
+
+Operand: TypeAlias = Any
+"""Something that Python's parser makes of an expression, which has no public type."""
 
 Items = Iterable[tuple[Any, Any]]
 """What Python's parser makes of an expression: pairs of a code and its operands."""
@@ -86,7 +89,7 @@ class PatternCompiler:
             target = self._item(code, operand, target)
         return target
 
-    def _item(self, code: Any, operand: Any, target: int) -> int:
+    def _item(self, code: Operand, operand: Operand, target: int) -> int:
         if code in _UNSUPPORTED:
             raise PatternError(_UNSUPPORTED[code])
         if code in (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN):
@@ -96,7 +99,8 @@ class PatternCompiler:
         if code is sre.SUBPATTERN:
             return self._group(operand, target)
         if code in (sre.MAX_REPEAT, sre.MIN_REPEAT):
-            return self._repeated(*operand, target, lazy=code is sre.MIN_REPEAT)
+            least, most, body = operand
+            return self._repeated(least, most, body, target, lazy=code is sre.MIN_REPEAT)
         if code in (sre.ASSERT, sre.ASSERT_NOT):
             direction, body = operand
             look = self._ahead if direction > 0 else self._behind
@@ -107,7 +111,7 @@ class PatternCompiler:
             return self._program.choice(())
         raise PatternError(f"uses {str(code).lower()}")
 
-    def _group(self, operand: Any, target: int) -> int:
+    def _group(self, operand: Operand, target: int) -> int:
         _, added, removed, body = operand
         outside = self._flags
         self._flags = (outside | added) & ~removed
@@ -115,7 +119,7 @@ class PatternCompiler:
         self._flags = outside
         return first
 
-    def _repeated(self, least: Any, most: Any, body: Any, target: int, *, lazy: bool) -> int:
+    def _repeated(self, least: Operand, most: Operand, body: Operand, target: int, *, lazy: bool) -> int:
         endless = most is sre.MAXREPEAT or most == sre.MAXREPEAT
         copies = int(least) + (0 if endless else int(most) - int(least))
         if copies > _MOST_COPIES:
@@ -131,7 +135,7 @@ class PatternCompiler:
             target = self._sequence(body, target)
         return target
 
-    def _loop(self, body: Any, target: int, *, lazy: bool) -> int:
+    def _loop(self, body: Operand, target: int, *, lazy: bool) -> int:
         """*body* any number of times. The end of the loop refers to its head, which is made after it."""
         steps = self._program.steps
         end = self._program.choice(())
@@ -140,16 +144,16 @@ class PatternCompiler:
         steps[end] = Again(head, target)
         return head
 
-    def _ahead(self, body: Any, negative: bool, target: int) -> int:
+    def _ahead(self, body: Operand, negative: bool, target: int) -> int:
         return self._program.add(Ahead(self._body(body)[0], negative, target))
 
-    def _behind(self, body: Any, negative: bool, target: int) -> int:
+    def _behind(self, body: Operand, negative: bool, target: int) -> int:
         low, high = body.getwidth()
         if low != high:
             raise PatternError("looks behind at something of no fixed width")
         return self._behind_body(body, int(low), negative, target)
 
-    def _behind_body(self, body: Any, width: int, negative: bool, target: int) -> int:
+    def _behind_body(self, body: Operand, width: int, negative: bool, target: int) -> int:
         if not width:
             matches = not list(body)
             return target if matches != negative else self._program.choice(())
@@ -168,8 +172,8 @@ class PatternCompiler:
         finally:
             self._in_look_around = False
 
-    def _position(self, at: Any, target: int) -> int:
-        """`^`, `$`, `\\A`, `\\Z`, `\\b` and `\\B`, as look-arounds."""
+    def _position(self, at: Operand, target: int) -> int:
+        """Beginnings and ends of text, line and word, as look-arounds."""
         anything, line_end = [(sre.IN, [(sre.RANGE, (0, _LAST))])], [(sre.LITERAL, _LINE_END)]
         in_line = [(sre.NOT_LITERAL, _LINE_END)]
         multiline = bool(self._flags & re.MULTILINE)
@@ -193,18 +197,18 @@ class PatternCompiler:
             return self._program.add(Split(tuple(ways)))
         raise PatternError(f"uses {str(at).lower()}")
 
-    def _characters(self, code: Any, operand: Any) -> tuple[Range, ...]:
+    def _characters(self, code: Operand, operand: Operand) -> tuple[Range, ...]:
         key = tuple(map(_hashable, operand)) if code is sre.IN else operand
         return _characters(code, key, self._flags & (re.IGNORECASE | re.DOTALL | re.ASCII | re.UNICODE))
 
 
-def _hashable(item: Any) -> Any:
+def _hashable(item: Operand) -> Operand:
     code, operand = item
     return code, operand
 
 
 @cache
-def _characters(code: Any, operand: Any, flags: int) -> tuple[Range, ...]:
+def _characters(code: Operand, operand: Operand, flags: int) -> tuple[Range, ...]:
     """The characters that one item matches, as ascending ranges: Python tries all there are."""
     plain = not flags & re.IGNORECASE
     if code is sre.LITERAL and plain:
@@ -220,7 +224,7 @@ def _characters(code: Any, operand: Any, flags: int) -> tuple[Range, ...]:
     return tuple((run.start(), run.end() - 1) for run in found)
 
 
-def _listed(items: Any) -> tuple[Range, ...] | None:
+def _listed(items: Operand) -> tuple[Range, ...] | None:
     """The characters of a class that lists them, as ascending ranges; None if it names categories."""
     ranges: list[Range] = []
     for code, operand in items:

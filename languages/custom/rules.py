@@ -1,8 +1,8 @@
 """Brings the rules of any context-free grammar into the form that the engine takes.
 
 Rules that may be empty are written out where they are used. Recursion at an end of a rule becomes a
-repetition, which both directions can read: `sum: sum "+" term | term` is a term, then any number of `"+" term`.
-Neither changes the sentences, and nothing here asks for their trees.
+repetition, which both directions can read: `sum: sum "+" term | term` is a term, then any number of
+`"+" term`. Neither changes the sentences, and nothing here asks for their trees.
 """
 
 from __future__ import annotations

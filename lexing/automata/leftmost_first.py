@@ -13,7 +13,7 @@ to match; if there was one, the expression is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fimlsp.lexing.automata.dfa import DEAD, CompactDfa, minimised
 from fimlsp.lexing.automata.program import Accept, Again, Ahead, Behind, Bytes, Done, Program, Split
@@ -81,7 +81,7 @@ class Lexemes:
     program: Program
     starts: tuple[int, ...]
     names: tuple[str, ...]
-    words: Mapping[int, Sequence[tuple[int, int, int]]]
+    words: Mapping[int, Sequence[tuple[int, int, int]]] = field(hash=False)
     rejected: int
 
 
@@ -115,7 +115,7 @@ class _Subsets:
         classes, members = _byte_classes(self.steps)
         words = {first for watched in self.lexemes.words.values() for first, *_ in watched}
         watched = self._reached(words) | self.always
-        start = self._closed(list(map(Thread, self.lexemes.starts)), watched, 0, False)
+        start = self._closed([(Thread(step), False) for step in self.lexemes.starts], watched, 0, False)
         first = ThreadList(start[0], watched, 0, False)
         empty = ThreadList((), frozenset(), 0, False)
         # The start means that nothing has been read, so it is no state within a lexeme.
@@ -156,9 +156,12 @@ class _Subsets:
         matched = self.looks_ahead and (state.matched or kind != NOTHING)
         return ThreadList(threads, watched, read, matched), kind
 
-    def _moved(self, state: ThreadList, byte: int) -> tuple[list[Thread], Thread | None]:
-        """The threads after *byte*, not yet followed, and a match whose look-ahead has failed."""
-        moved: list[Thread] = []
+    def _moved(self, state: ThreadList, byte: int) -> tuple[list[tuple[Thread, bool]], Thread | None]:
+        """The threads after *byte*, not yet followed, and a match whose look-ahead has failed.
+
+        With each thread comes whether it has matched before and still waits.
+        """
+        moved: list[tuple[Thread, bool]] = []
         revoked: Thread | None = None
         waits = False
         for thread in state.threads:
@@ -167,7 +170,7 @@ class _Subsets:
             if isinstance(step, Bytes):
                 target = None if obligations is None else step.table.get(byte)
                 if obligations is not None and target is not None:
-                    moved.append(Thread(target, obligations))
+                    moved.append((Thread(target, obligations), False))
             elif obligations is None:
                 revoked = revoked if revoked or waits else thread
             else:
@@ -176,7 +179,7 @@ class _Subsets:
                 revoked, waits = None, True
                 if not obligations:
                     break  # it has matched, so what comes behind it does not count
-                moved.append(Thread(thread.step, obligations, thread.contested))
+                moved.append((Thread(thread.step, obligations, thread.contested), True))
         return moved, revoked
 
     def _kept(self, obligations: Obligations, byte: int) -> Obligations | None:
@@ -196,14 +199,14 @@ class _Subsets:
         return frozenset(kept)
 
     def _closed(
-        self, moved: Sequence[Thread], watched: frozenset[int], read: int, matched: bool
+        self, moved: Sequence[tuple[Thread, bool]], watched: frozenset[int], read: int, matched: bool
     ) -> tuple[tuple[Thread, ...], int]:
         """The threads that *moved* lead to without reading, and the kind accepted there."""
         found: dict[Thread, None] = {}
         label = NOTHING
         waits = False
-        for seed in moved:
-            if isinstance(self.steps[seed.step], Accept) and seed.obligations:
+        for seed, is_matched in moved:
+            if is_matched:
                 found[seed] = None
                 waits = True
                 continue

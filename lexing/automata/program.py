@@ -1,8 +1,8 @@
 """Programs of a backtracking matcher: what a regular expression tries, in which order.
 
-A program is a list of steps. Where it may go on in several ways, the earlier one is preferred, as in Perl and
-Python: the match is not the longest one, but the first that is found (Pike's and Thompson's virtual machine;
-Cox, "Regular Expression Matching: the Virtual Machine Approach", 2009).
+A program is a list of steps. Where it may go on in several ways, the earlier one is preferred: the match is
+not the longest one, but the first that a backtracking search finds (Cox, "Regular Expression Matching: the
+Virtual Machine Approach", 2009, after Pike and Thompson).
 """
 
 from __future__ import annotations

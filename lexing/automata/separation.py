@@ -58,7 +58,8 @@ class Separation:
             best[kind] = best.get(kind, 0) | kinds
         fully = {state for state, kinds in self.followers.items() if kinds == best[self._dfa.accepts[state]]}
         whole = {self._dfa.accepts[state] for state in fully}
-        return frozenset(state for state in self.followers if state in fully or self._dfa.accepts[state] not in whole)
+        others = {state for state in self.followers if self._dfa.accepts[state] not in whole}
+        return frozenset(fully | others)
 
     def after(self, state: int, kind: int) -> int:
         """The kinds that may come after a lexeme of *kind* that is being read in *state*, as a bit set."""
@@ -69,7 +70,7 @@ class Separation:
         return kinds
 
     def after_fallback(self, whole: int, rest: int) -> int:
-        """The kinds that a lexeme may have that is being read in *rest*, if one read in *whole* comes to nothing.
+        """The kinds that a lexeme read in *rest* may have, if one read in *whole* comes to nothing.
 
         Both read the same bytes. That in *whole* began earlier, and counts as soon as it is accepted.
         """
@@ -152,7 +153,9 @@ class Separation:
                 if rest is not None:
                     text = bytes((first,)) + rest
                     candidates[text] = self._dfa.run(self._start, text)
-        ranked = sorted(candidates, key=lambda text: (len(text), text.strip() != b"", not text.startswith(b" "), text))
+        ranked = sorted(
+            candidates, key=lambda text: (len(text), text.strip() != b"", not text.startswith(b" "), text)
+        )
         chosen = {b"": None}
         for state in self._reached[self._start]:
             best = max(

@@ -126,10 +126,12 @@ class GrammarState:
         lexer, tables = following.lexer, self.connection.tables
         separation = lexer.lexical.separation
         if separation is not None:
-            kinds = separation.after_fallback(self.lexer.state, lexer.state)
-            expected = (following.chart.expects(terminal) for terminal in tables.live_terminals(kinds))
+            possible = separation.after_fallback(self.lexer.state, lexer.state)
             blank = sum(1 << kind for kind in lexer.lexical.blank)
-            return bool(kinds & blank or lexer.leftover or any(expected) or following._may_meet_right())
+            if possible & blank or lexer.leftover:
+                return True
+            after = tables.live_terminals(possible)
+            return any(map(following.chart.expects, after)) or following._may_meet_right()
         live = following.live
         if (
             lexer.at_lexeme_start
@@ -187,7 +189,8 @@ class GrammarState:
         """The state if the lexeme being read ended earlier and the bytes since then begin the next one.
 
         None if that is impossible, or if these bytes do not begin with ASCII: where the language has white
-        space of its own, all other characters are alike to the lexer, so a lexeme that can contain the first byte of one can contain the whole character.
+        space of its own, all other characters are alike to the lexer, so a lexeme that can contain the first
+        byte of one can contain the whole character.
         """
         leftover = self.lexer.leftover
         any_byte = self.lexer.lexical.separation is not None
