@@ -8,17 +8,17 @@ from pathlib import Path
 
 _STEP = re.compile(
     r"\s*(Collecting|Downloading|Using cached|Processing|Installing build dependencies|"
-    r"Installing collected packages|Successfully installed)\b:?\s*(\S+)?"
-    r"(?:.*(\(\d[\d.]* [kMG]?B\)))?"
+    r"Installing collected packages|Successfully installed)\b"
+    r":?\s*(\S+)?(?:.*(\(\d[\d.]* [kMG]?B\)))?"
 )
-_WHEEL = re.compile(r"([\w.]+)-([\w.+!]+)-\S*\.whl")
+_WHEEL = re.compile(r"([\w.]+)-([\w.+!]+)-\S*\.whl(?:\.metadata)?")
 _UNREACHABLE = re.compile(
-    r"NewConnectionError|NameResolutionError|ConnectTimeout|ProxyError|SSLError|ReadTimeout|Connection refused|"
-    r"Max retries exceeded|Network is unreachable|Temporary failure in name resolution"
+    r"NewConnectionError|NameResolutionError|ConnectTimeout|ProxyError|SSLError|ReadTimeout|"
+    r"Connection refused|Max retries exceeded|Network is unreachable|Temporary failure in name resolution"
 )
 _NOT_FOUND = re.compile(
-    r"ERROR: (?:Could not find a version that satisfies the requirement|"
-    r"No matching distribution found for) (\S+)"
+    r"(?:ERROR: Could not find a version that satisfies the requirement|"
+    r"ERROR: No matching distribution found for|The user requested \(constraint\)) (\S+)"
 )
 
 
