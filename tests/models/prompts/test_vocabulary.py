@@ -144,4 +144,4 @@ def test_a_family_never_ends_in_a_dead_end(tokens, options, message):
 
 def test_no_family():
     with pytest.raises(ModelError, match="model has no fill-in-the-middle markers"):
-        find_format({"<fim_prefix>": 1, "<fim_suffix>": 2}, "model")
+        find_format({"a": 1, "<s>": 2}, "model")
