@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, CheckpointFiles, read_files
 from fimlsp.models.checkpoints.hub import find_folder
-from fimlsp.models.errors import ModelError
+from fimlsp.models.errors import MissingExtraError, ModelError
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.numpy import llama as small
 from fimlsp.models.networks.numpy.shape import Shape
@@ -69,9 +69,7 @@ def export_gguf(name_or_path: str, target: Path) -> int:
     try:
         from gguf import GGUFWriter
     except ImportError as error:
-        raise ModelError(
-            "GGUF files are written with the package gguf; install it with `pip install 'fimlsp[gguf]'`."
-        ) from error
+        raise MissingExtraError("gguf", "GGUF files are written with the package gguf") from error
     partial = target.with_name(f"{target.name}.partial")
     try:
         if target.exists():
