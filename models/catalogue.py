@@ -72,6 +72,11 @@ class KnownGguf:
     licence: str
     source: str
 
+    @property
+    def bytes(self) -> int:
+        """Its size, nearly."""
+        return int(self.gigabytes * 1e9)
+
 
 KNOWN_GGUF = (
     KnownGguf(

@@ -74,15 +74,14 @@ def _known_table(room: Room, here: set[str]) -> Table:
     where = f"fits on {room.device}" + (f", {room.free / GIB:.1f} GiB free" if room.free is not None else "")
     table = _table("model", "kind", "size", "parameters", "licence", "context", where)
     for gguf in KNOWN_GGUF:
-        size = int(gguf.gigabytes * 1e9)
-        fits = "" if room.free is None or size > room.free else "yes"
+        fits = "" if room.free is None or gguf.bytes > room.free else "yes"
         if not _is_here(gguf.name):
-            parameters = f"{gguf.billions:g} B"
-            table.add_row(gguf.name, "GGUF", _gigabytes(size), parameters, gguf.licence, "", fits)
+            size, parameters = _gigabytes(gguf.bytes), f"{gguf.billions:g} B"
+            table.add_row(gguf.name, "GGUF", size, parameters, gguf.licence, "", fits)
     for model in KNOWN_MODELS:
-        size, parameters, context = _gigabytes(model.bytes), f"{model.billions:g} B", f"{model.context:,}"
-        fits = room.fits(model.billions * 1e9)
         if model.name not in here:
+            size, parameters, context = _gigabytes(model.bytes), f"{model.billions:g} B", f"{model.context:,}"
+            fits = room.fits(model.billions * 1e9)
             table.add_row(model.name, "checkpoint", size, parameters, "", context, fits)
     return table
 
