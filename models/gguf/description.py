@@ -19,7 +19,8 @@ from pathlib import Path
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.gguf.header import Header, read_header
-from fimlsp.models.prompts.fim_format import LEFT, RIGHT, FimFormat, Order, Project, find_format
+from fimlsp.models.prompts.families import LEFT, RIGHT, Order, Project
+from fimlsp.models.prompts.fim_format import FimFormat, find_format
 from fimlsp.models.prompts.vocabulary import byte_level_bytes, sentence_piece_bytes
 
 QUANTISATIONS = {
