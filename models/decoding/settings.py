@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from fimlsp.models.protocols import Preference
+
 StopRule = Literal["first", "best"]
 
 
@@ -31,6 +33,7 @@ class DecodeSettings:
         top_p: with a temperature, only the likeliest candidates that hold this share of the probability are
             drawn, unless the constraint refuses all of these.
         seed: seed of the draws; the same seed gives the same middle.
+        preference: which of the likeliest candidates are better than others, for reasons of their own.
     """
 
     tokens: int = 96
@@ -42,3 +45,4 @@ class DecodeSettings:
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0
+    preference: Preference | None = None
