@@ -26,7 +26,7 @@ from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.networks.buffer_cache import BufferCache
-from fimlsp.models.prompts.fim_format import Order
+from fimlsp.models.prompts.families import Order
 from fimlsp.models.prompts.prompt import Prompt, beginning, build_prompt, ending
 from fimlsp.models.protocols import NextToken
 from fimlsp.quotient.engine import EditedDocument, Engine

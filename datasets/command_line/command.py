@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fimlsp.datasets.runs.run_folder import RunFolder
     from fimlsp.languages.python.versions import PythonVersion
     from fimlsp.models.networks.torch.placement import DType
-    from fimlsp.models.prompts.fim_format import Order
+    from fimlsp.models.prompts.families import Order
 
 KINDS = ("boundary", "randspan", "line", "block", "user", "paper-boundary", "paper-randspan")
 LANGUAGES = ("python", "json")
