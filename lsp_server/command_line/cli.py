@@ -225,7 +225,7 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     default="python",
     show_default=True,
     callback=to_language,
-    help="Whose grammar holds: python or json.",
+    help="Whose grammar holds: python, json or lua.",
 )
 @click.option(
     "--grammar",
