@@ -156,11 +156,11 @@ class Slow(Brackets):
         return super().shortest_completion
 
 
-@pytest.mark.parametrize(("steps", "text"), [([b"a", b"s"], b"a"), ([b"(", b"s"], b"(")])
-def test_a_constraint_that_takes_too_long_ends_the_middle(steps, text, monkeypatch):
+@pytest.mark.parametrize("opened", [b"", b"("])
+def test_a_constraint_that_takes_too_long_ends_the_middle(opened, monkeypatch):
     monkeypatch.setattr(loop, "time_limit", lambda _: lambda: True)
-    middle = decode(ScriptedModel(*([step] for step in steps)), Slow())
-    assert (middle.text, middle.stop_reason, middle.complete) == (text, "deadline", text == b"a")
+    middle = decode(ScriptedModel([b"a"], [b"s"]), Slow(opened))
+    assert (middle.text, middle.stop_reason, middle.complete) == (b"a", "deadline", not opened)
 
 
 def test_tokens_may_end_inside_a_character():
