@@ -32,7 +32,8 @@ _NONE_YET: dict[int, Completion] = {}
 class EarleySet:
     """The items after a sequence of symbols.
 
-    `entries` are the states with their origins, `predicted` is the prediction, whose origin is this set, and
+    `entries` are the states with their origins (what is complete is left out, except at an initial set, where
+    somebody may ask for it), `predicted` is the prediction, whose origin is this set, and
     `waiting` are the entries that expect a nonterminal. `last_completions` is a cache of `Earley`: for a
     symbol that began here, the last of the completions that follow from it without a choice.
     """
@@ -160,13 +161,17 @@ class Earley:
                             if entry not in entries:
                                 entries[entry] = None
                                 todo.append(entry)
+        kept: list[Entry] = []
         waiting: list[Entry] = []
         wanted: set[int] = set()
         for entry in entries:
-            if entry[0].expected:
+            state, origin = entry
+            if state.by_symbol or not origin.entries:
+                kept.append(entry)
+            if state.expected:
                 waiting.append(entry)
-                wanted.update(entry[0].expected)
-        return EarleySet(tuple(entries), self.automaton.predicted(frozenset(wanted)), tuple(waiting))
+                wanted.update(state.expected)
+        return EarleySet(tuple(kept), self.automaton.predicted(frozenset(wanted)), tuple(waiting))
 
     def _last_completion(self, symbol: int, origin: EarleySet) -> Completion:
         """The last of the completions that follow from that of *symbol* without a choice. Amortised O(1)."""

@@ -159,7 +159,7 @@ class Slow(Brackets):
 @pytest.mark.parametrize("opened", [b"", b"("])
 def test_a_constraint_that_takes_too_long_ends_the_middle(opened, monkeypatch):
     monkeypatch.setattr(loop, "time_limit", lambda _: lambda: True)
-    middle = decode(ScriptedModel([b"a"], [b"s"]), Slow(opened))
+    middle = decode(ScriptedModel([b"a"], [b"s"]), Slow(opened), tokens=64)
     assert (middle.text, middle.stop_reason, middle.complete) == (b"a", "deadline", not opened)
 
 
