@@ -1,10 +1,17 @@
-"""`fimlsp models`: lists the models that work and those on this machine, and fetches one."""
+"""`fimlsp models`: lists those that work and those on this machine, fetches one, writes one as GGUF."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from fimlsp.extras import install_command, missing_modules
+
+if TYPE_CHECKING:
+    from fimlsp.models.checkpoints.memory import Room
 
 
 @click.group()
@@ -18,13 +25,12 @@ def list_models() -> None:
     from fimlsp.models.catalogue import KNOWN_MODELS
     from fimlsp.models.checkpoints.hub import cached_models
     from fimlsp.models.checkpoints.memory import GIB
-    from fimlsp.models.networks.torch.placement import default_room
     from rich.console import Console
     from rich.table import Table
 
     here = {model.name: model.size for model in cached_models()}
     table = Table(box=None)
-    room = default_room()
+    room = _room()
     for column in ("model", "parameters", "half precision", "context", "fits", "on this machine"):
         table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
     table.add_row("bundled", *_bundled(), "yes", "comes with fimlsp")
@@ -38,6 +44,9 @@ def list_models() -> None:
     console.print(table)
     if room.free is not None:
         console.print(f"What fits is told for {room.device}, where {room.free / GIB:.1f} GiB are free now.")
+    if missing_modules("checkpoints"):
+        note = "All but the bundled one need PyTorch and transformers. To install them:"
+        console.print(note, install_command("checkpoints"), soft_wrap=True, highlight=False, markup=False)
 
 
 @models.command()
@@ -57,6 +66,43 @@ def pull(name: str, revision: str | None) -> None:
     except ModelError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{name} is in {folder}; use it with --model {name}")
+
+
+def _room() -> Room:
+    """Where models would run; without torch nothing is known of GPUs."""
+    from fimlsp.models.checkpoints.memory import Room, free_main_memory
+
+    if missing_modules("checkpoints"):
+        return Room("cpu", free_main_memory())
+    from fimlsp.models.networks.torch.placement import default_room
+
+    return default_room()
+
+
+@models.command()
+@click.argument("name")
+@click.option(
+    "--gguf",
+    "target",
+    required=True,
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write.",
+)
+def export(name: str, target: Path) -> None:
+    """Write the model NAME for llama.cpp and programs built on it.
+
+    NAME is `bundled`, or a folder that `fimlsp train` made.
+    """
+    from fimlsp.models.checkpoints.hub import find_on_command_line
+    from fimlsp.models.errors import ModelError
+    from fimlsp.models.gguf_export import export_gguf
+
+    try:
+        size = export_gguf(find_on_command_line(name), target)
+    except ModelError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{target} has {_gigabytes(size)}")
 
 
 def _bundled() -> tuple[str, str, str]:
