@@ -144,7 +144,7 @@ def test_at_the_deadline_the_middle_is_finished():
 
 
 class Slow(Brackets):
-    """A constraint that is given up when a *slow* byte comes, and whose end cannot be found in time either."""
+    """A constraint that is given up when an `s` comes, and whose end cannot be found in time either."""
 
     def feed(self, text):
         if b"s" in text:
