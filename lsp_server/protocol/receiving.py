@@ -148,8 +148,8 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             log.error("a message cannot be read: %s", error)
             asked = id_of_request(body)
             if asked is not None:
-                failed = JsonRpcParseError("the message cannot be read")
-                self._send_response(asked, error=failed.to_response_error())
+                unreadable = JsonRpcParseError("the message cannot be read")
+                self._send_response(asked, error=unreadable.to_response_error())
             return
         if "id" in data and "method" in data:
             refusal = self._admit(data) if data["method"] == types.INITIALIZE else self._refusal()
