@@ -106,7 +106,7 @@ def prompt(before: Sequence[int], after: Sequence[int], context: int) -> tuple[l
 
 
 def stops(middle: Middle, parses: Callable[[str], bool]) -> list[tuple[int, float]]:
-    """Where the text may end, in characters, with scores: a stop in a token has that after the whole token."""
+    """Where the text may end, in characters, with scores: in a token, that of the stop after the token."""
     found, text, total = list[tuple[int, float]](), "", 0.0
     if middle.stop_at_start is not None and parses(""):
         found.append((0, middle.stop_at_start))
@@ -212,7 +212,7 @@ def _parses(text: str) -> bool:
 
 
 def comparisons(sources: Sequence[str], cases: int, released: Any) -> Iterator[Comparison]:  # noqa: ANN401
-    """The comparisons at so many of the paper's own cuts of files that are not too long to be parsed often."""
+    """Comparisons at so many of the paper's own cuts, of files that are short enough to be parsed often."""
     model, engine = load_model(), Engine(PYTHON.grammar)
     selection = Selection(tuple(sources), ("paper-boundary", "paper-randspan"), per_file=10)
     short = (each for each in selection if isinstance(each, Task) and 1 < len(each.file.text) < SOURCE_MAX)
