@@ -195,7 +195,7 @@ def _same_stops(record: CutRecord, text: str, engine: Engine) -> tuple[bool, boo
 def scripted(chosen: Random) -> Middle:
     """A text as a model might have written it, with made-up probabilities."""
     trace = tuple(
-        TokenTrace(chosen.choice(PIECES), -chosen.random(), 0, False, -4 * chosen.random())
+        TokenTrace(chosen.choice(PIECES), -chosen.random(), (), False, -4 * chosen.random())
         for _ in range(chosen.randint(1, PIECES_MAX))
     )
     return Middle(b"", False, len(trace), 0, False, "end", 0.0, 0.0, 0.0, stop_at_start=-2.0, trace=trace)
