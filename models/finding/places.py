@@ -1,11 +1,12 @@
 """Where other programs keep the GGUF files that they fetched, on each system.
 
+The cache of the hub is where its own client says.
+
 | program | source |
 |---|---|
 | llama.cpp | `fs_get_cache_directory` in its `common/common.cpp`; newer ones use the hub's cache |
 | Ollama | "Where are models stored?" in `docs/faq.md` of github.com/ollama/ollama |
 | LM Studio | lmstudio.ai/docs/basics/import-model; `findLMStudioHome` of its own plugins |
-| the hub's client | huggingface.co/docs/huggingface_hub/guides/manage-cache |
 """
 
 from __future__ import annotations
@@ -44,16 +45,21 @@ def stores_here() -> tuple[Store, ...]:
         home = Path.home()
     except RuntimeError:  # nobody has a home
         return ()
-    return stores(os.environ, home, sys.platform)
+    from huggingface_hub import constants
+
+    return stores(os.environ, home, sys.platform, Path(constants.HF_HUB_CACHE))
 
 
-def stores(environment: Mapping[str, str], home: Path, system: str) -> tuple[Store, ...]:
-    """The stores that there may be, for a user with this *home*; *system* as of `sys.platform`."""
+def stores(environment: Mapping[str, str], home: Path, system: str, hub: Path) -> tuple[Store, ...]:
+    """The stores that there may be, for a user with this *home* and the cache *hub*.
+
+    *system* is as of `sys.platform`.
+    """
     return (
         Store("llama.cpp", "llama.cpp", (_llama_cpp(environment, home, system),)),
         Store("Ollama", "ollama", _ollama(environment, home, system), has_manifests=True),
         Store("LM Studio", "lmstudio", _lm_studio(home)),
-        Store("the hub", "hub", (_hub(environment, home),)),
+        Store("the hub", "hub", (hub,)),
     )
 
 
@@ -83,11 +89,3 @@ def _lm_studio(home: Path) -> tuple[Path, ...]:
         pointer = ""
     homes = [Path(pointer)] if pointer else [home / ".lmstudio", home / ".cache" / "lm-studio"]
     return tuple(folder / "models" for folder in homes)
-
-
-def _hub(environment: Mapping[str, str], home: Path) -> Path:
-    """As of `huggingface_hub.constants`, which takes a second to import."""
-    if cache := environment.get("HF_HUB_CACHE") or environment.get("HUGGINGFACE_HUB_CACHE"):
-        return Path(cache).expanduser()
-    caches = environment.get("XDG_CACHE_HOME") or home / ".cache"
-    return Path(environment.get("HF_HOME") or Path(caches, "huggingface"), "hub").expanduser()

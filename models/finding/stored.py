@@ -6,6 +6,7 @@ followed, and a manifest names nothing outside its store.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -20,8 +21,8 @@ ENDING = ".gguf"
 ENTRIES_MAX = 50_000
 DEPTH_MAX = 8
 MANIFEST_BYTES_MAX = 1 << 20
-_LATER_PART = re.compile(r"-(?!0*1-)\d{5}-of-\d{5}$")
-_FIRST_PART = re.compile(r"-0*1-of-\d{5}$")
+_LATER_PART = re.compile(r"-(?!00001-)\d{5}-of-\d{5}$")
+_FIRST_PART = re.compile(r"-00001-of-\d{5}$")
 _NOT_A_MODEL = re.compile(r"mmproj|ggml-vocab|imatrix", re.IGNORECASE)
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _MODEL_LAYER = "application/vnd.ollama.image.model"
@@ -37,6 +38,17 @@ class Stored:
     store: Store
 
     @property
+    def parts(self) -> list[Path]:
+        """The file, or all those that one model was cut into, as far as they are there."""
+        cut = _FIRST_PART.search(self.path.stem)
+        if cut is None:
+            return [self.path]
+        pattern = (
+            glob.escape(self.path.stem[: cut.start()]) + cut[0].replace("00001", "*", 1) + self.path.suffix
+        )
+        return sorted(self.path.parent.glob(pattern))
+
+    @property
     def full_name(self) -> str:
         """The name that no file of another store has."""
         return f"{self.store.prefix}:{self.name}"
@@ -48,7 +60,7 @@ def stored_in(store: Store) -> Iterator[Stored]:
     for folder in store.folders:
         for name, path in sorted(_manifests(folder) if store.has_manifests else _files(folder)):
             place = path.resolve()
-            if (name, place) not in seen:
+            if name.isprintable() and (name, place) not in seen:  # others would change a terminal
                 seen.add((name, place))
                 yield Stored(name, path, store)
 

@@ -29,7 +29,7 @@ def manifest(home, place, content=None, folder=".ollama/models"):
 
 LLAMA = "Library/Caches/llama.cpp/ggml-org_Qwen2.5-Coder-1.5B-Q8_0-GGUF_qwen2.5-coder-1.5b-q8_0.gguf"
 STUDIO = ".lmstudio/models/owner/repo-GGUF/Model-Q4_K_M.gguf"
-HUB = ".cache/huggingface/hub/models--a--b/snapshots/" + "c" * 40 + "/some-q8_0.gguf"
+HUB = "hub/models--a--b/snapshots/" + "c" * 40 + "/some-q8_0.gguf"
 
 
 def test_files_have_the_names_without_their_endings(home):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from fimlsp.models.finding.places import stores
 
-HOME = Path("/home/me")
+HOME, HUB = Path("/home/me"), Path("/hub")
 CASES = {  # system, environment; folders by prefix, where they differ from those on Linux
     "Linux": ("linux", {}, {}),
     "macOS": (
@@ -26,7 +26,7 @@ CASES = {  # system, environment; folders by prefix, where they differ from thos
     "XDG": (
         "linux",
         {"XDG_CACHE_HOME": "/c"},
-        {"llama.cpp": ["/c/llama.cpp"], "hub": ["/c/huggingface/hub"]},
+        {"llama.cpp": ["/c/llama.cpp"]},
     ),
     "llama.cpp's own": (
         "darwin",
@@ -34,14 +34,12 @@ CASES = {  # system, environment; folders by prefix, where they differ from thos
         {"llama.cpp": ["/l"], "ollama": ["/home/me/.ollama/models"]},
     ),
     "Ollama's own": ("linux", {"OLLAMA_MODELS": "/o"}, {"ollama": ["/o"]}),
-    "the hub's home": ("linux", {"HF_HOME": "/h"}, {"hub": ["/h/hub"]}),
-    "the hub's cache": ("linux", {"HF_HOME": "/h", "HF_HUB_CACHE": "/c"}, {"hub": ["/c"]}),
 }
 ON_LINUX = {
     "llama.cpp": ["/home/me/.cache/llama.cpp"],
     "ollama": ["/home/me/.ollama/models", "/usr/share/ollama/.ollama/models"],
     "lmstudio": ["/home/me/.lmstudio/models", "/home/me/.cache/lm-studio/models"],
-    "hub": ["/home/me/.cache/huggingface/hub"],
+    "hub": ["/hub"],
 }
 
 
@@ -49,7 +47,8 @@ ON_LINUX = {
 def test_folders(case):
     system, environment, differences = CASES[case]
     found = {
-        store.prefix: [str(folder) for folder in store.folders] for store in stores(environment, HOME, system)
+        store.prefix: [str(folder) for folder in store.folders]
+        for store in stores(environment, HOME, system, HUB)
     }
     assert found == ON_LINUX | differences
 
@@ -65,14 +64,6 @@ POINTERS = {
 @pytest.mark.parametrize("content", POINTERS, ids=len)
 def test_lm_studio_says_where_it_is(content, tmp_path):
     (tmp_path / ".lmstudio-home-pointer").write_bytes(content)
-    (store,) = [store for store in stores({}, tmp_path, "linux") if store.prefix == "lmstudio"]
+    (store,) = [store for store in stores({}, tmp_path, "linux", HUB) if store.prefix == "lmstudio"]
     expected = [path.replace("/home/me", str(tmp_path)) for path in POINTERS[content]]
     assert [str(folder) for folder in store.folders] == expected
-
-
-def test_the_hub_is_where_its_client_has_it():
-    from huggingface_hub import constants
-
-    (store,) = [store for store in stores({}, Path.home(), "linux") if store.prefix == "hub"]
-    assert str(store.folders[0]).endswith("huggingface/hub")
-    assert Path(constants.HF_HUB_CACHE).name == "hub"
