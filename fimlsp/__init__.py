@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fimlsp.quotient.engine import EditedDocument as Document
     from fimlsp.quotient.engine import Engine as Engine
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "DecodeSettings",
     "Document",

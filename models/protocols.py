@@ -27,6 +27,13 @@ class Candidates:
     stop: float
 
 
+class Preference(Protocol):
+    """What prefers some continuations to others, although the constraint allows both."""
+
+    def misfit(self, text: bytes, continuation: bytes) -> float:
+        """By how many nats *continuation* behind *text*, which is written, counts less; 0 if it is fine."""
+
+
 class NextToken(Protocol):
     """A network that has read some tokens; one text at a time."""
 

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
-from fimlsp.models.decoding.candidate_order import at_random, best_first
+from fimlsp.models.decoding.candidate_order import at_random, best_first, preferred_first
 from fimlsp.models.decoding.middle import Middle, StopReason, TokenTrace
 from fimlsp.models.decoding.partial_middle import Continuation, DecodeStep, PartialMiddle
 from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.stopping import LineRule, n_repeated
+from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
 from fimlsp.models.decoding.stopwatch import Stopwatch
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import Candidates, Launching, NextToken
+from fimlsp.models.protocols import Candidates, Launching, NextToken, Preference
 from fimlsp.quotient.states.protocol import State
 from numpy.random import default_rng
 
@@ -192,9 +192,18 @@ class Decoding:
     def _ordered(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
         settings = self.settings
         if not settings.temperature:
-            return best_first(step.candidates)
+            preference = settings.preference
+            ranked = best_first(step.candidates)
+            return (
+                ranked if preference is None else preferred_first(ranked, self._misfit_at(step, preference))
+            )
         random = default_rng((settings.seed, self.draw, len(step.middle.tokens)))
         return at_random(step.candidates, settings.temperature, settings.top_p, random)
+
+    def _misfit_at(self, step: DecodeStep, preference: Preference) -> Callable[[int], float]:
+        """By how many nats each token counts less at *step*."""
+        text, texts = step.middle.text, self.model.token_bytes
+        return lambda token: preference.misfit(text, texts[token] or LINE_END)
 
     def _continuation(self, step: DecodeStep, token: int, log_probability: float) -> Continuation | None:
         if token in self.model.stops:

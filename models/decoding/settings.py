@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal, get_args
 
+from fimlsp.models.protocols import Preference
+
 StopRule = Literal["first", "best"]
 
 
@@ -38,6 +40,7 @@ class DecodeSettings:
         independent: with a temperature: exactly `candidates` middles, drawn independently of each other and
             given in the order of the draws, with those that are equal, empty or incomplete. A share of them
             is then an unbiased estimate, as pass@k needs it (Chen et al. 2021).
+        preference: which of the likeliest candidates are better than others, for reasons of their own.
 
     Raises:
         ValueError: a number is outside its range, or a rule is unknown.
@@ -54,6 +57,7 @@ class DecodeSettings:
     top_p: float = 1.0
     seed: int = 0
     independent: bool = False
+    preference: Preference | None = None
 
     def __post_init__(self) -> None:
         rules = get_args(StopRule)
