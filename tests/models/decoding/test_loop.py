@@ -344,3 +344,23 @@ def test_lines_are_exceeded_by_two_where_blocks_nest():
 def test_settings_that_make_no_sense_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         DecodeSettings(**changes)
+
+
+def test_the_trace_names_tokens_and_what_was_refused():
+    model = ScriptedModel([b"))", b"]", b"a"], [b"(", END], [b")"], [END])
+    (first, *others) = decode(model).trace
+    assert model.token_bytes[first.token] == b"a"
+    assert [model.token_bytes[token] for token, _ in first.refused] == [b"))", b"]"]
+    assert first.refused_mass == pytest.approx(0.5 + 0.25)
+    assert [step.refused_mass for step in others] == [0, 0]
+
+
+def test_a_rule_of_the_callers_own_ends_what_is_complete():
+    seen = []
+
+    def wanted(text):
+        seen.append(text)
+        return text.count(b"a") == 2
+
+    check([[b"a"], [b"("], [b"a"], [b")"], [b"a"]], b"a(a)", "asked", stop_when=wanted, lines=None)
+    assert seen == [b"a", b"a(a)"]
