@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fimlsp.models.completion import complete_many as complete_many
     from fimlsp.models.decoding.settings import DecodeSettings as DecodeSettings
     from fimlsp.models.loading import load_model as load_model
+    from fimlsp.models.scoring import score_middle as score_middle
     from fimlsp.quotient.engine import EditedDocument as Document
     from fimlsp.quotient.engine import Engine as Engine
 
@@ -28,6 +29,7 @@ __all__ = [
     "load_grammar",
     "load_model",
     "python",
+    "score_middle",
 ]
 
 _ORIGINS = {
@@ -39,6 +41,7 @@ _ORIGINS = {
     "load_grammar": ("fimlsp.languages.custom", "load_grammar"),
     "load_model": ("fimlsp.models.loading", "load_model"),
     "python": ("fimlsp.languages.python", "python"),
+    "score_middle": ("fimlsp.models.scoring", "score_middle"),
 }
 _ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 

@@ -129,9 +129,9 @@ class LexerTables:
         self.most_counted = lexis.counted_part.most
         self.checked = self.word_states | self.counted_states
         self.loops = Loops(dfa, self.checked)
-        self.separators = lexis.separators
-        after = {row[byte] for row in dfa.rows for byte in lexis.separators}
-        self.separated = frozenset(state for state in after if self._may_be_cut(state))
+        cuts = {byte: self._cuts_after(byte) for byte in lexis.separators}
+        self.separators = bytes(byte for byte in lexis.separators if cuts[byte])
+        self.separated = frozenset[int]().union(*cuts.values())
         blank = (self.space, self.line_joiner, *unseen)
         self.blank = tuple(kind for kind in blank if kind != NO_KIND)
         self.separation: Separation | None = None
@@ -144,6 +144,10 @@ class LexerTables:
         self.shortest_words = ShortestWords(dfa, None if self.separation is None else self.separation.ends)
         self.always_viable = sum(1 << kind for kind in free)
         self.ends_line = sum(1 << kind for kind in (self.comment, self.line_end) if kind != NO_KIND)
+
+    def _cuts_after(self, byte: int) -> frozenset[int]:
+        """The states after *byte* in which a line may be cut."""
+        return frozenset(state for row in self.dfa.rows if self._may_be_cut(state := row[byte]))
 
     def _may_be_cut(self, state: int) -> bool:
         """Whether a lexeme that has been read up to *state* may as well end there."""

@@ -14,7 +14,8 @@ from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.contract import Language
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
-_SEPARATORS = b"\n,;}"
+_SEPARATORS = b"\r\n,;}"
+"""Where a line may be cut, as far as the lexemes of the grammar allow it."""
 
 
 @dataclass(frozen=True, eq=True)
@@ -46,6 +47,7 @@ class LarkLanguage(Language):
             line_end="",
             unseen=found.ignored,
             rejected=REJECTED,
+            separators=_SEPARATORS,
         )
 
     def grammar(self) -> Grammar:

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
+from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.models.decoding.candidate_order import at_random, best_first, preferred_first
 from fimlsp.models.decoding.middle import Middle, StopReason, TokenTrace
 from fimlsp.models.decoding.partial_middle import Continuation, DecodeStep, PartialMiddle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
-from fimlsp.models.decoding.stopwatch import Stopwatch
+from fimlsp.models.decoding.stopwatch import Stopwatch, time_limit
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import Candidates, Launching, NextToken, Preference
 from fimlsp.quotient.states.protocol import State
@@ -30,6 +31,8 @@ REJECTIONS_PER_STEP_MAX = 50
 STEERING_HORIZON = 16
 STEERED_PER_STEP_MAX = 16
 STEERED_BYTES_PER_TOKEN = 2
+ENGINE_SECONDS = 0.5
+"""The constraint may take so long for one token, or for the end of a middle, even when time is up."""
 
 
 def decode_middle(
@@ -73,6 +76,7 @@ class Decoding:
     stop_reason: StopReason | None = None
     tried: int = 0
     rejected: int = 0
+    refused: list[tuple[int, float]] = field(default_factory=list)
     steered: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
     rule: LineRule = field(init=False)
@@ -154,17 +158,22 @@ class Decoding:
         return step
 
     def _write_token(self, step: DecodeStep) -> None:
-        self.stop_reason = self._best_allowed(step, self.budget - len(self.middle.tokens))
+        left = max(ENGINE_SECONDS, self.ends_at - monotonic())
+        try:
+            with interruptible(time_limit(left)):
+                self.stop_reason = self._best_allowed(step, self.budget - len(self.middle.tokens))
+        except Interrupted:
+            self.stop_reason = "deadline"
 
     def _best_allowed(self, step: DecodeStep, left: int) -> StopReason | None:
         """Take the best candidate that is allowed, *left* tokens being left; a reason to stop, if any."""
         if left <= 0:
             return "budget"
-        before = self.rejected
+        refused = self.refused = list[tuple[int, float]]()
         allowed = islice(self._allowed(step), STEERED_PER_STEP_MAX)
         for n_steered, continuation in enumerate(allowed):
             if not self._steers_away(continuation, left - 1):
-                return self._take(step, continuation, self.rejected - before, n_steered > 0)
+                return self._take(step, continuation, tuple(refused), n_steered > 0)
             self.steered = True
         return "dead_end"
 
@@ -174,19 +183,18 @@ class Decoding:
         With the rule "best" a refused candidate ends a middle that is complete, as in the released code of
         Melcer et al. 2024; what else could be written there is then not asked.
         """
-        refused = 0
         for token, log_probability in self._ordered(step):
             continuation = self._continuation(step, token, log_probability)
             self.tried += 1
             if continuation is not None:
                 yield continuation
                 continue
-            refused += 1
+            self.refused.append((token, log_probability))
             self.rejected += 1
             if self.settings.stop_rule == "best" and step.complete:
                 yield Continuation(step.middle, "end")
                 return
-            if refused == REJECTIONS_PER_STEP_MAX:
+            if len(self.refused) == REJECTIONS_PER_STEP_MAX:
                 return
 
     def _ordered(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
@@ -228,7 +236,11 @@ class Decoding:
         return need > STEERED_BYTES_PER_TOKEN * left and need > len(self.middle.state.shortest_completion)
 
     def _take(
-        self, step: DecodeStep, continuation: Continuation, rejected: int = 0, steered: bool = False
+        self,
+        step: DecodeStep,
+        continuation: Continuation,
+        refused: tuple[tuple[int, float], ...] = (),
+        steered: bool = False,
     ) -> StopReason | None:
         """Go on with *continuation*; the reason to stop there, if there is one."""
         middle, stop_reason = continuation
@@ -238,8 +250,11 @@ class Decoding:
         if self.launch and stop_reason is None:
             self.pending = self.launch(token)
         text = self.model.token_bytes[token] or b""
-        self.trace.append(TokenTrace(text, middle.total - step.middle.total, rejected, steered))
+        log_probability = middle.total - step.middle.total
+        self.trace.append(TokenTrace(text, log_probability, refused, steered, token=token))
         self.middle = middle
+        if stop_reason is None and self.rule.is_asked_to_stop(middle):
+            return "asked"
         if stop_reason is None and self.settings.stop_rule == "first" and n_repeated(middle.tokens):
             return "repetition"
         return stop_reason
@@ -270,10 +285,17 @@ class Decoding:
             yield replace(token, stop=stops[number]) if number < len(stops) else token
 
     def _finished(self, reason: StopReason) -> PartialMiddle:
-        """The part of the middle to keep, completed where that is wanted."""
+        """The part of the middle to keep, completed where that is wanted and does not take too long."""
+        try:
+            with interruptible(time_limit(ENGINE_SECONDS)):
+                return self._finished_in_time(reason)
+        except Interrupted:
+            return self.middle
+
+    def _finished_in_time(self, reason: StopReason) -> PartialMiddle:
         middle = self.middle
         takes_first = self.settings.stop_rule == "first"
-        if reason in ("cancelled", "lines") or (reason == "end" and takes_first):
+        if reason in ("cancelled", "lines", "asked") or (reason == "end" and takes_first):
             return middle
         length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)
         return self._best_stop(length) or (middle.completed() if self.settings.steer else middle)
