@@ -26,6 +26,7 @@ from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
 
@@ -50,6 +51,7 @@ GRAMMAR_PERCENT = 40
 
 ONLY_ESCAPES = "only a text that closes this bracket and opens another would connect (option contextEscape)"
 
+KNOWS_PYTHON_ONLY = "the bundled model knows Python only, so choose another one (option model)"
 TAKES_TOO_LONG = "reading the text around the cursor takes longer than the time limit (option deadlineMs)"
 
 DEADLINE_SHARE_KEPT = 0.25
@@ -84,6 +86,7 @@ class Backend:
         self.documents = EngineDocuments(Engine)
         self._files: dict[int, WorkspaceFiles] = {}
         self._model: FimModel | None = None
+        self._is_bundled = False
         self._why_no_model = "no model is loaded yet"
 
     @property
@@ -105,6 +108,7 @@ class Backend:
             report(step, GRAMMAR_PERCENT)
             telling = distinct_percents(lambda percent: report(step, percent))
             self._model = loaded(load, telling)
+            self._is_bundled = not load.model
         except Exception as error:
             problem = explain(error, "loading the model", log)
             self._why_no_model = f"no model is loaded: {problem}"
@@ -161,13 +165,20 @@ class Backend:
         except Interrupted:
             self.documents.read_on(request.document)
             return Completion(reason="cancelled" if should_stop() else TAKES_TOO_LONG)
+        except GrammarError as error:
+            return Completion(reason=str(error), final=True)
         except Exception:
             self.documents.renew(request.document)
             raise
+        if answer.reason is not None and self._is_bundled and not is_python(self._grammar(request)):
+            answer = replace(answer, reason=f"{answer.reason}; {KNOWS_PYTHON_ONLY}")
         if names is None or self._names is None:
             return answer
         self._names.learn(request.document, names)
         return replace(answer, unknown_names=names.problem)
+
+    def _grammar(self, request: Complete) -> Language:
+        return self.documents.grammar(request.document)
 
     def _look(self, document: DocumentId, offset: int) -> None:
         """Begin to look up the names at *offset*, where the cursor will be; in a cell with those above it."""
