@@ -229,6 +229,12 @@ def find_format(
     return FimFormat(found.name, prompt, stops, found.project, marker_ids)
 
 
+def known_markers() -> list[str]:
+    """The texts of all markers and end tokens of all families."""
+    texts = (text for family in FAMILIES for text in (*_markers(family), *family.stops))
+    return list(dict.fromkeys(texts))
+
+
 def _recognised(vocabulary: Mapping[str, int], architecture: str | None, model_name: str) -> Family:
     for family in FAMILIES:
         if family.architecture in (None, architecture) and vocabulary.keys() >= set(_markers(family)):
