@@ -39,7 +39,9 @@ def connect(
     listed = _listed(peer)
     kind = api or OWNERS.get(str(listed.get("owned_by")))
     if kind != "llama-server":
-        raise ServerError(f"The server at {address} is none of those that are known; start llama.cpp's server there.")
+        raise ServerError(
+            f"The server at {address} is none of those that are known; start llama.cpp's server there."
+        )
     return connect_llama_server(peer, listed, family, order)
 
 

@@ -6,7 +6,14 @@ import dataclasses
 
 import pytest
 from fimlsp.lsp_server.messages import Load
-from fimlsp.lsp_server.settings.options import OPTIONS, Settings, load_of, resolve, unknown_names
+from fimlsp.lsp_server.settings.options import (
+    OPTIONS,
+    Settings,
+    load_of,
+    resolve,
+    unknown_names,
+    with_own_server,
+)
 
 RESOLVED = [
     (None, Settings(), 0),
@@ -84,3 +91,23 @@ LOADS = [
 @pytest.mark.parametrize(("settings", "load"), LOADS)
 def test_which_model_is_loaded(settings, load):
     assert load_of(settings) == load
+
+
+HERE, ELSEWHERE = "http://127.0.0.1:8012", "https://models.example.org"
+OWN = [
+    (Settings(model=HERE), Settings(), Settings(model=HERE), 0),
+    (Settings(model="./folder"), Settings(model=ELSEWHERE), Settings(model="./folder"), 0),
+    (Settings(model=ELSEWHERE), Settings(), Settings(), 1),
+    (Settings(model=ELSEWHERE), Settings(model=HERE), Settings(model=HERE), 1),
+    (Settings(model=ELSEWHERE), Settings(model=ELSEWHERE), Settings(model=ELSEWHERE), 0),
+    (Settings(model=ELSEWHERE + "#other"), Settings(model=ELSEWHERE), Settings(model=ELSEWHERE), 1),
+    (Settings(model="http://me@127.0.0.1"), Settings(), Settings(), 1),
+    (Settings(api_key_variable="HOME"), Settings(), Settings(), 1),
+    (Settings(api_key_variable="KEY"), Settings(api_key_variable="KEY"), Settings(api_key_variable="KEY"), 0),
+]
+
+
+@pytest.mark.parametrize(("asked", "own", "used", "problems"), OWN)
+def test_only_the_users_own_settings_send_code_or_keys_elsewhere(asked, own, used, problems):
+    found, told = with_own_server(asked, own)
+    assert (found, len(told)) == (used, problems)

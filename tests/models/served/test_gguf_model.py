@@ -8,7 +8,6 @@ from fimlsp.models.loading import load_model
 
 from .random_models import MODELS
 
-
 TEXT = "def f(x):\n\treturn 'é ▁' <fim_prefix> <|left|>\n\n"
 
 
@@ -16,9 +15,7 @@ TEXT = "def f(x):\n\treturn 'é ▁' <fim_prefix> <|left|>\n\n"
 def test_tokens_and_markers_are_those_that_llama_cpp_has(name, gguf, served):
     file, server = load_model(str(gguf(name))), load_model(served(name))
     assert (file.fim, file.fim.family) == (server.fim, "fimlsp" if name == "bundled" else name)
-    text = (
-        "def f(x):\n\treturn 'é ▁' <fim_prefix> <|left|>\n\n" if name != "CodeLlama" else "def f(x): print(y)"
-    )
+    text = TEXT if name != "CodeLlama" else "def f(x): print(y)"
     assert file.vocabulary.decode(file.vocabulary.encode(text)) == text.encode()
     assert not file.fim.markers.intersection(file.vocabulary.encode(text)), "text never becomes a marker"
     tokens = file.fim.arrange(file.vocabulary.encode_first("def f("), file.vocabulary.encode("):\n"))
