@@ -147,10 +147,14 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """*model* (a short name) is loaded; *problem*: why it is another than the one that was asked for."""
+    """*model* (a short name) is loaded; *problem*: why it is another than the one that was asked for.
+
+    *missing* is the extra to be installed for that one, if that is the problem.
+    """
 
     model: str
     problem: str | None = None
+    missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,9 @@ class Status:
     a *reason* says why another model is used than was asked for. `thinking`: a completion is being made.
     `suggestion`: one was given; a *reason* says what was left out for it. `none`: there is no suggestion, and
     *reason* says why. *uri* is the document that a completion is about, *model* the short name of the model
-    that is loaded, *automatic* whether there are completions while typing.
+    that is loaded, *automatic* whether there are completions while typing. As long as another model is used
+    than was asked for, *problem* says why in every state, and *missing* names the extra to be installed for
+    it, if that is why.
     """
 
     state: State
@@ -30,6 +32,8 @@ class Status:
     model: str | None = None
     uri: str | None = None
     automatic: bool = True
+    problem: str | None = None
+    missing: str | None = None
 
 
 def describe_relaxed(relaxed: str) -> str:
@@ -45,16 +49,17 @@ class StatusBoard:
         self._tell = tell
         self._model: str | None = None
         self._problem: str | None = None
+        self._missing: str | None = None
         self.now = Status("loading", "starting", percent=0)
 
     def loading(self, report: Loading | Ready | NotReady) -> None:
         """A report about loading came."""
-        self._model, self._problem = None, None
+        self._model = self._problem = self._missing = None
         match report:
             case Loading(step, percent):
                 self._show("loading", step, percent=percent)
-            case Ready(model, problem):
-                self._model, self._problem = model, problem
+            case Ready(model, problem, missing):
+                self._model, self._problem, self._missing = model, problem, missing
                 self._show("idle", problem)
             case NotReady(reason):
                 self._show("none", reason)
@@ -78,6 +83,11 @@ class StatusBoard:
         if self.now.state == "thinking":
             self._show("idle", self._problem, uri=uri)
 
+    def ended(self, uri: str) -> None:
+        """The suggestion that was given for a document is not shown any more."""
+        if self.now.state == "suggestion" and self.now.uri == uri:
+            self._show("idle", self._problem, uri=uri)
+
     def none(self, uri: str, reason: str) -> None:
         """There is no suggestion."""
         self._show("none", reason, uri=uri)
@@ -90,7 +100,8 @@ class StatusBoard:
     def _show(
         self, state: State, reason: str | None, *, percent: int | None = None, uri: str | None = None
     ) -> None:
-        self._put(Status(state, reason, percent, self._model, uri, self.now.automatic))
+        automatic, problem, missing = self.now.automatic, self._problem, self._missing
+        self._put(Status(state, reason, percent, self._model, uri, automatic, problem, missing))
 
     def _put(self, status: Status) -> None:
         if status != self.now:

@@ -44,7 +44,7 @@ from fimlsp.lsp_server.messages import (
     read_request,
 )
 from fimlsp.lsp_server.worker.server_watch import ServerWatch
-from fimlsp.models.errors import OutOfMemoryError
+from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
 from fimlsp.models.served.failures import ServerError
 from fimlsp.quotient.language.contract import Language
 
@@ -188,14 +188,18 @@ class Worker:
         try:
             name = self._backend.load(load, self._tell)
         except Exception as error:
-            self._load_bundled(explain(error, "loading the model", log))
+            missing = error.extra if isinstance(error, MissingExtraError) else None
+            self._load_bundled(explain(error, "loading the model", log), missing)
             if isinstance(error, ServerError):
                 self._watch.begin(load)
         else:
             self._send(Ready(name))
 
-    def _load_bundled(self, problem: str) -> None:
-        """Load the bundled model, as the one that is wanted cannot be used; *problem* says why."""
+    def _load_bundled(self, problem: str, missing: str | None = None) -> None:
+        """Load the bundled model, as the one that is wanted cannot be used; *problem* says why.
+
+        *missing* is the extra that it needs, if that is not installed.
+        """
         bundled = Load(threads=self._wanted.threads)
         name = None
         if bundled != self._wanted:
@@ -206,7 +210,8 @@ class Worker:
         if name is None:
             self._send(NotReady(problem))
         else:
-            self._send(Ready(name, f"{problem.rstrip('.')}. Until then the bundled model is used."))
+            problem = f"{problem.rstrip('.')}. Until then the bundled model is used."
+            self._send(Ready(name, problem, missing))
 
     def _tell(self, step: str, percent: int) -> None:
         self._send(Loading(step, percent))

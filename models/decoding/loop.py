@@ -62,9 +62,10 @@ def decode_middle(
 class Decoding:
     """One run of the loop.
 
-    `steps` holds one entry per network step, `trace` one per token; so `steps[n + 1]` follows token n. If
-    the network can be launched, it starts on the next token as soon as that is known, the loop does in the
-    meantime what does not decide about it, and `pending` waits for the result.
+    With a temperature, `draw` tells apart runs with equal settings, each of which draws by itself. `steps`
+    holds one entry per network step, `trace` one per token; so `steps[n + 1]` follows token n. If the network
+    can be launched, it starts on the next token as soon as that is known, the loop does in the meantime what
+    does not decide about it, and `pending` waits for the result.
     """
 
     model: NextToken
@@ -73,6 +74,7 @@ class Decoding:
     start: State
     middle: PartialMiddle
     ends_at: float
+    draw: int = 0
     steps: list[DecodeStep] = field(default_factory=list)
     trace: list[TokenTrace] = field(default_factory=list)
     has_read_prompt: bool = False
@@ -94,10 +96,10 @@ class Decoding:
         ends_at = float("inf") if settings.seconds is None else monotonic() + settings.seconds
         return cls(model, prompt, settings, start, PartialMiddle(b"", start), ends_at)
 
-    def restarted(self, seed: int) -> Decoding:
-        """A run like this one from its start, with another *seed* and the same end of time."""
-        settings, middle = replace(self.settings, seed=seed), PartialMiddle(b"", self.start)
-        return Decoding(self.model, self.prompt, settings, self.start, middle, self.ends_at)
+    def redrawn(self, draw: int) -> Decoding:
+        """A run like this one from its start, as *draw* of those with its seed, with the same end of time."""
+        middle = PartialMiddle(b"", self.start)
+        return Decoding(self.model, self.prompt, self.settings, self.start, middle, self.ends_at, draw)
 
     def branch(self, number: int, token: int, log_probability: float) -> Decoding | None:
         """A run that shares the steps up to *number* with this one and takes *token* there.
@@ -187,7 +189,11 @@ class Decoding:
         return "dead_end"
 
     def _allowed(self, step: DecodeStep) -> Iterator[Continuation]:
-        """Continuations the constraint allows, in the order of candidates, until 50 were rejected."""
+        """Continuations the constraint allows, in the order of candidates, until 50 were rejected.
+
+        With the rule "best" a refused candidate ends a middle that is complete, as in the released code of
+        Melcer et al. 2024; what else could be written there is then not asked.
+        """
         refused = 0
         for token, log_probability in self._ordered(step):
             continuation = self._continuation(step, token, log_probability)
@@ -197,6 +203,9 @@ class Decoding:
                 continue
             refused += 1
             self.rejected += 1
+            if self.settings.stop_rule == "best" and step.complete:
+                yield Continuation(step.middle, "end")
+                return
             if refused == REJECTIONS_PER_STEP_MAX:
                 return
 
@@ -204,7 +213,7 @@ class Decoding:
         settings = self.settings
         if not settings.temperature:
             return best_first(step.candidates)
-        random = default_rng((settings.seed, len(step.middle.tokens)))
+        random = default_rng((settings.seed, self.draw, len(step.middle.tokens)))
         return at_random(step.candidates, settings.temperature, settings.top_p, random)
 
     def _continuation(self, step: DecodeStep, token: int, log_probability: float) -> Continuation | None:
@@ -215,10 +224,10 @@ class Decoding:
 
     def _steers_away(self, continuation: Continuation, left: int) -> bool:
         """Whether steering refuses *continuation*, after which *left* tokens are left."""
-        middle = continuation.middle
-        return continuation.stop_reason is None and (
-            self.rule.leaves_line(middle) or self._is_out_of_reach(middle, left)
-        )
+        middle, stop_reason = continuation
+        if self.rule.leads_too_far(self.middle, middle):
+            return True
+        return stop_reason is None and (self.rule.leaves_line(middle) or self._is_out_of_reach(middle, left))
 
     def _is_out_of_reach(self, middle: PartialMiddle, left: int) -> bool:
         """Whether *middle* moves the nearest end further away than *left* more tokens can reach."""

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.gguf.header import Header, read_header
-from fimlsp.models.prompts.fim_format import LEFT, RIGHT, FimFormat, Order, Project, find_format
+from fimlsp.models.prompts.families import LEFT, RIGHT, Family, Order, Project
+from fimlsp.models.prompts.fim_format import FimFormat, find_format
 from fimlsp.models.prompts.vocabulary import byte_level_bytes, sentence_piece_bytes
 
 QUANTISATIONS = {
@@ -103,7 +104,7 @@ def described(header: Header, called: str) -> GgufModel:
 
 
 def format_of(
-    header: Header, called: str, *, family: str | None = None, order: Order | None = None
+    header: Header, called: str, *, family: str | Family | None = None, order: Order | None = None
 ) -> FimFormat:
     """Markers and order of the prompts of a model: those of a family, or those that the file names by itself.
 
@@ -121,6 +122,17 @@ def format_of(
         if own is None:
             raise
         return own
+
+
+def judge_by_name(family: str, names: str) -> tuple[bool, str | None]:
+    """Whether a model with the markers of *family* was trained with them, and what is to be said about it.
+
+    *names* are its own and those of what it was made from.
+    """
+    names, needed = names.lower(), NAMES_NEEDED.get(family)
+    if any(word in names for word in NOT_TRAINED) or (needed and not any(word in names for word in needed)):
+        return False, "its vocabulary has markers for filling in the middle, but it was not trained with them"
+    return True, "tuned for chat: the base model fills in better" if _FOR_CHAT.search(names) else None
 
 
 def token_bytes(header: Header) -> list[bytes | None]:
@@ -153,16 +165,13 @@ def _fim_or_reason(header: Header, called: str) -> tuple[FimFormat | None, str |
     if kind != "model":
         return None, f"it is no model of its own, but of the kind {printable(kind)}"
     names = _names(header, called)
-    is_for_chat = _FOR_CHAT.search(names) is not None
     try:
         fim = format_of(header, called)
     except ModelError:
-        made_for = "; it was made for chat" if is_for_chat else ""
+        made_for = "; it was made for chat" if _FOR_CHAT.search(names) else ""
         return None, f"it has no markers for filling in the middle{made_for}"
-    needed = NAMES_NEEDED.get(fim.family)
-    if any(word in names for word in NOT_TRAINED) or (needed and not any(word in names for word in needed)):
-        return None, "its vocabulary has markers for filling in the middle, but it was not trained with them"
-    return fim, "tuned for chat: the base model fills in better" if is_for_chat else None
+    is_trained, remark = judge_by_name(fim.family, names)
+    return fim if is_trained else None, remark
 
 
 def _names(header: Header, called: str) -> str:

@@ -6,7 +6,7 @@ import os
 from typing import Any, Literal
 
 from fimlsp.models.errors import ModelError
-from fimlsp.models.prompts.fim_format import Order
+from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.served.address import Address
 from fimlsp.models.served.failures import ServerError, nonsense
 from fimlsp.models.served.llama_model import connect_llama_server
@@ -19,7 +19,11 @@ KEY_VARIABLE = "FIMLSP_API_KEY"
 
 
 def connect(
-    address: Address, api: Api | None, key_variable: str | None, family: str | None, order: Order | None
+    address: Address,
+    api: Api | None,
+    key_variable: str | None,
+    family: str | Family | None,
+    order: Order | None,
 ) -> ServedModel:
     """The model at *address*.
 

@@ -10,7 +10,7 @@ from fimlsp.models.checkpoints.memory import CPU_CONTEXT_MAX, check_memory, free
 from fimlsp.models.errors import ModelError
 from fimlsp.models.gguf.description import format_of, token_bytes
 from fimlsp.models.gguf.header import Header, read_header
-from fimlsp.models.prompts.fim_format import Order
+from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.vocabulary import Vocabulary, encoded_ids
 from fimlsp.models.served.learnt_bytes import LearntBytes
 from fimlsp.models.served.llama_server import LlamaServer, Tokenization
@@ -47,7 +47,7 @@ def path_of(name: str) -> Path:
 
 
 def load_gguf(
-    path: Path, device: str | None, threads: int | None, family: str | None, order: Order | None
+    path: Path, device: str | None, threads: int | None, family: str | Family | None, order: Order | None
 ) -> ServedModel:
     """The model of the GGUF file at *path*, with a server of its own.
 

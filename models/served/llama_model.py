@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from fimlsp.models.prompts.fim_format import Order, find_format, known_markers
+from fimlsp.models.prompts.families import Family, Order
+from fimlsp.models.prompts.fim_format import find_format, known_markers
 from fimlsp.models.prompts.vocabulary import VISIBLE_SPACE, Vocabulary
 from fimlsp.models.served.failures import nonsense
 from fimlsp.models.served.learnt_bytes import LearntBytes
@@ -17,7 +18,7 @@ from fimlsp.models.served.peer import Peer
 
 
 def connect_llama_server(
-    peer: Peer, listed: Mapping[str, Any], family: str | None, order: Order | None
+    peer: Peer, listed: Mapping[str, Any], family: str | Family | None, order: Order | None
 ) -> ServedModel:
     """The model behind *peer*, of which `/v1/models` says what *listed* has.
 

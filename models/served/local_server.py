@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fimlsp.models.errors import ModelError
+from fimlsp.models.errors import ModelError, require
 from fimlsp.models.served.address import Address
 
 if TYPE_CHECKING:
@@ -49,12 +49,9 @@ def start(path: Path, name: str, context: int, device: str | None, threads: int 
     Raises:
         ModelError: xllamacpp is missing, or cannot run the file.
     """
-    try:
-        from xllamacpp import CommonParams, Server
-    except ImportError as error:
-        raise ModelError(
-            "GGUF files are run by llama.cpp; install it with `pip install 'fimlsp[gguf]'`."
-        ) from error
+    require("gguf", f"{name} needs llama.cpp")
+    from xllamacpp import CommonParams, Server
+
     key = secrets.token_urlsafe()
     params = CommonParams()
     params.model.path = str(path)

@@ -65,5 +65,5 @@ def test_a_file_is_written_as_a_path():
 
 def test_without_llama_cpp_the_remedy_is_told(gguf, monkeypatch):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    with pytest.raises(ModelError, match=r"pip install 'fimlsp\[gguf\]'"):
+    with pytest.raises(ModelError, match=r"needs llama\.cpp; install what is missing with: .*xllamacpp"):
         load_model(str(gguf("Qwen-Coder")))
