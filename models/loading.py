@@ -32,6 +32,7 @@ from fimlsp.models.networks.numpy import llama as small
 from fimlsp.models.networks.torch.threads import limit_threads
 from fimlsp.models.prompts.families import Order
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
+from fimlsp.models.prompts.prompt import Prompt, build_prompt
 from fimlsp.models.prompts.vocabulary import Vocabulary, read_vocabulary
 from fimlsp.models.protocols import NextToken
 from fimlsp.models.served.address import Address, is_address
@@ -70,6 +71,14 @@ class FimModel:
     device: str
     uses_buffer: bool
     acceptance: Acceptance
+
+    def prompt(self, left: bytes, right: bytes, tokens: int) -> Prompt:
+        """What the network reads before it writes at most *tokens* tokens between *left* and *right*.
+
+        Raises:
+            ModelError: so many tokens do not fit into the model's context.
+        """
+        return build_prompt(self.vocabulary, self.fim, self.context, left, right, tokens)
 
 
 def load_model(

@@ -11,6 +11,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -29,6 +32,13 @@ class Candidates:
 
 class Interrupted(Exception):  # noqa: N818 - not an error, the caller wanted it
     """A network was not waited for any longer."""
+
+
+class Preference(Protocol):
+    """What prefers some continuations to others, although the constraint allows both."""
+
+    def misfit(self, text: bytes, continuation: bytes) -> float:
+        """By how many nats *continuation* behind *text*, which is written, counts less; 0 if it is fine."""
 
 
 class NextToken(Protocol):
@@ -71,6 +81,17 @@ class TellsStop(NextToken, Protocol):
         """The log-probability that the middle ends behind a prompt and what was *written*.
 
         None: it cannot be told. What was read before is forgotten.
+        """
+
+
+@runtime_checkable
+class Scoring(NextToken, Protocol):
+    """A network that tells how likely every token is, not only the likeliest."""
+
+    def log_probabilities(self, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """Log-probabilities (nats) [vocabulary] of what follows *tokens*, at least one.
+
+        Replaces the text that was read before, but reuses the work on a common beginning.
         """
 
 

@@ -258,9 +258,9 @@ class Completer:
         if completion.stale:
             self._status.stale(uri)
         elif completion.texts:
-            self._status.suggestion(uri, completion.relaxed)
+            self._status.suggestion(uri, completion.relaxed, completion.unknown_names)
         else:
-            self._status.none(uri, completion.reason or "")
+            self._status.none(uri, completion.reason or "", completion.unknown_names)
 
     def forget(self) -> None:
         """Another model answers from now on."""

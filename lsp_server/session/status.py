@@ -23,7 +23,8 @@ class Status:
     *reason* says why. *uri* is the document that a completion is about, *model* the short name of the model
     that is loaded, *automatic* whether there are completions while typing. As long as another model is used
     than was asked for, *problem* says why in every state, and *missing* names the extra to be installed for
-    it, if that is why.
+    it, if that is why. *names* says why a completion was made without knowing which names there
+    are.
     """
 
     state: State
@@ -34,6 +35,7 @@ class Status:
     automatic: bool = True
     problem: str | None = None
     missing: str | None = None
+    names: str | None = None
 
 
 def describe_relaxed(relaxed: str) -> str:
@@ -74,9 +76,9 @@ class StatusBoard:
         if self.now.state != "loading":
             self._show("thinking", None, uri=uri)
 
-    def suggestion(self, uri: str, relaxed: str | None) -> None:
-        """A suggestion was given."""
-        self._show("suggestion", relaxed and describe_relaxed(relaxed), uri=uri)
+    def suggestion(self, uri: str, relaxed: str | None, names: str | None = None) -> None:
+        """A suggestion was given; *names* as in `Status`."""
+        self._show("suggestion", relaxed and describe_relaxed(relaxed), uri=uri, names=names)
 
     def stale(self, uri: str) -> None:
         """What was thought about is not wanted any more."""
@@ -88,9 +90,9 @@ class StatusBoard:
         if self.now.state == "suggestion" and self.now.uri == uri:
             self._show("idle", self._problem, uri=uri)
 
-    def none(self, uri: str, reason: str) -> None:
-        """There is no suggestion."""
-        self._show("none", reason, uri=uri)
+    def none(self, uri: str, reason: str, names: str | None = None) -> None:
+        """There is no suggestion; *names* as in `Status`."""
+        self._show("none", reason, uri=uri, names=names)
 
     def automatic(self, is_on: bool) -> None:
         """Completions while typing were turned on or off."""
@@ -98,10 +100,16 @@ class StatusBoard:
             self._put(replace(self.now, automatic=is_on))
 
     def _show(
-        self, state: State, reason: str | None, *, percent: int | None = None, uri: str | None = None
+        self,
+        state: State,
+        reason: str | None,
+        *,
+        percent: int | None = None,
+        uri: str | None = None,
+        names: str | None = None,
     ) -> None:
         automatic, problem, missing = self.now.automatic, self._problem, self._missing
-        self._put(Status(state, reason, percent, self._model, uri, automatic, problem, missing))
+        self._put(Status(state, reason, percent, self._model, uri, automatic, problem, missing, names))
 
     def _put(self, status: Status) -> None:
         if status != self.now:

@@ -280,6 +280,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(stream=sys.stderr, format="fimlsp worker: %(message)s", level=logging.INFO)
     from fimlsp.lsp_server.worker.backend import Backend as RealBackend
+    from fimlsp.lsp_server.worker.names import Names
 
     gc.set_threshold(*COLLECTION_THRESHOLDS)
-    serve(RealBackend())
+    serve(RealBackend(Names()))

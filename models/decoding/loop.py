@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
-from fimlsp.models.decoding.candidate_order import at_random, best_first
+from fimlsp.models.decoding.candidate_order import at_random, best_first, preferred_first
 from fimlsp.models.decoding.middle import Middle, StopReason, TokenTrace
 from fimlsp.models.decoding.partial_middle import Continuation, DecodeStep, PartialMiddle
 from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.stopping import LineRule, n_repeated
+from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
 from fimlsp.models.decoding.stopwatch import Stopwatch
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import (
@@ -29,6 +29,7 @@ from fimlsp.models.protocols import (
     Interrupted,
     Launching,
     NextToken,
+    Preference,
     TellsStop,
 )
 from fimlsp.quotient.states.protocol import State
@@ -83,6 +84,7 @@ class Decoding:
     stop_reason: StopReason | None = None
     tried: int = 0
     rejected: int = 0
+    refused: list[tuple[int, float]] = field(default_factory=list)
     steered: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
     rule: LineRule = field(init=False)
@@ -180,11 +182,11 @@ class Decoding:
         """Take the best candidate that is allowed, *left* tokens being left; a reason to stop, if any."""
         if left <= 0:
             return "budget"
-        before = self.rejected
+        refused = self.refused = list[tuple[int, float]]()
         allowed = islice(self._allowed(step), STEERED_PER_STEP_MAX)
         for n_steered, continuation in enumerate(allowed):
             if not self._steers_away(continuation, left - 1):
-                return self._take(step, continuation, self.rejected - before, n_steered > 0)
+                return self._take(step, continuation, tuple(refused), n_steered > 0)
             self.steered = True
         return "dead_end"
 
@@ -194,27 +196,35 @@ class Decoding:
         With the rule "best" a refused candidate ends a middle that is complete, as in the released code of
         Melcer et al. 2024; what else could be written there is then not asked.
         """
-        refused = 0
         for token, log_probability in self._ordered(step):
             continuation = self._continuation(step, token, log_probability)
             self.tried += 1
             if continuation is not None:
                 yield continuation
                 continue
-            refused += 1
+            self.refused.append((token, log_probability))
             self.rejected += 1
             if self.settings.stop_rule == "best" and step.complete:
                 yield Continuation(step.middle, "end")
                 return
-            if refused == REJECTIONS_PER_STEP_MAX:
+            if len(self.refused) == REJECTIONS_PER_STEP_MAX:
                 return
 
     def _ordered(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
         settings = self.settings
         if not settings.temperature:
-            return best_first(step.candidates)
+            preference = settings.preference
+            ranked = best_first(step.candidates)
+            return (
+                ranked if preference is None else preferred_first(ranked, self._misfit_at(step, preference))
+            )
         random = default_rng((settings.seed, self.draw, len(step.middle.tokens)))
         return at_random(step.candidates, settings.temperature, settings.top_p, random)
+
+    def _misfit_at(self, step: DecodeStep, preference: Preference) -> Callable[[int], float]:
+        """By how many nats each token counts less at *step*."""
+        text, texts = step.middle.text, self.model.token_bytes
+        return lambda token: preference.misfit(text, texts[token] or LINE_END)
 
     def _continuation(self, step: DecodeStep, token: int, log_probability: float) -> Continuation | None:
         if token in self.model.stops:
@@ -239,7 +249,11 @@ class Decoding:
         return need > STEERED_BYTES_PER_TOKEN * left and need > len(self.middle.state.shortest_completion)
 
     def _take(
-        self, step: DecodeStep, continuation: Continuation, rejected: int = 0, steered: bool = False
+        self,
+        step: DecodeStep,
+        continuation: Continuation,
+        refused: tuple[tuple[int, float], ...] = (),
+        steered: bool = False,
     ) -> StopReason | None:
         """Go on with *continuation*; the reason to stop there, if there is one."""
         middle, stop_reason = continuation
@@ -249,8 +263,11 @@ class Decoding:
         if self.launch and stop_reason is None:
             self.pending = self.launch(token)
         text = self.model.token_bytes[token] or b""
-        self.trace.append(TokenTrace(text, middle.total - step.middle.total, rejected, steered))
+        log_probability = middle.total - step.middle.total
+        self.trace.append(TokenTrace(text, log_probability, refused, steered, token=token))
         self.middle = middle
+        if stop_reason is None and self.rule.is_asked_to_stop(middle):
+            return "asked"
         if stop_reason is None and self.settings.stop_rule == "first" and n_repeated(middle.tokens):
             return "repetition"
         return stop_reason
@@ -284,7 +301,7 @@ class Decoding:
         """The part of the middle to keep, completed where that is wanted."""
         middle = self.middle
         takes_first = self.settings.stop_rule == "first"
-        if reason in ("cancelled", "lines") or (reason == "end" and takes_first):
+        if reason in ("cancelled", "lines", "asked") or (reason == "end" and takes_first):
             return middle
         length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)
         return self._best_stop(length) or (middle.completed() if self.settings.steer else middle)

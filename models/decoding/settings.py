@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Literal, get_args
+
+from fimlsp.models.protocols import Preference
 
 StopRule = Literal["first", "best"]
 
@@ -26,6 +29,8 @@ class DecodeSettings:
             "best": decoding goes on until the model ends the middle or the budget is used up; the result is
             the complete beginning with the best length-normalised log-probability, its end included (the
             rule of the evaluation by Melcer et al. 2024).
+        stop_when: a rule of the caller's own: it is given the text after each token with which the middle is
+            complete, and ends it there by saying True.
         candidates: how many different middles are wanted.
         temperature: 0: the likeliest candidate is taken; otherwise candidates are drawn from the 64
             likeliest, which hold nearly all of the probability.
@@ -35,6 +40,7 @@ class DecodeSettings:
         independent: with a temperature: exactly `candidates` middles, drawn independently of each other and
             given in the order of the draws, with those that are equal, empty or incomplete. A share of them
             is then an unbiased estimate, as pass@k needs it (Chen et al. 2021).
+        preference: which of the likeliest candidates are better than others, for reasons of their own.
 
     Raises:
         ValueError: a number is outside its range, or a rule is unknown.
@@ -45,11 +51,13 @@ class DecodeSettings:
     steer: bool = True
     seconds: float | None = None
     stop_rule: StopRule = "first"
+    stop_when: Callable[[bytes], bool] | None = None
     candidates: int = 1
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0
     independent: bool = False
+    preference: Preference | None = None
 
     def __post_init__(self) -> None:
         rules = get_args(StopRule)

@@ -268,6 +268,35 @@ def test_the_same_seed_draws_the_same_middle():
     assert len(set(texts)) > 2
 
 
+class Dislikes:
+    """Prefers continuations that are none of *texts*, and remembers what it was asked about."""
+
+    def __init__(self, texts, nats):
+        self.texts, self.nats, self.asked = texts, nats, []
+
+    def misfit(self, text, continuation):
+        self.asked.append((text, continuation))
+        return self.nats * continuation.startswith(self.texts)
+
+
+@pytest.mark.parametrize(("nats", "text"), [(0.0, b"a"), (0.5, b"a"), (1.0, b"a"), (1.5, b"c"), (9.0, b"c")])
+def test_a_preference_takes_a_candidate_back_by_so_many_nats(nats, text):
+    preference = Dislikes((b"a", b"b"), nats)
+    middle = decode(ScriptedModel([b"a", b"b", b"c"], [END]), preference=preference)
+    assert middle.text == text
+
+
+def test_a_preference_is_no_law():
+    check([[b"a", b"ab"], [END]], b"a", "end", preference=Dislikes((b"a",), 9.0))
+    check([[b")", b"a"], [END]], b"a", "end", preference=Dislikes((b"a",), 9.0), rejected=1)
+
+
+def test_only_candidates_that_may_be_taken_are_asked_about():
+    preference = Dislikes((b"x",), 9.0)
+    decode(ScriptedModel([b"a", b"b"], [b"x", b"c", b"d"], [END]), preference=preference)
+    assert preference.asked == [(b"", b"a"), (b"a", b"x"), (b"a", b"c"), (b"ac", b"\n")]
+
+
 NESTED = [b"try:", b"\n ", b"try:", b"\n  ", b"try:", b"\n   ", b"a", b"\n", b"b"]
 
 
@@ -315,3 +344,23 @@ def test_lines_are_exceeded_by_two_where_blocks_nest():
 def test_settings_that_make_no_sense_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         DecodeSettings(**changes)
+
+
+def test_the_trace_names_tokens_and_what_was_refused():
+    model = ScriptedModel([b"))", b"]", b"a"], [b"(", END], [b")"], [END])
+    (first, *others) = decode(model).trace
+    assert model.token_bytes[first.token] == b"a"
+    assert [model.token_bytes[token] for token, _ in first.refused] == [b"))", b"]"]
+    assert first.refused_mass == pytest.approx(0.5 + 0.25)
+    assert [step.refused_mass for step in others] == [0, 0]
+
+
+def test_a_rule_of_the_callers_own_ends_what_is_complete():
+    seen = []
+
+    def wanted(text):
+        seen.append(text)
+        return text.count(b"a") == 2
+
+    check([[b"a"], [b"("], [b"a"], [b")"], [b"a"]], b"a(a)", "asked", stop_when=wanted, lines=None)
+    assert seen == [b"a", b"a(a)"]
