@@ -30,10 +30,6 @@ class Candidates:
     stop_is_bound: bool = False
 
 
-class Interrupted(Exception):  # noqa: N818 - not an error, the caller wanted it
-    """A network was not waited for any longer."""
-
-
 class Preference(Protocol):
     """What prefers some continuations to others, although the constraint allows both."""
 

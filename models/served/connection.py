@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import h11
-from fimlsp.models.protocols import Interrupted
+from fimlsp.lexing.interruption import Interrupted
 from fimlsp.models.served.address import Address
 from fimlsp.models.served.failures import GoneError, ServerError, nonsense
 

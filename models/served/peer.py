@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from threading import Thread
 from typing import Any
 
-from fimlsp.models.protocols import Interrupted
+from fimlsp.lexing.interruption import Interrupted
 from fimlsp.models.served.address import Address
 from fimlsp.models.served.connection import POLL_S, Connection, Patience
 from fimlsp.models.served.failures import GoneError, ServerError, nonsense, refused
