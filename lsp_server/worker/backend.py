@@ -17,6 +17,7 @@ from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
 from fimlsp.lsp_server.worker.certainty import NOT_SURE, what_is_sure
+from fimlsp.lsp_server.worker.documents_language import is_python, of_bundled_model
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.names import Names, NamesHere
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
@@ -58,7 +59,6 @@ SLOW_IN_A_ROW = 3
 
 ONLY_ESCAPES = "only a text that closes this bracket and opens another would connect (option contextEscape)"
 
-KNOWS_PYTHON_ONLY = "the bundled model knows Python only, so choose another one (option model)"
 TAKES_TOO_LONG = "reading the text around the cursor takes longer than the time limit (option deadlineMs)"
 
 DEADLINE_SHARE_KEPT = 0.25
@@ -186,15 +186,12 @@ class Backend:
         except Exception:
             self.documents.renew(request.document)
             raise
-        if answer.reason is not None and self._is_bundled and not is_python(self._grammar(request)):
-            answer = replace(answer, reason=f"{answer.reason}; {KNOWS_PYTHON_ONLY}")
+        if self._is_bundled:
+            answer = of_bundled_model(answer, self.documents.grammar(request.document))
         if names is None or self._names is None:
             return answer
         self._names.learn(request.document, names)
         return replace(answer, unknown_names=names.problem)
-
-    def _grammar(self, request: Complete) -> Language:
-        return self.documents.grammar(request.document)
 
     def _look(self, document: DocumentId, offset: int) -> None:
         """Begin to look up the names at *offset*, where the cursor will be; in a cell with those above it."""
@@ -302,11 +299,6 @@ class Backend:
             for other, entry in self.documents.others(name)
         ]
         return shown_path(path, files), neighbours_of(path, data, others, files, tokens)
-
-
-def is_python(grammar: Language) -> bool:
-    """Whether what is known of Python's imports and outlines says anything of a document."""
-    return isinstance(grammar, Python)
 
 
 def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
