@@ -368,6 +368,42 @@ def test_the_real_server(start_neovim, kind):
     ast.parse(neovim.text())
 
 
+CHOOSE = """
+local wanted = ...
+vim.ui.select = function(items, options, chosen)
+  vim.g.shown = vim.tbl_map(options.format_item, items)
+  for _, item in ipairs(items) do
+    if item.name == wanted then return chosen(item) end
+  end
+end
+vim.cmd('Fimlsp model')"""
+
+
+def choose(neovim, model):
+    """Choose *model* from the menu; the lines that it has."""
+    neovim.api.exec_lua("vim.g.shown = nil")
+    neovim.api.exec_lua(CHOOSE, model)
+    neovim.assert_soon(lambda: neovim.lua("return vim.g.shown"))
+    return neovim.lua("return vim.g.shown")
+
+
+@pytest.fixture
+def no_models(tmp_path, monkeypatch):
+    """No program of this machine has fetched a model, as far as a Neovim started from here can see."""
+    for variable in ("LLAMA_CACHE", "OLLAMA_MODELS", "HF_HUB_CACHE"):
+        monkeypatch.setenv(variable, str(tmp_path / "none"))
+
+
+@pytest.mark.usefixtures("no_models")
+def test_the_menu_of_models(start_neovim, kind):
+    neovim = start_neovim(kind, f"{{ cmd = {lua_list([sys.executable, '-m', 'fimlsp'])} }}")
+    neovim.open("x = <|>\n")
+    lines = choose(neovim, "")
+    assert lines[0] == "bundled (fimlsp; 0.0 GB; fills in the middle)"
+    assert neovim.lua("return require('fimlsp.config').current.settings.model") == ""
+    neovim.assert_soon(lambda: "the bundled model it is" in neovim.api.command_output("messages"))
+
+
 def test_the_help_has_its_tags(start_neovim):
     neovim = start_neovim("fallback", "{ cmd = { '/no/such/fimlsp' } }")
     folder = neovim.folder / "doc"
