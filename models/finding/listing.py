@@ -149,7 +149,7 @@ def _served(served: Served) -> Found:
             family = model.fim.family if model.fim else ""
     return Found(
         name=served.address,
-        program=f"{served.kind}: {served.name}",
+        program=f"{served.kind}: {served.path.name if served.path else served.name}",
         size=served.size,
         n_parameters=served.n_parameters,
         context=served.context,
