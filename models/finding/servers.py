@@ -85,7 +85,8 @@ def _is_model(entry: object) -> bool:
 def _served(port: int, models: list[dict[str, Any]]) -> Iterator[Served]:
     for model in models:
         kind = OWNERS.get(str(model.get("owned_by")), "server")
-        meta = model.get("meta") if isinstance(model.get("meta"), dict) else {}
+        told = model.get("meta")
+        meta: dict[str, Any] = told if isinstance(told, dict) else {}
         is_alone = len(models) == 1
         yield Served(
             kind,
