@@ -154,8 +154,8 @@ class Settings:
     languages: tuple[str, ...] = _option(
         ("python",),
         names("language identifiers", 100),
-        "The editor's names of the languages that are completed: `json` in the grammar of JSON, all others "
-        "as Python.",
+        "The editor's names of the languages that are completed: `json` and `lua` in their own grammars, all "
+        "others as Python.",
     )
     exclude: tuple[str, ...] = _option(
         (),
