@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fimlsp.languages.python.checks import Check
 from fimlsp.languages.python.fstrings import BRACKETS, field_rules
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version, version_text
 from fimlsp.lexing.lexis import Lexis
@@ -19,9 +20,10 @@ _ENCLOSURES = {**BRACKETS, "FIELD_OPEN": "FIELD_CLOSE", "FSTRING_START": "FSTRIN
 
 @dataclass(frozen=True)
 class Python(Language):
-    """A version of Python. Valid files are those that its `ast.parse` accepts."""
+    """A version of Python. Valid files are those that its `ast.parse` accepts, or its `compile`."""
 
     version: PythonVersion = DEFAULT_VERSION
+    check: Check = "parse"
 
     enclosures = _ENCLOSURES
     byte_order_mark = True
@@ -41,7 +43,7 @@ class Python(Language):
         """As in `Language`."""
         from fimlsp.languages.python.grammar import python_grammar
 
-        return python_grammar(self.version)
+        return python_grammar(self.version, self.check)
 
     def terminal(self, kind: str) -> str:
         """As in `Language`. The starts of f-strings are a single terminal, whatever their quotes."""
@@ -74,10 +76,10 @@ class Python(Language):
         return kinds
 
 
-def python(version: PythonVersion = DEFAULT_VERSION) -> Python:
-    """The language of a version of Python.
+def python(version: PythonVersion = DEFAULT_VERSION, check: Check = "parse") -> Python:
+    """The language of a version of Python; with *check* "compile" the files that it can compile.
 
     Raises:
         UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
     """
-    return Python(known_version(version))
+    return Python(known_version(version), check)

@@ -57,6 +57,7 @@ class LanguageTables:
         self.terminal_of = tuple(self._terminal(kind) for kind in lexical.kinds)
         self.suites: dict[int, int] = {}
         self.lists: dict[int, int] = {}
+        self._suites_of: BoundedDict[frozenset[int], tuple[int, ...]] = BoundedDict(_MOST_LINE_STARTS)
         self._live_terminals: dict[int, tuple[int, ...]] = {}
         self._common_nodes: BoundedDict[tuple[OpenRules, OpenRules, Open, Open], CommonNodes] = BoundedDict(
             _MOST_COMMON_NODES
@@ -186,10 +187,13 @@ class LanguageTables:
             found = self._at_line_start[group] = canonical, completed
         return found
 
-    def suites_of(self, bodies: Iterable[int]) -> tuple[int, ...]:
-        """The suite symbols whose groups are among *bodies*."""
-        wanted = set(bodies)
-        return tuple(suite for suite, body in self.suites.items() if body in wanted)
+    def suites_of(self, bodies: frozenset[int]) -> tuple[int, ...]:
+        """The suite symbols whose groups are among *bodies*; cached."""
+        found = self._suites_of.get(bodies)
+        if found is None:
+            found = tuple(suite for suite, body in self.suites.items() if body in bodies)
+            self._suites_of[bodies] = found
+        return found
 
 
 def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
