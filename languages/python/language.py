@@ -14,6 +14,7 @@ from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, kno
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
+from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 _ENCLOSURES = {**BRACKETS, "FIELD_OPEN": "FIELD_CLOSE", "FSTRING_START": "FSTRING_END"}
 
@@ -48,6 +49,18 @@ class Python(Language):
     def terminal(self, kind: str) -> str:
         """As in `Language`. The starts of f-strings are a single terminal, whatever their quotes."""
         return "FSTRING_START" if kind.startswith("FSTRING_START:") else kind
+
+    def whole_text_check(self) -> WholeTextCheck | None:
+        """As in `Language`. What the compiler refuses because of names is not for a grammar to tell."""
+        if self.check == "parse":
+            return None
+        from fimlsp.languages.python.compiler.file_check import FileCheck
+
+        return FileCheck(self.version)
+
+    def another_word(self, kind: str, number: int) -> bytes | None:
+        """As in `Language`. The words are names."""
+        return b"_%d" % number if kind == "NAME" else None
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
         """As in `Language`. What may be open are f-strings and their parts."""

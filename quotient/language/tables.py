@@ -27,6 +27,7 @@ from fimlsp.quotient.language.direction import Direction
 from fimlsp.quotient.language.escape import Enclosures
 from fimlsp.quotient.language.interner import Interner
 from fimlsp.quotient.language.line_classes import LineClasses
+from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 _MOST_LINE_STARTS = 3_000
 _MOST_COMMON_NODES = 4096
@@ -87,6 +88,11 @@ class LanguageTables:
         return LineClasses(
             self.grammar, self.suites.keys(), self.lists.keys(), self.lists.values(), self.forward
         )
+
+    @cached_property
+    def whole_text_check(self) -> WholeTextCheck | None:
+        """As in `Language`; one for all documents, as it remembers what it has seen."""
+        return self.language.whole_text_check()
 
     @property
     def first_free_symbol(self) -> int:
