@@ -49,7 +49,7 @@ class PythonCorpus:
     """The interpreter's standard library."""
 
     title = "Python"
-    import os; language = python((3,11), os.environ.get("CHECK","parse"))
+    language = python()
     lengths = (10_000, 25_000, 50_000, 100_000, 200_000)
     word = re.compile(rb"(?<![\w!\\'\"])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"])" % _RESERVED)
 

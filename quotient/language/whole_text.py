@@ -13,17 +13,19 @@ class Fault(NamedTuple):
     """Why a text is refused although the grammar accepts it.
 
     `spans` are the places that together are at fault, as offsets of bytes: a text with the same lexemes
-    there has the fault too, whatever else it says. With `local` that holds wherever in the file they stand;
-    otherwise the text before them counts.
+    there has the fault too, unless the text up to `mended_until` mends it. With `local` that holds wherever
+    in the file they stand; otherwise the text before them counts.
     """
 
     message: str
     spans: tuple[Span, ...]
     local: bool = True
+    mended_until: int = 0
 
     def moved(self, by: int) -> Fault:
         """The same fault in a text that has *by* more bytes before it."""
-        return self._replace(spans=tuple([(start + by, end + by) for start, end in self.spans]))
+        spans = tuple([(start + by, end + by) for start, end in self.spans])
+        return Fault(self.message, spans, self.local, self.mended_until and self.mended_until + by)
 
 
 class WholeTextCheck(ABC):

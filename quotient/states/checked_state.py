@@ -100,6 +100,8 @@ class Surroundings:
         end = start + len(written)
         right = end + len(completion)
         before = [b < end for _, b in fault.spans]
+        if fault.mended_until >= end and not self.stays:
+            return False
         if all(b < start for _, b in fault.spans) or not any(before):
             return False
         return all(before) or (self.stays and all(b < end or a > right for a, b in fault.spans))

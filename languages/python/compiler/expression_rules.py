@@ -28,12 +28,12 @@ class ExpressionRules:
         self.scope = scope
         self.evaluated = True
         self.base = 0
-        self.line_end: Span = 0, 0
+        self.line_end = 0
         self.found: list[Fault] = []
 
-    def report(self, message: str, *spans: Span, local: bool = True) -> None:
+    def report(self, message: str, *spans: Span, local: bool = True, mended_until: int = 0) -> None:
         """Note a fault, of which *spans* in the text of the file are the evidence (see `Fault`)."""
-        self.found.append(Fault(message, spans, local))
+        self.found.append(Fault(message, spans, local, mended_until))
 
     def at(self, span: Span) -> Span:
         """*span* in the text of the file."""
@@ -109,7 +109,7 @@ class ExpressionRules:
 
     def _subscript(self, node: nodes.Subscript) -> None:
         self.visit(node.value)
-        self._elements(node.index)
+        self._elements(node.indices)
 
     def _elements(self, parts: Iterable[Expression]) -> None:
         for element in parts:
@@ -204,8 +204,8 @@ class ExpressionRules:
             self.report(
                 "asynchronous comprehension outside of an asynchronous function",
                 self.at(node.clauses[0].span),
-                self.line_end,
                 local=False,
+                mended_until=self.line_end,
             )
         if self.version >= (3, 11):
             outer.coroutine = True
@@ -279,11 +279,11 @@ class ExpressionRules:
             self.report(f"await expression cannot be used within {scope.kind.value}", span, local=False)
         self.visit(node.value)
         if self.evaluated and not scope.of_types:
-            spans = (span, self.line_end) if node.enclosed else (span,)
+            end = self.line_end if node.enclosed else 0  # behind it may come what makes it a generator's
             if not scope.is_function:
-                self.report("'await' outside function", *spans, local=False)
+                self.report("'await' outside function", span, local=False, mended_until=end)
             elif not scope.asynchronous and scope.kind is not Kind.COMPREHENSION:
-                self.report("'await' outside async function", *spans, local=False)
+                self.report("'await' outside async function", span, local=False, mended_until=end)
         scope.coroutine = True
 
     def assign(self, node: Expression, *, deletes: bool = False) -> None:

@@ -63,7 +63,7 @@ class Subscript(NamedTuple):
     """An element of a value."""
 
     value: Expression
-    index: tuple[Expression, ...]
+    indices: tuple[Expression, ...]
 
 
 class Keyword(NamedTuple):

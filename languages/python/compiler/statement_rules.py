@@ -59,9 +59,9 @@ class StatementRules(ExpressionRules):
         self.depth = self.deepest = 0
 
     @property
-    def everything(self) -> Span:
-        """The whole file: the evidence of what can be mended anywhere."""
-        return 0, len(self.source.data) + 1
+    def file_end(self) -> int:
+        """Behind the whole file: what can be mended anywhere."""
+        return len(self.source.data) + 1
 
     def visit_file(self) -> None:
         """Visit all lines."""
@@ -72,14 +72,16 @@ class StatementRules(ExpressionRules):
         for scope, name, span in self.unresolved:
             found = binding_of(scope, name)
             if found == "none":
-                self.report(f"no binding for nonlocal '{name}' found", span, self.everything, local=False)
+                self.report(
+                    f"no binding for nonlocal '{name}' found", span, local=False, mended_until=self.file_end
+                )
             elif found == "type parameter":
                 self.report(f"nonlocal binding not allowed for type parameter '{name}'", span, local=False)
 
     def enter(self, line: LogicalLine) -> None:
         """From here on spans refer to *line*."""
         self.base = line.start
-        self.line_end = line.end - 1, line.end
+        self.line_end = line.end
 
     def statement(self, at: int) -> int:
         """Visit the statement that begins with the line *at*; the line behind it."""
@@ -123,7 +125,7 @@ class StatementRules(ExpressionRules):
         """The compiler takes so many blocks in each other; from 3.13 on, what *waits* is in one itself."""
         most = _MOST_BLOCKS if self.version <= (3, 12) else _MOST_BLOCKS + 1 - waits
         if self.deepest > most:
-            self.report("too many statically nested blocks", self.everything, local=False)
+            self.report("too many statically nested blocks", local=False, mended_until=self.file_end)
 
     def clauses(self, at: int, first: ParsedLine) -> int:
         """Visit a statement that may go on with other headers; the line behind it."""
@@ -355,10 +357,10 @@ class StatementRules(ExpressionRules):
             scope.add(target.name, Use.ANNOTATED | Use.BOUND, span)
             self.not_debug(target, "cannot assign to __debug__")
         else:
-            inner = target
+            inner: Expression = target
             while isinstance(inner, nodes.Group):
                 inner = inner.inner
-            if isinstance(inner, Name) and statement.value is None:
+            if isinstance(inner, nodes.Name) and statement.value is None:
                 self.not_debug(inner, "cannot assign to __debug__")
             else:
                 self.assign(inner)

@@ -53,7 +53,6 @@ VIABLE = (
     "def f(a, <|>*<|>): pass\n",
     "def f(a, <|>b, c<|>, d=0, *, e): pass\n",
     "<|>*a<|> = b\n",
-    "x = (<|>await <|>y)\nasync def f():\n    pass\n",
     "match x:\n    case <|>_<|>: pass\n",
     "def f():\n    <|>x<|>\n    global x\n",
     "async def f():\n    yield\n    <|>return<|>\n",
@@ -77,6 +76,13 @@ def test_the_completion_compiles(engine: Engine, text: str) -> None:
 def test_a_middle_that_stays_repeats_nothing_that_follows(engine: Engine) -> None:
     assert state(engine, "f(<|>a=<|>, a=2)\n", stays=True) is None
     assert state(engine, "f(<|>b=<|>, a=2)\n", stays=True) is not None
+
+
+def test_a_middle_that_stays_does_not_wait_to_be_mended(engine: Engine) -> None:
+    for text in ("print(<|>await x<|>)\n", "def f():\n    <|>nonlocal x\n<|>    pass\n"):
+        assert state(engine, text, stays=True) is None
+        assert state(engine, text) is not None
+    assert state(engine, "print(<|>await x for x in y<|>)\n") is not None
 
 
 def test_what_is_wrong_elsewhere_connects_only_where_that_does_not_count(engine: Engine) -> None:
