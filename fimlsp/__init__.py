@@ -14,11 +14,21 @@ if TYPE_CHECKING:
     from fimlsp.models.completion import complete_many as complete_many
     from fimlsp.models.decoding.settings import DecodeSettings as DecodeSettings
     from fimlsp.models.loading import load_model as load_model
+    from fimlsp.models.scoring import score_middle as score_middle
     from fimlsp.quotient.engine import EditedDocument as Document
     from fimlsp.quotient.engine import Engine as Engine
 
-__version__ = "0.1.0"
-__all__ = ["DecodeSettings", "Document", "Engine", "complete_many", "json", "load_model", "python"]
+__version__ = "0.2.0"
+__all__ = [
+    "DecodeSettings",
+    "Document",
+    "Engine",
+    "complete_many",
+    "json",
+    "load_model",
+    "python",
+    "score_middle",
+]
 
 _ORIGINS = {
     "DecodeSettings": ("fimlsp.models.decoding.settings", "DecodeSettings"),
@@ -28,6 +38,7 @@ _ORIGINS = {
     "json": ("fimlsp.languages.json", "json"),
     "load_model": ("fimlsp.models.loading", "load_model"),
     "python": ("fimlsp.languages.python", "python"),
+    "score_middle": ("fimlsp.models.scoring", "score_middle"),
 }
 _ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 

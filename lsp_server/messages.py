@@ -145,10 +145,14 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """*model* (a short name) is loaded; *problem*: why it is another than the one that was asked for."""
+    """*model* (a short name) is loaded; *problem*: why it is another than the one that was asked for.
+
+    *missing* is the extra to be installed for that one, if that is the problem.
+    """
 
     model: str
     problem: str | None = None
+    missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +170,7 @@ class Completion:
     is a valid file. If the file is broken elsewhere, that holds without the part of the context that
     *relaxed* names ("left", "right", "both" or None). *tokens* were kept, *rejected* were tried and refused.
     *final*: the same question would get the same answer. *stale*: nobody waits for the answer any more.
-    *model_ms*: milliseconds that the model took.
+    *model_ms*: milliseconds that the model took. *unknown_names*: why it was not known which names there are.
     """
 
     texts: tuple[str, ...] = ()
@@ -178,6 +182,7 @@ class Completion:
     final: bool = False
     stale: bool = False
     model_ms: float = 0.0
+    unknown_names: str | None = None
 
     @property
     def text(self) -> str:

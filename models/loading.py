@@ -25,10 +25,13 @@ from fimlsp.models.checkpoints.memory import (
     needed_bytes,
 )
 from fimlsp.models.decoding.acceptance import Acceptance
-from fimlsp.models.errors import ModelError, is_out_of_memory
+from fimlsp.models.errors import ModelError, is_out_of_memory, require
+from fimlsp.models.family_file import chosen_family
 from fimlsp.models.networks.numpy import llama as small
 from fimlsp.models.networks.torch.threads import limit_threads
-from fimlsp.models.prompts.fim_format import FimFormat, Order, find_format
+from fimlsp.models.prompts.families import Order
+from fimlsp.models.prompts.fim_format import FimFormat, find_format
+from fimlsp.models.prompts.prompt import Prompt, build_prompt
 from fimlsp.models.prompts.vocabulary import Vocabulary, read_vocabulary
 from fimlsp.models.protocols import NextToken
 
@@ -64,6 +67,14 @@ class FimModel:
     uses_buffer: bool
     acceptance: Acceptance
 
+    def prompt(self, left: bytes, right: bytes, tokens: int) -> Prompt:
+        """What the network reads before it writes at most *tokens* tokens between *left* and *right*.
+
+        Raises:
+            ModelError: so many tokens do not fit into the model's context.
+        """
+        return build_prompt(self.vocabulary, self.fim, self.context, left, right, tokens)
+
 
 def load_model(
     name_or_path: str | None = None,
@@ -86,7 +97,9 @@ def load_model(
         device: `cpu`, `cuda`, `cuda:N` or `mps`; None: a GPU if there is one (the bundled model always runs
             on the CPU).
         revision: branch, tag or commit of a hub model; None: the newest on this machine.
-        family: the family whose markers the model has; None: it is recognised from the tokenizer.
+        family: the family whose markers the model has, or the path of a file that describes it (see
+            `family_file.py`); None: what a `fim.json` beside the model says, or else the family that is
+            recognised from the tokenizer.
         order: `psm` for the prefix first, `spm` for the suffix first; None: the suffix first if the family
             was trained with it, since typing then only appends to the prompt.
         dtype: `float32`, `bfloat16` or `float16`; None: half precision on a GPU, full precision on a CPU if
@@ -108,7 +121,8 @@ def load_model(
     name = name_or_path or "bundled"
     files = read_files(folder, name)
     ids = files.tokenizer.get_vocab(with_added_tokens=True)
-    fim = find_format(ids, name, architecture=files.architecture, family=family, order=order)
+    chosen = chosen_family(family, folder)
+    fim = find_format(ids, name, architecture=files.architecture, family=chosen, order=order)
     vocabulary = _exact_vocabulary(files, fim)
     wants_buffer = files.asks_for_buffer if uses_buffer is None else uses_buffer
     is_plain = device in (None, "cpu") and dtype is None and bits in (None, "auto")
@@ -117,10 +131,8 @@ def load_model(
             if name_or_path is None or (is_plain and small.fits(files.config, files.weights)):
                 model = _load_small(files, vocabulary, fim, wants_buffer)
             else:
-                if threads is not None:
-                    limit_threads(threads)
                 model = _load_with_transformers(
-                    files, vocabulary, fim, wants_buffer, device, dtype, bits, on_progress
+                    files, vocabulary, fim, wants_buffer, device, dtype, bits, threads, on_progress
                 )
             _try_out(model)
     except ModelError:
@@ -161,11 +173,15 @@ def _load_with_transformers(
     device: str | None,
     dtype: DType | None,
     bits: WantedBits,
+    threads: int | None,
     on_progress: Callable[[float], None],
 ) -> FimModel:
+    require("checkpoints", f"{files.name} needs PyTorch and transformers")
     from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
     from fimlsp.models.networks.torch.placement import choose_placement
 
+    if threads is not None:
+        limit_threads(threads)
     placement = choose_placement(files, device, dtype, bits)
     network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, on_progress)
     acceptance = _estimate_of(files.folder)

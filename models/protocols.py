@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -22,6 +25,13 @@ class Candidates:
     tokens: Sequence[int]
     log_probabilities: Sequence[float]
     stop: float
+
+
+class Preference(Protocol):
+    """What prefers some continuations to others, although the constraint allows both."""
+
+    def misfit(self, text: bytes, continuation: bytes) -> float:
+        """By how many nats *continuation* behind *text*, which is written, counts less; 0 if it is fine."""
 
 
 class NextToken(Protocol):
@@ -53,6 +63,17 @@ class Launching(NextToken, Protocol):
         """Start to read one more token; the function returned waits, and says what may follow.
 
         It need not be called; `begin` may come instead.
+        """
+
+
+@runtime_checkable
+class Scoring(NextToken, Protocol):
+    """A network that tells how likely every token is, not only the likeliest."""
+
+    def log_probabilities(self, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """Log-probabilities (nats) [vocabulary] of what follows *tokens*, at least one.
+
+        Replaces the text that was read before, but reuses the work on a common beginning.
         """
 
 

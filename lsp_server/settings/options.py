@@ -63,7 +63,7 @@ class Settings:
         AUTO,
         one_of(AUTO, "float32", "bfloat16", "float16", "int8", "int4"),
         "How exact the model's numbers are; auto: half precision on a GPU, 8 bits for large models on a CPU. "
-        "int4, and int8 on a GPU, need `fimlsp[quantized]`. The bundled model has a precision of its own.",
+        "int4, and int8 on a GPU, need the extra `quantized`. The bundled model has a precision of its own.",
     )
     family: str = _option(
         AUTO,

@@ -17,6 +17,7 @@ from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
 from fimlsp.lsp_server.worker.certainty import NOT_SURE, what_is_sure
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
+from fimlsp.lsp_server.worker.names import Names, NamesHere
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
 from fimlsp.lsp_server.worker.repetition import without_repetition
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
@@ -66,9 +67,13 @@ def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:
 
 
 class Backend:
-    """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.worker.Backend`."""
+    """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.worker.Backend`.
 
-    def __init__(self) -> None:
+    *names* looks up the names at cursors; without it, nothing is known of them.
+    """
+
+    def __init__(self, names: Names | None = None) -> None:
+        self._names = names
         self.documents = EngineDocuments(Engine)
         self._files: dict[int, WorkspaceFiles] = {}
         self._model: FimModel | None = None
@@ -101,23 +106,31 @@ class Backend:
 
     def enter(self, workspace: Workspace) -> None:
         """Take in which files may be read for a client."""
+        if self._names is not None:
+            self._names.enter(workspace)
         self._files[workspace.client] = workspace_files(workspace.folders, workspace.exclude)
 
     def open(self, document: DocumentId, version: int, data: bytes, grammar: Language) -> None:
         """Take a document in."""
         self.documents.open(document, version, data, grammar)
+        self._look(document, 0)
 
     def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
         """Edit a document, which makes *version* of it."""
         self.documents.edit(document, version, replacement)
+        self._look(document, replacement.start + len(replacement.text))
 
     def close(self, document: DocumentId) -> None:
         """Forget a document."""
         self.documents.close(document)
+        if self._names is not None:
+            self._names.close(document)
 
     def leave(self, client: int) -> None:
         """Forget all that belongs to a client."""
         self.documents.leave(client)
+        if self._names is not None:
+            self._names.leave(client)
         self._files.pop(client, None)
 
     def prepare(self) -> bool:
@@ -130,13 +143,31 @@ class Backend:
             return Completion(reason="the text was changed")
         if self._model is None:
             return Completion(reason=self._why_no_model)
+        names = self._names_at(request)
         try:
-            return self._write(self._model, request, should_stop)
+            answer = self._write(self._model, request, names, should_stop)
         except Exception:
             self.documents.renew(request.document)
             raise
+        if names is None or self._names is None:
+            return answer
+        self._names.learn(request.document, names)
+        return replace(answer, unknown_names=names.problem)
 
-    def _write(self, model: FimModel, request: Complete, should_stop: Callable[[], bool]) -> Completion:
+    def _look(self, document: DocumentId, offset: int) -> None:
+        """Begin to look up the names at *offset*, where the cursor will be; in a cell with those above it."""
+        if self._names is not None and is_python(self.documents.grammar(document)):
+            self._names.look(document, *self.documents.around(document, offset))
+
+    def _names_at(self, request: Complete) -> NamesHere | None:
+        name = request.document
+        if self._names is None or not is_python(self.documents.grammar(name)):
+            return None
+        return self._names.at(name, *self.documents.around(name, request.offset))
+
+    def _write(
+        self, model: FimModel, request: Complete, names: NamesHere | None, should_stop: Callable[[], bool]
+    ) -> Completion:
         from fimlsp.models.completion import complete_many
 
         limits = request.limits
@@ -156,7 +187,10 @@ class Backend:
             left,
             right,
             constraint.start,
-            decode_settings(limits, left, right, time.monotonic() - request.asked_at),
+            replace(
+                decode_settings(limits, left, right, time.monotonic() - request.asked_at),
+                preference=None if names is None else names.preference,
+            ),
             should_stop,
             neighbours=neighbours,
             path=path,
@@ -169,8 +203,7 @@ class Backend:
             return answer
         sure = what_is_sure(
             allowed[0],
-            left,
-            right,
+            *self.documents.around(request.document, request.offset),
             constraint.start,
             model.acceptance,
             limits,

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from fimlsp.lsp_server.documents.uris import is_cell, path_of
 from fimlsp.lsp_server.messages import DocumentId, Replacement
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.contract import Language
@@ -87,6 +88,23 @@ class EngineDocuments:
             (other, entry)
             for other, entry in reversed(self._entries.items())
             if other.client == name.client and other != name
+        ]
+
+    def around(self, name: DocumentId, offset: int) -> tuple[bytes, bytes]:
+        """What stands left and right of *offset*, in a cell behind the other cells of its notebook."""
+        data = self._entries[name].data
+        cells = self._other_cells(name) if is_cell(name.uri) else []
+        return b"".join([*(cell + b"\n" for cell in cells), data[:offset]]), data[offset:]
+
+    def _other_cells(self, name: DocumentId) -> list[bytes]:
+        path = path_of(name.uri)
+        return [
+            entry.data
+            for other, entry in self._entries.items()
+            if other.client == name.client
+            and other != name
+            and is_cell(other.uri)
+            and path_of(other.uri) == path
         ]
 
     def prepare_newest(self) -> bool:

@@ -43,7 +43,7 @@ from fimlsp.lsp_server.messages import (
     pack,
     read_request,
 )
-from fimlsp.models.errors import OutOfMemoryError
+from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
 from fimlsp.quotient.language.contract import Language
 
 from fimlsp.errors import explain
@@ -177,12 +177,16 @@ class Worker:
         try:
             name = self._backend.load(load, self._tell)
         except Exception as error:
-            self._load_bundled(explain(error, "loading the model", log))
+            missing = error.extra if isinstance(error, MissingExtraError) else None
+            self._load_bundled(explain(error, "loading the model", log), missing)
         else:
             self._send(Ready(name))
 
-    def _load_bundled(self, problem: str) -> None:
-        """Load the bundled model, as the one that is wanted cannot be used; *problem* says why."""
+    def _load_bundled(self, problem: str, missing: str | None = None) -> None:
+        """Load the bundled model, as the one that is wanted cannot be used; *problem* says why.
+
+        *missing* is the extra that it needs, if that is not installed.
+        """
         bundled = Load(threads=self._wanted.threads)
         name = None
         if bundled != self._wanted:
@@ -193,7 +197,8 @@ class Worker:
         if name is None:
             self._send(NotReady(problem))
         else:
-            self._send(Ready(name, f"{problem.rstrip('.')}. Until then the bundled model is used."))
+            problem = f"{problem.rstrip('.')}. Until then the bundled model is used."
+            self._send(Ready(name, problem, missing))
 
     def _tell(self, step: str, percent: int) -> None:
         self._send(Loading(step, percent))
@@ -255,6 +260,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(stream=sys.stderr, format="fimlsp worker: %(message)s", level=logging.INFO)
     from fimlsp.lsp_server.worker.backend import Backend as RealBackend
+    from fimlsp.lsp_server.worker.names import Names
 
     gc.set_threshold(*COLLECTION_THRESHOLDS)
-    serve(RealBackend())
+    serve(RealBackend(Names()))

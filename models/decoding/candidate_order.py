@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
 
 import numpy as np
 from fimlsp.models.protocols import Candidates
@@ -15,6 +16,24 @@ Pair = tuple[int, float]
 def best_first(candidates: Candidates) -> Iterator[Pair]:
     """Tokens with their log-probabilities, from the likeliest down."""
     return zip(candidates.tokens, candidates.log_probabilities, strict=True)
+
+
+def preferred_first(pairs: Iterable[Pair], misfit: Callable[[int], float]) -> Iterator[Pair]:
+    """*pairs*, likeliest first, but each token as late as if it were less likely by its *misfit*, in nats.
+
+    Only as many tokens are asked about as the order of those that are taken depends on.
+    """
+    waiting = list[tuple[float, int, Pair]]()
+    for number, pair in enumerate(pairs):
+        while waiting and -waiting[0][0] >= pair[1]:
+            yield heappop(waiting)[2]
+        less = misfit(pair[0])
+        if less:
+            heappush(waiting, (less - pair[1], number, pair))
+        else:
+            yield pair
+    while waiting:
+        yield heappop(waiting)[2]
 
 
 def at_random(candidates: Candidates, temperature: float, top_p: float, random: Generator) -> Iterator[Pair]:

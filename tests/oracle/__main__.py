@@ -1,4 +1,4 @@
-"""Holds the engine against CPython: `python -m tests.oracle conformance|completeness|soundness|all`."""
+"""Holds the engine against CPython: `python -m tests.oracle conformance|completeness|soundness|recovery`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from . import completeness, conformance, soundness
+from . import completeness, conformance, recovery, soundness
 from .bench import Worker
 from .interpreters import Interpreter, NoInterpreterError, interpreter
 from .known import stale
@@ -56,7 +56,7 @@ class Settings:
 
 
 @click.command()
-@click.argument("suite", type=click.Choice([*SUITES, "all"]))
+@click.argument("suite", type=click.Choice([*SUITES, "all", "recovery"]))
 @click.option("--python", "version", default="3.11", help="The version whose interpreter is the judge.")
 @click.option("--seed", type=int, help="Repeats a run; it is printed, and random by default.")
 @click.option("--workers", type=int, default=os.cpu_count(), help="Processes; all cores by default.")
@@ -67,6 +67,8 @@ class Settings:
     type=click.Path(path_type=Path),
     help="Gets each disagreement when it is found.",
 )
+@click.option("--breaks", type=click.IntRange(1, 2), default=1, help="recovery: breaks in each file.")
+@click.option("--show", default="", help="recovery: shows failed cases of one kind of break, or of all.")
 def main(
     suite: str,
     version: str,
@@ -75,10 +77,18 @@ def main(
     limit: int | None,
     seconds: float,
     out: Path | None,
+    breaks: int,
+    show: str,
 ) -> None:
-    """Hold the engine against the parser of CPython; ends with status 1 on an unexplained disagreement."""
+    """Hold the engine against the parser of CPython; ends with status 1 on an unexplained disagreement.
+
+    recovery measures instead what is completed in files that are broken elsewhere.
+    """
     console = Console()
     seed = random.randrange(1 << 32) if seed is None else seed
+    if suite == "recovery":
+        recovery.run(console, seed, limit or recovery.FILES, workers, breaks, show)
+        return
     try:
         settings = Settings(interpreter(version), version, seed, workers, limit, seconds, out)
     except NoInterpreterError as error:

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from . import completeness, soundness
+from tests.quotient.corpus import complaint
+
+from . import completeness, recovery, soundness
 from .bench import Worker
+from .breaks import KINDS
 from .conformance import Conformance
 from .judge import INVALID, LIMIT, VALID, Verdict, verdict
 from .known import stale
@@ -113,6 +116,19 @@ def test_soundness():
     assert tally.cases["completion"] > 100
     assert tally.cases["walk"] > 500
     assert tally.cases["short: match"] > 10
+
+
+def test_recovery():
+    """Each case is broken, and is not without its breaks; the unbroken file has the same hole."""
+    paths = [Path(ast.__file__).parent / name for name in ("bisect.py", "textwrap.py", "heapq.py")]
+    found = [case for breaks in (1, 2) for path in paths for case in recovery.cases(path, "1", breaks)]
+    for case in found:
+        assert complaint(case.whole_left + case.middle + case.whole_right) is None
+        assert complaint(case.left + case.middle + case.right) is not None
+    assert {kind for case in found for kind in case.kinds} <= set(KINDS)
+    outcomes = [recovery.judge(worker().engine, case) for case in found]
+    assert {outcome.verdict for outcome in outcomes} >= {"complete"}
+    assert len(outcomes) > 10
 
 
 def test_known_differences_still_differ():

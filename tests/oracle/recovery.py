@@ -1,0 +1,293 @@
+"""Measures how well completions stand up to a file that is broken elsewhere.
+
+A file of the standard library gets one break (or two) some lines above or below the cursor, and a hole of one
+true line or one true token. What was taken out should be complete there, as it is in the unbroken file, and
+what is offered there should be complete in the unbroken file as well.
+
+A file that some middle makes valid is not broken elsewhere: it is read as it is, which is counted apart.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from time import process_time
+
+from fimlsp.languages.python import python
+from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.states.protocol import State
+from rich.console import Console
+from rich.table import Table
+
+from tests.quotient.corpus import complaint, library_files, read
+
+from .breaks import KINDS, Source, spliced
+
+DISTANCES = range(1, 13)
+FILES = 200
+_LARGEST = 60_000
+_HOLES_IN_A_FILE = 6
+_TRIES = 30
+_MOST_SHOWN = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A hole with the breaks around it: `kinds`, `sides` and `distances` have one element for each."""
+
+    path: str
+    left: str
+    middle: str
+    right: str
+    whole_left: str
+    whole_right: str
+    kinds: tuple[str, ...]
+    sides: tuple[str, ...]
+    distances: tuple[int, ...]
+    hole: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a case; the times are CPU milliseconds, first those of the unbroken file.
+
+    `verdict` is "complete", "viable" or "dead"; `as_it_is` tells that the contexts connect without any
+    repair; `strays` are completions that the unbroken file would refuse.
+    """
+
+    case: Case
+    verdict: str
+    as_it_is: bool
+    strays: tuple[str, ...]
+    setup: tuple[float, float]
+    keystroke: tuple[float, float]
+
+
+def cases(path: Path, seed: str, breaks: int) -> Iterator[Case]:
+    """Some cases of a file, none if it is of no use: each hole with as many *breaks*."""
+    text = read(path)
+    if not 0 < len(text) <= _LARGEST or complaint(text) is not None or "\f" in text or "\r" in text:
+        return
+    rng = random.Random(f"{seed} {path.name} {len(text)}")
+    source = Source(text)
+    places = [number for number, tokens in enumerate(source.tokens) if _is_statement(source, number)]
+    for number in rng.sample(places, min(len(places), _HOLES_IN_A_FILE)):
+        for _ in range(_TRIES):
+            case = _case(str(path), source, number, breaks, rng)
+            if case is not None:
+                yield case
+                break
+
+
+def _is_statement(source: Source, number: int) -> bool:
+    """Whether a line is a whole indented line of code."""
+    tokens = source.tokens[number]
+    return (
+        bool(tokens)
+        and source.lines[number][:1] in " \t"
+        and tokens[-1].end[0] == number + 1
+        and source.ends[number] == tokens
+    )
+
+
+def _case(path: str, source: Source, number: int, breaks: int, rng: random.Random) -> Case | None:
+    lines = list(source.lines)
+    kinds, sides, distances = [], [], []
+    for side in rng.sample(("above", "below"), 2)[:breaks]:
+        kind = rng.choice(list(KINDS))
+        found = _broken_near(source, number, kind, side, rng)
+        if found is None:
+            return None
+        distance, place, replacement = found
+        lines[place] = "".join(replacement)
+        kinds.append(kind)
+        sides.append(side)
+        distances.append(distance)
+    start, end, hole = _hole(source, number, rng)
+    line = source.lines[number]
+    above, below = "".join(source.lines[:number]), "".join(source.lines[number + 1 :])
+    return Case(
+        path,
+        "".join(lines[:number]) + line[:start],
+        line[start:end],
+        line[end:] + "".join(lines[number + 1 :]),
+        above + line[:start],
+        line[end:] + below,
+        tuple(kinds),
+        tuple(sides),
+        tuple(distances),
+        hole,
+    )
+
+
+def _broken_near(
+    source: Source, number: int, kind: str, side: str, rng: random.Random
+) -> tuple[int, int, list[str]] | None:
+    """A distance, the line that is that far on the *side* of line *number*, and what it is when broken."""
+    for distance in rng.sample(DISTANCES, len(DISTANCES)):
+        place = number + (distance if side == "below" else -distance)
+        if 0 <= place < len(source.lines):
+            replacement = source.broken(kind, place, rng)
+            if replacement is not None and complaint(spliced(source.lines, place, replacement)) is not None:
+                return distance, place, replacement
+    return None
+
+
+def _hole(source: Source, number: int, rng: random.Random) -> tuple[int, int, str]:
+    tokens = source.tokens[number]
+    if rng.random() < 0.5:
+        return tokens[0].start[1], tokens[-1].end[1], "line"
+    token = rng.choice(tokens)
+    return token.start[1], token.end[1], "token"
+
+
+def start_at(document: EditedDocument, cursor: int) -> tuple[State | None, bool]:
+    """What may stand at the *cursor* as an editor asks for it, and whether that took no repair."""
+    found = document.middle(cursor, cursor, may_escape=False)
+    return found.start, not found.relaxed
+
+
+def judge(engine: Engine, case: Case) -> Outcome:
+    """Feed the true middle, and hold what is offered against the unbroken file."""
+    whole, cursor = _document(engine, case.whole_left, case.whole_right)
+    start_at(whole, cursor)
+    whole, broken = (
+        _document(engine, *texts)[0]
+        for texts in ((case.whole_left, case.whole_right), (case.left, case.right))
+    )
+    place = len(case.left.encode())
+    gc.disable()
+    begun = process_time()
+    true_start = start_at(whole, cursor)[0]
+    between = process_time()
+    start, as_it_is = start_at(broken, place)
+    ended = process_time()
+    gc.enable()
+    middle = case.middle.encode()
+    state = start and start.feed(middle)
+    verdict = "dead" if state is None else "complete" if state.complete else "viable"
+    strays = tuple(_strays(start, true_start, middle)) if start and true_start and not as_it_is else ()
+    setup = 1000 * (between - begun), 1000 * (ended - between)
+    return Outcome(
+        case, verdict, as_it_is, strays, setup, (_keystroke(whole, cursor), _keystroke(broken, place))
+    )
+
+
+def _document(engine: Engine, left: str, right: str) -> tuple[EditedDocument, int]:
+    return engine.document((left + right).encode()), len(left.encode())
+
+
+def _strays(start: State, true_start: State, middle: bytes) -> Iterator[str]:
+    """The completions offered at the beginning and half-way that the unbroken file refuses."""
+    for size in {0, len(middle) // 2}:
+        part = middle[:size]
+        state, true = start.feed(part), true_start.feed(part)
+        if state is None or true is None:
+            continue
+        offered = state.shortest_completion
+        refused = true.feed(offered) if offered else true
+        if refused is None or not refused.complete:
+            yield (part + b"|" + offered).decode(errors="replace")
+
+
+def _keystroke(document: EditedDocument, cursor: int) -> float:
+    """The CPU milliseconds of a letter typed at *cursor*, which then asks again; the median of five."""
+    times = []
+    for typed in range(5):
+        begun = process_time()
+        document.edit(cursor + typed, cursor + typed, b"a")
+        start_at(document, cursor + typed + 1)
+        times.append(1000 * (process_time() - begun))
+    document.edit(cursor, cursor + 5, b"")
+    return median(times)
+
+
+_engine: Engine | None = None
+
+
+def _judged(path: Path, seed: str, breaks: int) -> list[Outcome]:
+    global _engine
+    _engine = _engine or Engine(python())
+    return [judge(_engine, case) for case in cases(path, seed, breaks)]
+
+
+def run(console: Console, seed: int, files: int, workers: int, breaks: int, verbose: str) -> None:
+    """Judge the cases of that many *files* and print tables, and the failures of the kind *verbose*."""
+    paths = [path for path in library_files(files, seed) if "bad" not in path.name]
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        found = pool.map(_judged, paths, [str(seed)] * len(paths), [breaks] * len(paths))
+        outcomes = [outcome for part in found for outcome in part]
+    console.print(f"seed {seed}, {len(paths)} files, {len(outcomes)} cases with {breaks} breaks each")
+    for name, key in _GROUPS.items():
+        console.print(_table(name, key, outcomes))
+    _print_times(console, outcomes)
+    if verbose:
+        for outcome in outcomes[:_MOST_SHOWN]:
+            _show(console, outcome, verbose)
+
+
+def _show(console: Console, outcome: Outcome, verbose: str) -> None:
+    case = outcome.case
+    failed = outcome.verdict != "complete" or outcome.strays
+    if not failed or (verbose != "all" and verbose not in case.kinds):
+        return
+    reading = "as it is" if outcome.as_it_is else "repaired"
+    console.rule(f"{outcome.verdict}, {reading}, {case.kinds} {case.distances} {case.sides} {case.path}")
+    left, right = case.left.splitlines(keepends=True), case.right.splitlines(keepends=True)
+    reach = max(case.distances) + 4
+    console.print(
+        "".join(left[-reach:]) + f"⟦{case.middle}⟧" + "".join(right[:reach]), markup=False, highlight=False
+    )
+    console.print(f"strays: {outcome.strays}", markup=False)
+
+
+_GROUPS: dict[str, Callable[[Outcome], str]] = {
+    "kind": lambda outcome: outcome.case.kinds[0] if len(outcome.case.kinds) == 1 else "two",
+    "side": lambda outcome: " and ".join(outcome.case.sides),
+    "distance": lambda outcome: str(min(outcome.case.distances)),
+    "hole": lambda outcome: outcome.case.hole,
+    "read as": lambda outcome: "it is" if outcome.as_it_is else "repaired",
+}
+
+
+def _table(name: str, key: Callable[[Outcome], str], outcomes: Sequence[Outcome]) -> Table:
+    table = Table(title=f"by {name}")
+    for column in (name, "cases", "complete", "viable", "dead", "complete of repaired", "strays"):
+        table.add_column(column, justify="left" if column == name else "right")
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[key(outcome)].append(outcome)
+    for group in (*sorted(groups, key=lambda each: (len(each), each)), "all"):
+        table.add_row(group, *_row(groups.get(group) or list(outcomes)))
+    return table
+
+
+def _row(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    yield str(len(outcomes))
+    verdicts = Counter(outcome.verdict for outcome in outcomes)
+    for verdict in ("complete", "viable", "dead"):
+        yield f"{verdicts[verdict] / len(outcomes):.1%}"
+    repaired = [outcome for outcome in outcomes if not outcome.as_it_is]
+    n_complete = sum(outcome.verdict == "complete" for outcome in repaired)
+    yield f"{n_complete / len(repaired):.1%}" if repaired else ""
+    yield str(sum(bool(outcome.strays) for outcome in outcomes))
+
+
+def _print_times(console: Console, outcomes: Sequence[Outcome]) -> None:
+    ratios = [outcome.setup[1] / outcome.setup[0] for outcome in outcomes]
+    for name, values in (
+        ("set-up of the broken file, beside the unbroken one (times)", ratios),
+        ("set-up of the unbroken file (ms)", [outcome.setup[0] for outcome in outcomes]),
+        ("set-up of the broken file (ms)", [outcome.setup[1] for outcome in outcomes]),
+        ("keystroke in the unbroken file (ms)", [outcome.keystroke[0] for outcome in outcomes]),
+        ("keystroke in the broken file (ms)", [outcome.keystroke[1] for outcome in outcomes]),
+    ):
+        ranked = sorted(values)
+        console.print(f"{name}: median {median(ranked):.2f}, p90 {ranked[len(ranked) * 9 // 10]:.2f}")
