@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
-from textwrap import shorten
+from reprlib import Repr
 from typing import Any
 
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
@@ -234,7 +234,7 @@ def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
     if raw is None:
         return base, []
     if not isinstance(raw, Mapping):
-        return base, [f"The settings must be an object, not {raw!r}; they are ignored."]
+        return base, [f"The settings must be an object, not {_told(raw)}; they are ignored."]
     given = [
         (option, raw[option.name])
         for option in OPTIONS
@@ -246,9 +246,19 @@ def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
         if option.values.allows(value):
             chosen[option.field] = _as_setting(option, value)
         else:
-            told = shorten(repr(value), LONGEST_TOLD, placeholder=" …")
-            problems.append(f"{option.name} must be {option.values.words}, not {told}; it is ignored.")
+            words = option.values.words
+            problems.append(f"{option.name} must be {words}, not {_told(value)}; it is ignored.")
     return replace(base, **chosen), problems
+
+
+def _told(value: object) -> str:
+    """*value* in messages. O(1), as a client may send anything."""
+    told = _SHORT.repr(value)
+    return told if len(told) <= LONGEST_TOLD else f"{told[:LONGEST_TOLD]} …"
+
+
+_SHORT = Repr()
+_SHORT.maxstring = LONGEST_TOLD
 
 
 def _as_setting(option: Option, value: Any) -> object:  # noqa: ANN401 - whatever JSON holds
@@ -266,7 +276,7 @@ def unknown_names(raw: object) -> list[str]:
         return []
     known = [option.name for option in OPTIONS]
     return [
-        f"There is no option {name!r}; there are {', '.join(known)}."
+        f"There is no option {_told(name)}; there are {', '.join(known)}."
         for name in raw
         if name not in (*known, TOKEN)
     ]

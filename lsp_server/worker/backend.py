@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.suggested.brackets import swaps_brackets
+from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
 from fimlsp.lsp_server.worker.certainty import NOT_SURE, what_is_sure
@@ -22,6 +23,7 @@ from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, show
 from fimlsp.lsp_server.worker.repetition import without_repetition
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
 from fimlsp.models.decoding.extent import is_one_line
+from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.language.contract import Language
@@ -48,8 +50,13 @@ GRAMMAR_PERCENT = 40
 
 ONLY_ESCAPES = "only a text that closes this bracket and opens another would connect (option contextEscape)"
 
+TAKES_TOO_LONG = "reading the text around the cursor takes longer than the time limit (option deadlineMs)"
+
 DEADLINE_SHARE_KEPT = 0.25
 """The share of its time limit that a request keeps for decoding, however long it had to wait."""
+
+CHOOSING_S = 0.5
+"""The engine may take so long to judge what was written, even when time is up."""
 
 
 def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:
@@ -138,14 +145,22 @@ class Backend:
         return self.documents.prepare_newest()
 
     def complete(self, request: Complete, should_stop: Callable[[], bool]) -> Completion:
-        """Write middles for the cursor of *request*; they are complete, or there is none and a reason."""
+        """Write middles for the cursor of *request*; they are complete, or there is none and a reason.
+
+        The engine stops soon after *should_stop* has become true or the request's time is up. What it has
+        read by then is kept.
+        """
         if self.documents.version(request.document) != request.version:
             return Completion(reason="the text was changed")
         if self._model is None:
             return Completion(reason=self._why_no_model)
         names = self._names_at(request)
         try:
-            answer = self._write(self._model, request, names, should_stop)
+            with interruptible(should_stop):
+                answer = self._write(self._model, request, names, should_stop)
+        except Interrupted:
+            self.documents.read_on(request.document)
+            return Completion(reason="cancelled" if should_stop() else TAKES_TOO_LONG)
         except Exception:
             self.documents.renew(request.document)
             raise
@@ -172,12 +187,13 @@ class Backend:
 
         limits = request.limits
         document = self.documents.document(request.document)
-        constraint = document.middle(
-            request.offset,
-            request.offset,
-            relax=limits.relaxed_contexts,
-            may_escape=limits.context_escape,
-        )
+        with interruptible(time_limit(seconds_left(limits, request))):
+            constraint = document.middle(
+                request.offset,
+                request.offset,
+                relax=limits.relaxed_contexts,
+                may_escape=limits.context_escape,
+            )
         if constraint.start is None:
             return Completion(reason=cannot_connect(limits), final=True)
         left, right = document.data[: request.offset], document.data[request.offset :]
@@ -188,15 +204,30 @@ class Backend:
             right,
             constraint.start,
             replace(
-                decode_settings(limits, left, right, time.monotonic() - request.asked_at),
+                decode_settings(limits, left, right, seconds_left(limits, request)),
                 preference=None if names is None else names.preference,
             ),
             should_stop,
             neighbours=neighbours,
             path=path,
         )
-        allowed = as_limited(written, limits, constraint.start)
-        answer = to_completion(allowed or written[:1], constraint.relaxed, left, right, constraint.start)
+        with interruptible(time_limit(CHOOSING_S)):
+            return self._chosen(written, request, model, left, right, constraint.start, constraint.relaxed)
+
+    def _chosen(
+        self,
+        written: Sequence[Middle],
+        request: Complete,
+        model: FimModel,
+        left: bytes,
+        right: bytes,
+        start: State,
+        relaxed: str | None,
+    ) -> Completion:
+        """What the editor is told of the middles *written* for *request*."""
+        limits = request.limits
+        allowed = as_limited(written, limits, start)
+        answer = to_completion(allowed or written[:1], relaxed, left, right, start)
         if not allowed:
             return replace(answer, texts=(), reason=ONLY_ESCAPES)
         if not limits.confidence or allowed[0].stop_reason == "cancelled":
@@ -204,14 +235,14 @@ class Backend:
         sure = what_is_sure(
             allowed[0],
             *self.documents.around(request.document, request.offset),
-            constraint.start,
+            start,
             model.acceptance,
             limits,
             is_python=is_python(self.documents.grammar(request.document)),
         )
         if sure is None:
             return replace(answer, texts=(), reason=answer.reason or NOT_SURE)
-        return to_completion([sure], constraint.relaxed, left, right, constraint.start)
+        return to_completion([sure], relaxed, left, right, start)
 
     def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
         """The file's path as the model is told it, and what it reads of other files."""
@@ -259,16 +290,21 @@ def cannot_connect(limits: Limits) -> str:
     return "the file is broken elsewhere (option relaxedContexts)"
 
 
-def decode_settings(limits: Limits, left: bytes, right: bytes, waited: float) -> DecodeSettings:
-    """*limits* for the decoding loop, at the cursor between *left* and *right*, after *waited* seconds."""
+def seconds_left(limits: Limits, request: Complete) -> float:
+    """How long *request* may still take; a share of its time even if it had to wait for longer than that."""
+    deadline = limits.deadline_ms / 1000
+    return max(deadline - (time.monotonic() - request.asked_at), DEADLINE_SHARE_KEPT * deadline)
+
+
+def decode_settings(limits: Limits, left: bytes, right: bytes, seconds: float) -> DecodeSettings:
+    """*limits* for the decoding loop, at the cursor between *left* and *right*, if *seconds* are left."""
     from fimlsp.models.decoding.settings import DecodeSettings
 
-    deadline = limits.deadline_ms / 1000
     return DecodeSettings(
         tokens=limits.max_tokens,
         lines=1 if is_one_line(limits.one_line, left, right) else None,
         steer=limits.steering,
-        seconds=max(deadline - waited, DEADLINE_SHARE_KEPT * deadline),
+        seconds=seconds,
         candidates=limits.candidates,
     )
 

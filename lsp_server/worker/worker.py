@@ -22,6 +22,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import BinaryIO, Protocol
 
+from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.messages import (
     Answer,
     Cancel,
@@ -114,6 +115,10 @@ class Inbox:
         except Empty:
             return None
 
+    def has_message(self) -> bool:
+        """Whether a message has come that was not taken yet."""
+        return not self._waiting.empty()
+
     def is_cancelled(self, request_id: int) -> bool:
         """Whether the server has cancelled the request."""
         return request_id in self._cancelled
@@ -136,7 +141,7 @@ class Worker:
         """Work for ever. Idle time goes to what the backend can prepare, then to garbage."""
         while True:
             message = self._inbox.next(PAUSE_S)
-            while message is None and self._attempt(self._backend.prepare):
+            while message is None and self._attempt(self._prepare):
                 message = self._inbox.next(0)
             if message is None:
                 message = self._inbox.next(SILENCE_S)
@@ -163,6 +168,14 @@ class Worker:
                 self._attempt(lambda: backend.close(document))
             case Leave(client):
                 self._attempt(lambda: backend.leave(client))
+
+    def _prepare(self) -> bool:
+        """Do one piece of work ahead of a request, and give it up if a message comes."""
+        try:
+            with interruptible(self._inbox.has_message):
+                return self._backend.prepare()
+        except Interrupted:
+            return True
 
     def _attempt(self, work: Callable[[], bool | None]) -> bool:
         """Do *work* on a document; a failure is logged, and the next completion there will report it."""

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
+from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.models.decoding.candidate_order import at_random, best_first, preferred_first
 from fimlsp.models.decoding.middle import Middle, StopReason, TokenTrace
 from fimlsp.models.decoding.partial_middle import Continuation, DecodeStep, PartialMiddle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
-from fimlsp.models.decoding.stopwatch import Stopwatch
+from fimlsp.models.decoding.stopwatch import Stopwatch, time_limit
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import Candidates, Launching, NextToken, Preference
 from fimlsp.quotient.states.protocol import State
@@ -30,6 +31,8 @@ REJECTIONS_PER_STEP_MAX = 50
 STEERING_HORIZON = 16
 STEERED_PER_STEP_MAX = 16
 STEERED_BYTES_PER_TOKEN = 2
+ENGINE_SECONDS = 0.5
+"""The constraint may take so long for one token, or for the end of a middle, even when time is up."""
 
 
 def decode_middle(
@@ -155,7 +158,12 @@ class Decoding:
         return step
 
     def _write_token(self, step: DecodeStep) -> None:
-        self.stop_reason = self._best_allowed(step, self.budget - len(self.middle.tokens))
+        left = max(ENGINE_SECONDS, self.ends_at - monotonic())
+        try:
+            with interruptible(time_limit(left)):
+                self.stop_reason = self._best_allowed(step, self.budget - len(self.middle.tokens))
+        except Interrupted:
+            self.stop_reason = "deadline"
 
     def _best_allowed(self, step: DecodeStep, left: int) -> StopReason | None:
         """Take the best candidate that is allowed, *left* tokens being left; a reason to stop, if any."""
@@ -277,7 +285,14 @@ class Decoding:
             yield replace(token, stop=stops[number]) if number < len(stops) else token
 
     def _finished(self, reason: StopReason) -> PartialMiddle:
-        """The part of the middle to keep, completed where that is wanted."""
+        """The part of the middle to keep, completed where that is wanted and does not take too long."""
+        try:
+            with interruptible(time_limit(ENGINE_SECONDS)):
+                return self._finished_in_time(reason)
+        except Interrupted:
+            return self.middle
+
+    def _finished_in_time(self, reason: StopReason) -> PartialMiddle:
         middle = self.middle
         takes_first = self.settings.stop_rule == "first"
         if reason in ("cancelled", "lines", "asked") or (reason == "end" and takes_first):

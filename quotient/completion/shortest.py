@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from fimlsp.lexing.columns import MARGIN
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_into, way_to
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.dijkstra import Source, completions
@@ -85,6 +86,7 @@ def _completions(state: Incomplete, skipping: int, *, uncommon: bool = False) ->
         yield b""
     direct = _straddling(state)
     for text in islice(_candidates(state, skipping, uncommon=uncommon), _TRIES):
+        checkpoint()
         if direct is not None and len(direct) <= len(text):
             yield direct
             direct = None
@@ -99,6 +101,7 @@ def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
     """Completions with any possible next lexeme, if no cheapest one fits the columns on the right."""
     for source in _sources(state):
         for symbols in _steps(state.connection, source.chart):
+            checkpoint()
             writer = _written(state, source, symbols)
             if writer is not None:
                 reached = state.feed(writer.text)

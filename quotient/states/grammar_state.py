@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Step, Symbol
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.shortest import shortest_completion
@@ -48,9 +49,11 @@ class GrammarState:
     def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
         """The chart after *symbols*; None if they are not expected."""
         chart: EarleySet | None = self.chart
-        for symbol in symbols:
+        for count, symbol in enumerate(symbols, 1):
             if chart is None:
                 return None
+            if not count % EVERY:
+                checkpoint()
             chart = self.connection.scan(chart, symbol)
         return chart
 

@@ -84,3 +84,10 @@ LOADS = [
 @pytest.mark.parametrize(("settings", "load"), LOADS)
 def test_which_model_is_loaded(settings, load):
     assert load_of(settings) == load
+
+
+@pytest.mark.parametrize("raw", [["x" * 10**6], {"model": ["x" * 10**6] * 10}, [[[["y"] * 10**5] * 9] * 9]])
+def test_what_is_wrong_is_told_in_a_short_sentence(raw):
+    _, problems = resolve(raw, Settings())
+    assert [len(problem) < 500 for problem in problems] == [True]
+    assert all(len(problem) < 2_000 for problem in unknown_names({"x" * 10**6: 1}))

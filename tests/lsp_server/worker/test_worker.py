@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lsp_server.messages import (
     Answer,
     Close,
@@ -42,6 +43,9 @@ class Day:
             raise EnoughError
         return self.messages.pop(0)
 
+    def has_message(self):
+        return False
+
     def prepare(self):
         self.done.append("prepare")
         self.pieces -= 1
@@ -67,6 +71,15 @@ def test_idle_time(messages, pieces, done, monkeypatch):
     with pytest.raises(EnoughError):
         Worker(day, day, io.BytesIO()).run()
     assert day.done == done
+
+
+def test_idle_work_is_given_up_for_a_message():
+    day = Day([], 9)
+    day.prepare = checkpoint
+    idle = Worker(day, day, io.BytesIO())
+    assert not idle._prepare()
+    day.has_message = lambda: True
+    assert idle._prepare(), "there is still work"
 
 
 LARGE = Load("large", device="cuda", threads=2)
