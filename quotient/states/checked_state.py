@@ -188,6 +188,11 @@ def _candidates(state: State) -> Iterator[bytes]:
     yield from islice(plain, _FIRST_TRIES)
     yield from islice(completions_of(state, uncommon=True), _UNCOMMON_TRIES)
     yield from islice(plain, _MORE_TRIES)
+    mark = state.lexer.lexical.lexis.comment_mark
+    for text in () if mark is None else (mark, b" " + mark, b"\n" + mark):
+        reached = state.feed(text)
+        if reached is not None and reached.complete:
+            yield text  # a comment swallows what follows
 
 
 def checked(around: Surroundings) -> CheckedState | None:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from fimlsp.languages.python.compiler.lines import Evaluation, Import, ParsedLine, parse_line
+from fimlsp.languages.python.compiler.lines import parse_line
 from fimlsp.languages.python.compiler.nodes import Constant, Group, Name
 from fimlsp.languages.python.compiler.statement_rules import LogicalLine, Source, StatementRules
+from fimlsp.languages.python.compiler.statements import Evaluation, Import, ParsedLine
 from fimlsp.languages.python.compiler.suspicion import may_be_wrong, uses_declared
 from fimlsp.languages.python.compiler.tokens import UnreadableError, tokens_of_line
 from fimlsp.languages.python.versions import PythonVersion
