@@ -7,6 +7,7 @@ straddles the cursor, is preferred if it is shorter.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -22,6 +23,8 @@ from fimlsp.quotient.grammar.costs import CheapestSentences, Costs
 
 _TRIES = 200
 _PREFIX_TRIES = 20
+_TRIED_TEXTS = 2_000
+_LONGEST_TRIED = 12
 _COST_OF_CLOSED_INDENT = 4
 _COST_OF_SKIPPING = 40
 
@@ -56,6 +59,10 @@ def completions_of(state: Incomplete, *, uncommon: bool = False) -> Iterator[byt
     yield from _completions(state, 0, uncommon=uncommon)
     yield from _completions_after_a_step(state)
     yield from _completions_after_a_beginning(state)
+    if state.lexer.lexical.separation is not None:
+        tried = _by_trying(state, state.lexer.lexical.separation.bytes_to_try)
+        if tried is not None:
+            yield tried
 
 
 def _with_word(state: Incomplete) -> bytes:
@@ -119,6 +126,22 @@ def _completions_after_a_beginning(state: Incomplete) -> Iterator[bytes]:
                 yield from (text[:size] + rest for rest in _completions_after_a_step(reached))
 
 
+def _by_trying(state: Incomplete, alphabet: bytes) -> bytes | None:
+    """The shortest completion, by trying all short texts: where little keeps lexemes apart, few are right."""
+    tried = deque([(b"", state)])
+    for _ in range(_TRIED_TEXTS):
+        if not tried:
+            return None
+        text, reached = tried.popleft()
+        if reached.complete:
+            return text
+        for byte in alphabet if len(text) < _LONGEST_TRIED else b"":
+            following = reached.feed(bytes((byte,)))
+            if following is not None:
+                tried.append((text + bytes((byte,)), following))
+    return None
+
+
 def _steps(connection: Connection, chart: EarleySet, most: int = 3) -> Iterator[tuple[int, ...]]:
     """The symbols that may come next: a lexeme, with at most *most* layout symbols before it."""
     tables = connection.tables
@@ -136,10 +159,12 @@ def _steps(connection: Connection, chart: EarleySet, most: int = 3) -> Iterator[
 
 def _straddling(state: Incomplete) -> bytes | None:
     """The shortest completion by a lexeme that straddles the cursor; None if there is none."""
+    skips = state.lexer.lexical.separation is not None and not state.lexer.at_lexeme_start
     ways = [
         way
         for entry in state.connection.right_entries
-        if entry.boundary.kind is not None and entry.admits(state.lexer)
+        if entry.boundary.kind is not None or (skips and entry.boundary.offset)
+        if entry.admits(state.lexer)
         if state.chart.expects(entry.marker)
         if (way := way_into(state.lexer, entry.boundary)) is not None
     ]
@@ -216,7 +241,7 @@ def _leads(entry: RightEntry, writer: Unlexer) -> Iterator[bytes]:
             yield indentation(writer.margin, before)
         if lead and column != MARGIN:
             yield indentation(writer.margin, column) + b"\\\n"
-    yield from (b"", b" ")
+    yield from writer.tables.lexical.between
 
 
 def _sources(state: Incomplete, *, uncommon: bool = False) -> list[Source]:
@@ -228,18 +253,29 @@ def _sources(state: Incomplete, *, uncommon: bool = False) -> list[Source]:
     if live & lexer.lexical.always_viable | live & lexer.lexical.ends_line:
         return _after_skipped(state, live)
     ends = _after_words(state, live) if uncommon else _after_lexemes(state, live)
-    return [*ends, *_after_fallback(state)]
+    sources = [*ends, *_after_fallback(state)]
+    if lexer.lexical.separation is not None:
+        for kind in lexer.lexical.blank:
+            sources += _after_blank(state, kind) if live & 1 << kind else ()
+    return sources
+
+
+def _after_blank(state: Incomplete, kind: int) -> Iterator[Source]:
+    """The sources if the lexeme being read is of *kind*, which means nothing."""
+    lexical = state.lexer.lexical
+    suffix = lexical.shortest_words.suffix(state.lexer.state, kind)
+    if suffix is not None:
+        for between in lexical.between:
+            yield Source(state.chart, len(suffix + between), suffix + between)
 
 
 def _after_skipped(state: Incomplete, live: int) -> list[Source]:
     """As `_sources` if the lexeme being read never reaches the grammar; a comment ends with its line."""
     lexer, lexical = state.lexer, state.lexer.lexical
     if not live & lexical.ends_line:
-        skipped = next(kind for kind in lexical.blank if live & 1 << kind)
-        suffix = lexical.shortest_words.suffix(lexer.state, skipped)
-        assert suffix is not None
         # after a carriage return, a line end written next would be part of the same line end
-        return [Source(state.chart, len(way), way) for way in (suffix, suffix + b" ")]
+        skipped = next(kind for kind in lexical.blank if live & lexical.always_viable & 1 << kind)
+        return list(_after_blank(state, skipped))
     prefix = b"" if lexer.accepted == lexical.line_end else b"\n"
     if prefix and live & 1 << lexical.comment:
         prefix = (lexical.shortest_words.suffix(lexer.state, lexical.comment) or b"") + prefix

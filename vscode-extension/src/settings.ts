@@ -11,6 +11,8 @@ export const OWN_SETTINGS = ["interpreter", "installFrom", "wheelhouse"] as cons
 /** The server's options; they mean what `lsp_server/settings/options.py` says. */
 export const SERVER_OPTIONS = [
   "model",
+  "api",
+  "apiKeyVariable",
   "device",
   "revision",
   "precision",
