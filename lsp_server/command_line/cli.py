@@ -158,7 +158,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
     wanted = [option for option in OPTIONS if option.field in MODEL_FIELDS]
     for option in reversed(wanted):
         command = click.option(
-            f"--{option.name}",
+            f"--{option.field.replace('_', '-')}",
             default=str(option.default),
             callback=to_value(option),
             metavar=option.name.upper(),
