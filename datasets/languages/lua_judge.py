@@ -21,18 +21,18 @@ def syntax_error(text: str) -> str | None:
     message = _load()(text.encode())
     if message is None:
         return None
-    told = bytes(message).decode(errors="replace").removeprefix("text:")
+    told = message.decode(errors="replace").removeprefix("text:")
     line, _, rest = told.partition(": ")
     return f"{' '.join(rest.split())} (line {line})"
 
 
 @cache
-def _load() -> Callable[[bytes], object]:
+def _load() -> Callable[[bytes], bytes | None]:
     try:
         from lupa.lua54 import LuaRuntime
     except ImportError as error:
         raise JudgeMissingError("Lua is judged by lupa; install it: pip install lupa") from error
-    load: Callable[[bytes], object] = LuaRuntime(encoding=None).eval(
+    load: Callable[[bytes], bytes | None] = LuaRuntime(encoding=None).eval(
         'function(text) local _, message = load(text, "=text", "t"); return message end'
     )
     return load
