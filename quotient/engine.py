@@ -10,6 +10,7 @@ from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 from fimlsp.quotient.recovery.relaxation import Relaxed, relaxed
+from fimlsp.quotient.recovery.recovery import assumed_of, recovered
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import State
 
@@ -70,7 +71,14 @@ class EditedDocument(Document):
             state = connect(self, end, *found, options)
             if state is not None or not relax:
                 return state, None
-        return relaxed(self, start, end, found, options) if relax else (None, None)
+        if not relax:
+            return None, None
+        if self.tables.offside:
+            mended = recovered(self, assumed_of(self.tables), start, end, options)
+            if mended is not None:
+                sides = {mend.start <= start for mend in mended[1]}
+                return mended[0], "both" if len(sides) > 1 else "left" if True in sides else "right"
+        return relaxed(self, start, end, found, options)
 
 
 class Engine:
