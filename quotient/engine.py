@@ -9,8 +9,8 @@ from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, Document
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
-from fimlsp.quotient.recovery.relaxation import Relaxed, relaxed
-from fimlsp.quotient.recovery.recovery import assumed_of, recovered
+from fimlsp.quotient.recovery.mended_text import Mend
+from fimlsp.quotient.recovery.recovery import recovered
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import State
 
@@ -19,12 +19,12 @@ from fimlsp.quotient.states.protocol import State
 class Constraint:
     """What may replace a part of a document.
 
-    `start` is the state before any byte, or None if nothing connects the two contexts. `relaxed` names the
-    contexts that had to be ignored in part because the file is broken there.
+    `start` is the state before any byte, or None if nothing connects the two contexts. `relaxed` tells what had
+    to be assumed because the file is broken elsewhere, in the order of the text; nothing if it is not.
     """
 
     start: State | None
-    relaxed: Relaxed | None = None
+    relaxed: tuple[Mend, ...] = ()
 
     @property
     def connectable(self) -> bool:
@@ -38,7 +38,7 @@ class EditedDocument(Document):
     def middle(self, start: int, end: int, *, relax: bool = True, may_escape: bool = True) -> Constraint:
         """What may replace `data[start:end]`. O(depth) once the lines around are known.
 
-        If nothing may, parts of the contexts are ignored, as few as possible, unless *relax* is off. Unless
+        If nothing may, the text is read as the valid one that it most nearly is, unless *relax* is off. Unless
         it *may_escape*, a middle stays in the brackets and blocks that both its ends are in, and in the
         string or comment at the cursor, if any such middle exists (see `escape.py`).
         """
@@ -49,9 +49,9 @@ class EditedDocument(Document):
         right = self.data[end : end + len(mark)]
         parts = [mark[:size] for size in range(len(mark)) if right.startswith(mark[size:])]
         parts = [part for part in parts if self._begins_at(end + len(mark) - len(part))]
-        found, relaxed_side = self._middle(0, end, options, relax and not parts)
+        found, relaxed = self._middle(0, end, options, relax and not parts)
         state = FileStart(mark[:start], found, tuple(parts))
-        return Constraint(state if state.viable else None, relaxed_side)
+        return Constraint(state if state.viable else None, relaxed)
 
     def _may_be_marked(self, start: int) -> bool:
         """Whether the text up to *start* may be a prefix of a byte order mark."""
@@ -65,20 +65,13 @@ class EditedDocument(Document):
 
     def _middle(
         self, start: int, end: int, options: ConnectOptions, relax: bool
-    ) -> tuple[State | None, Relaxed | None]:
+    ) -> tuple[State | None, tuple[Mend, ...]]:
         found = read_up_to(self, start)
         if found is not None and not found[0].broken:
             state = connect(self, end, *found, options)
             if state is not None or not relax:
-                return state, None
-        if not relax:
-            return None, None
-        if self.tables.offside:
-            mended = recovered(self, assumed_of(self.tables), start, end, options)
-            if mended is not None:
-                sides = {mend.start <= start for mend in mended[1]}
-                return mended[0], "both" if len(sides) > 1 else "left" if True in sides else "right"
-        return relaxed(self, start, end, found, options)
+                return state, ()
+        return recovered(self, start, end, options) if relax else (None, ())
 
 
 class Engine:

@@ -15,6 +15,7 @@ from fimlsp.languages.python import Python
 from fimlsp.languages.python.suggested.brackets import swaps_brackets
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
+from fimlsp.lsp_server.worker.assumptions import in_words
 from fimlsp.lsp_server.worker.certainty import NOT_SURE, what_is_sure
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
@@ -150,6 +151,7 @@ class Backend:
         if constraint.start is None:
             return Completion(reason=cannot_connect(limits), final=True)
         left, right = document.data[: request.offset], document.data[request.offset :]
+        relaxed = in_words(document.data, constraint.relaxed)
         path, neighbours = self._beside(model, request, document.data)
         written = complete_many(
             model,
@@ -162,7 +164,7 @@ class Backend:
             path=path,
         )
         allowed = as_limited(written, limits, constraint.start)
-        answer = to_completion(allowed or written[:1], constraint.relaxed, left, right, constraint.start)
+        answer = to_completion(allowed or written[:1], relaxed, left, right, constraint.start)
         if not allowed:
             return replace(answer, texts=(), reason=ONLY_ESCAPES)
         if not limits.confidence or allowed[0].stop_reason == "cancelled":
@@ -178,7 +180,7 @@ class Backend:
         )
         if sure is None:
             return replace(answer, texts=(), reason=answer.reason or NOT_SURE)
-        return to_completion([sure], constraint.relaxed, left, right, constraint.start)
+        return to_completion([sure], relaxed, left, right, constraint.start)
 
     def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
         """The file's path as the model is told it, and what it reads of other files."""
@@ -259,7 +261,7 @@ def first_line(middle: Middle, start: State) -> Middle:
 
 
 def to_completion(
-    written: Sequence[Middle], relaxed: str | None, left: bytes, right: bytes, start: State
+    written: Sequence[Middle], relaxed: tuple[str, ...], left: bytes, right: bytes, start: State
 ) -> Completion:
     """What the editor is told about the middles *written* under the constraint *start*; at least one."""
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]

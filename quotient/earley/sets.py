@@ -141,3 +141,14 @@ class Earley:
                 waiting.append(entry)
                 wanted.update(entry[0].expected)
         return EarleySet(tuple(entries), self.automaton.predicted(frozenset(wanted)), tuple(waiting))
+
+
+def merged(earley: Earley, sets: Iterable[EarleySet]) -> EarleySet:
+    """The set after which may follow what may follow any of *sets*."""
+    entries: dict[Entry, None] = {}
+    expected: set[int] = set()
+    for each in sets:
+        entries.update(dict.fromkeys(each.entries))
+        expected |= each.predicted.symbols
+    waiting = tuple([entry for entry in entries if entry[0].expected])
+    return EarleySet(tuple(entries), earley.automaton.predicted(frozenset(expected)), waiting)

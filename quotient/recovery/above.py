@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from fimlsp.lexing.columns import Column
 from fimlsp.quotient.contexts.left import Frame, LeftContext
@@ -27,6 +28,15 @@ class Above:
         """The start of the cursor's line."""
         return self.text.cursor - self._from_stop
 
+    @property
+    def column(self) -> Column | None:
+        """The column of the logical line with the cursor; None if nobody knows."""
+        if not self.assumed.tables.offside:
+            return None
+        start, _ = self.text.document.statement_before(self.stop)
+        line = self.statements().next_line(start)
+        return line.column if line is not None and line.start <= self.stop else None
+
     def mend(self) -> None:
         """Mend until all lines up to `stop` can be read, or too many cannot: these are passed over."""
         tried: dict[int, int] = {}
@@ -44,6 +54,11 @@ class Above:
     def _mend_at(self, place: int, tries: int) -> None:
         start, context = self.text.document.statement_before(place)
         statements = self.statements()
+        if not self.assumed.tables.offside:
+            reading = statements.in_place(place, context.group)
+            edits = reading.edits if reading is not None else ()
+            self.text.replace(edits if edits and tries == 1 else statements.without(place))
+            return
         if tries > _MOST_TRIES:
             end = min(self.text.document.line_at(place).size + place, self.stop)
             self.text.replace([(place, end, b"")])
@@ -58,26 +73,34 @@ class Above:
         self.text.replace(edits)
 
     def closed(self) -> Iterator[Above]:
-        """The same with the cursor's line as one of its own: after what is open there, then mended itself."""
-        start, context = self.text.document.statement_before(self.stop)
+        """The same with the cursor's line as one of its own, or mended itself; the likelier first."""
+        column, line = self.column, self.statements().next_line(self.stop)
+        is_deeper = line is None or column is None or line.column.deeper_than(column)
+        ways = (self._with_line_mended(), self._as_own_line())
+        yield from chain(*(ways if is_deeper else reversed(ways)))
+
+    def _as_own_line(self) -> Iterator[Above]:
+        """The same with the cursor's line as one of its own: what is open there is closed before it."""
+        if not self.assumed.tables.offside:
+            return
         found = self
+        start, _ = self.text.document.statement_before(self.stop)
         if start < self.stop:
-            statements = self.statements(open_end=False)
-            found = self._changed(statements.read_up_to(start).edits)
+            found = self._changed(self.statements(open_end=False).read_up_to(start).edits)
             found.mend()
             yield found
-        text = found.text
-        start, context = text.document.statement_before(found.stop)
+        start, context = found.text.document.statement_before(found.stop)
         line = found.statements().next_line(found.stop)
         if start == found.stop and line is not None and line.start == start:
             reading = Reading(0, start, line.end, line.column, ())
             if line.column != context.frame.column:
                 edits = found._laid_out(context, found.statements(), reading)
-                if not any(end > text.cursor for _, end, _ in edits):
+                if not any(end > found.text.cursor for _, end, _ in edits):
                     found = found._changed(edits)
                     found.mend()
                     yield found
-        yield from found._with_line_mended()
+        if found is not self:
+            yield from found._with_line_mended()
 
     def _with_line_mended(self) -> Iterator[Above]:
         """The same with the cursor's own line mended up to the cursor: lexemes are assumed, or passed over."""
@@ -87,9 +110,20 @@ class Above:
         statements = Statements(
             self.assumed, document.transitions.lines, document.data[:cursor], cursor, open_end=True
         )
-        reading = statements.read_up_to(start)
-        if reading.edits and not reading.passed:
+        if self.assumed.tables.offside:
+            reading: Reading | None = statements.read_up_to(start)
+        else:
+            reading = statements.in_place(stop, self.text.document.left_at(stop)[1].group)
+        if reading is not None and reading.edits and not reading.passed:
             yield self._changed(reading.edits)
+
+    def without_line(self) -> Above:
+        """The same without what stands before the cursor in its line."""
+        return self._changed(((self.stop, self.text.cursor, b""),))
+
+    def without_all(self) -> Above:
+        """The same without what stands before the cursor's line."""
+        return self._changed(((0, self.stop, b""),))
 
     def _changed(self, edits: Sequence[Edit]) -> Above:
         """The same with some *edits* of a copy of the text."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fimlsp.lexing.columns import Column
+from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import with_header
 from fimlsp.quotient.recovery.headers import Assumed, indentation
 from fimlsp.quotient.recovery.mended_text import MendedText
@@ -13,11 +15,21 @@ _MOST_LINES = 40
 
 
 class Below:
-    """Mends *text* from the line after the cursor's on, which begins *beyond* bytes after the cursor's end."""
+    """Mends *text* from the line after the cursor's on, which begins *beyond* bytes after the cursor's end.
 
-    def __init__(self, assumed: Assumed, text: MendedText, beyond: int) -> None:
+    The logical line with the cursor has *column*, None if nobody knows.
+    """
+
+    def __init__(
+        self,
+        assumed: Assumed,
+        text: MendedText,
+        beyond: int,
+        column: Column | None,
+    ) -> None:
         self.assumed = assumed
         self.text = text
+        self.column = column
         self._beyond = beyond
 
     @property
@@ -47,7 +59,22 @@ class Below:
         if tries == _MOST_TRIES:
             self.text.replace(statements.passed(place).edits)
             return
-        line = statements.next_line(self._statement_at(place))
+        if not self.assumed.tables.offside:
+            reading = self._in_place(statements, place)
+            self.text.replace(reading.edits if reading is not None else statements.without(place))
+            return
+        own = statements.unit(place)
+        if own.column is not None and statements.is_hopeless(own):
+            self.text.replace([(own.code, own.content, b"")])
+            return
+        start = self._statement_at(place)
+        if start is None:
+            reading = self._in_place(statements, place)
+            if reading is not None:
+                self.text.replace(reading.edits)
+                return
+            start = place + self.text.document.line_at(place).size
+        line = statements.next_line(start)
         reading = statements.read(place if line is None else line.start)
         if reading.edits or reading.lacks_header:
             self.text.replace(with_header(self.assumed, statements, reading))
@@ -56,7 +83,8 @@ class Below:
 
     def without_closers(self) -> tuple[Edit, ...]:
         """The edits by which the line after the cursor's begins outside brackets."""
-        if not self.text.document.right_at(self.start).unmatched:
+        offside = self.assumed.tables.offside
+        if not offside or not self.text.document.right_at(self.start).unmatched:
             return ()
         statements = self.statements()
         place = self.start
@@ -71,31 +99,59 @@ class Below:
 
     def without_rest(self) -> tuple[Edit, ...]:
         """The edit that passes over the rest of the cursor's line."""
-        end = self.start - len(self.text.data[: self.start]) + len(self.text.data[: self.start].rstrip(b"\r\n"))
-        return ((self.text.cursor_end, end, b""),) if end > self.text.cursor_end else ()
+        rest = self.text.data[self.text.cursor_end : self.start].rstrip(b"\r\n")
+        return ((self.text.cursor_end, self.text.cursor_end + len(rest), b""),) if rest.strip() else ()
+
+    def without_all(self) -> tuple[Edit, ...]:
+        """The edit that passes over all that follows the cursor's line."""
+        return ((self.start, len(self.text.data), b""),) if self.start < len(self.text.data) else ()
 
     def statements(self) -> Statements:
         """The reader of the text below."""
         document = self.text.document
         return Statements(self.assumed, document.transitions.lines, document.data, len(document.data))
 
-    def _statement_at(self, place: int) -> int:
-        """Where the logical line begins that makes the line at *place* invalid."""
+    def _in_place(self, statements: Statements, place: int) -> Reading | None:
+        """The reading of the line at *place* in the brackets that are open before the cursor's line."""
+        end = place + self.text.document.line_at(place).size
+        ways = tuple(self.text.document.right_at(end).ways().values())
+        reading = statements.in_place(place, merged(self.assumed.tables.backward.earley, ways), backward=True)
+        return reading if reading is not None and reading.edits else None
+
+    def _statement_at(self, place: int) -> int | None:
+        """Where the logical line begins that makes the line at *place* invalid; None if before the cursor."""
         line = self.text.document.line_at(place)
-        after = self.text.document.right_at(place + line.size)
-        if not after.unmatched:
+        unmatched = self.text.document.right_at(place + line.size).unmatched - len(line.openers)
+        if unmatched < 0 or not unmatched + len(line.closers):
             return place
-        above = self._opening_line(place, after.unmatched + len(line.closers))
-        return place + line.size if above is None else above
+        above = self._opening_line(place, unmatched + len(line.closers))
+        if above is None and not self._is_continued(place):
+            return place + line.size if unmatched else place
+        return above
+
+    def _is_continued(self, place: int) -> bool:
+        """Whether the lines up to *place* may be in brackets that the cursor's line or one before it opens."""
+        lines, data = self.text.document.transitions.lines, self.text.data
+        position, last = self.start, None
+        while position <= place:
+            line = lines.read(data, position)
+            if line.broken:
+                return False
+            if line.column is not None:
+                symbols = self.assumed.tables.terminals(line.kinds)
+                outside = self.column is not None and not line.column.deeper_than(self.column)
+                if (outside and not line.closers) or symbols[0] not in self.assumed.in_brackets:
+                    return False
+                if last is not None and (last, symbols[0]) not in self.assumed.tables.neighbours:
+                    return False
+                last = symbols[-1]
+            position += line.size
+        return True
 
     def _opening_line(self, place: int, unmatched: int) -> int | None:
         """The line from which brackets are open at *place*, if the layout does not speak against it."""
         data, lines = self.text.data, self.text.document.transitions.lines
-        own = lines.read(data, place)
-        unmatched -= len(own.openers)
-        if unmatched <= 0:
-            return place
-        least = None if own.column is None else own.column
+        least = lines.read(data, place).column
         for _ in range(_MOST_LINES):
             if place <= self.start:
                 return None
@@ -112,15 +168,14 @@ class Below:
 
     def _laid_out(self, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
         """The edits by which a line that is valid by itself stands before what follows it."""
-        after = statements.next_line(reading.end)
-        deeper = None
-        while after is not None and after.column.deeper_than(reading.column):
-            deeper, after = after, statements.next_line(after.end)
-        if after is not None:
-            context = self.text.document.right_at(after.start)
-            if after.column == reading.column and not context.bodies:
+        first = after = statements.next_line(reading.end)
+        while first is not None and after is not None and after.column.deeper_than(reading.column):
+            if first.column.deeper_than(after.column):
+                columns = (reading.column, first.column)
+                nearest = min(columns, key=lambda each: abs(each.tabs8 - after.column.tabs8))
+                return ((after.start, statements.unit(after.start).code, indentation(nearest)),)
+            after = statements.next_line(after.end)
+        if after is not None and after.column == reading.column:
+            if not self.text.document.right_at(after.start).bodies:
                 return statements.passed(after.start).edits
-            if deeper is not None and after.column != reading.column and context.column == after.column:
-                unit = statements.unit(after.start)
-                return ((after.start, unit.code, indentation(reading.column)),)
         return statements.passed(reading.start).edits

@@ -100,7 +100,9 @@ class LineEnds:
             for state in origin.predicted.after(symbol):
                 for item in state.items:
                     begin(cost, state.rules.lhs_of(item), origin, state.rules.unread(item), path)
-        return {is_header: (cost, tuple(self._within.expand(way))) for is_header, (cost, way) in found.items()}
+        return {
+            is_header: (cost, tuple(self._within.expand(way))) for is_header, (cost, way) in found.items()
+        }
 
 
 def _cost(tables: LanguageTables, terminal: int) -> int:

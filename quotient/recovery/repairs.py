@@ -23,7 +23,9 @@ PASSED_LINE = 50
 _PASSED_REST = 34
 _MISFIT = 25
 """What it costs if a line that should open a block does not, or the other way round."""
-_MOST_STEPS = 80
+_MOST_STEPS = 60
+_MOST_ASSUMED = 4
+_AHEAD = 6
 
 
 class Change(NamedTuple):
@@ -48,7 +50,8 @@ class Search:
     """The search for the repair of a line whose lexemes are the terminals *symbols*.
 
     *opens* tells whether the lines that follow it are a block of its own; None if nobody knows. A line with an
-    *open_end* need not end.
+    *open_end* need not end. Its physical lines end before the lexemes of the numbers *line_ends*. A *backward*
+    search reads the line from its end; the repair is the same as of a line read forwards.
     """
 
     def __init__(
@@ -56,16 +59,21 @@ class Search:
         tables: LanguageTables,
         ends: LineEnds,
         symbols: Sequence[int],
-        opens: bool | None,
+        opens: bool | None = None,
         *,
+        line_ends: Sequence[int] = (),
         open_end: bool = False,
+        backward: bool = False,
     ) -> None:
-        self.scan = tables.forward.earley.scan
+        self.scan = (tables.backward if backward else tables.forward).earley.scan
         self.neighbours = tables.neighbours
+        self.enclosures = tables.enclosures
         self.ends = ends
-        self.symbols = symbols
+        self.symbols = symbols[::-1] if backward else symbols
         self.opens = opens
-        self.open_end = open_end
+        self.line_ends = (*line_ends, len(symbols))
+        self.open_end = open_end or backward
+        self.backward = backward
         self._queue: list[tuple[int, int, int, EarleySet, _Path]] = []
         self._serial = count()
 
@@ -94,23 +102,44 @@ class Search:
 
     def _change(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
         """Go on behind the lexeme of number *index*, which is not expected."""
-        symbol, size = self.symbols[index], len(self.symbols)
+        symbol = self.symbols[index]
         self._push(cost + PASSED, index + 1, chart, (path, Change(index)))
         rest = path
-        for number in range(index, size):
+        end = next(end for end in self.line_ends if end > index)
+        for number in range(index, end):
             rest = rest, Change(number)
-        self._push(cost + _PASSED_REST, size, chart, rest)
-        for assumed in chart.expected():
-            more = self.ends.costs.get(assumed)
-            if more is not None and (assumed, symbol) in self.neighbours:
-                following = self.scan(chart, (assumed,))
-                if following is not None and following.expects(symbol):
-                    self._push(cost + more, index, following, (path, Change(index, (assumed,))))
+        self._push(cost + _PASSED_REST, end, chart, rest)
+        found = [
+            (*self._advanced(following, index), more, assumed)
+            for assumed in chart.expected()
+            if (more := self.ends.costs.get(assumed)) is not None and self._may_meet(assumed, symbol)
+            if (following := self.scan(chart, (assumed,))) is not None and following.expects(symbol)
+        ]
+        found.sort(key=lambda way: (-way[0], way[2:]))
+        for place, following, more, assumed in found[:_MOST_ASSUMED]:
+            self._push(cost + more, place, following, (path, Change(index, (assumed,))))
+
+    def _may_meet(self, read: int, following: int) -> bool:
+        """Whether *following* may stand beside *read*, and the two are no brackets around nothing."""
+        pair = (following, read) if self.backward else (read, following)
+        if pair not in self.neighbours:
+            return False
+        return pair[0] not in self.enclosures or any(self.enclosures.unmatched(pair))
+
+    def _advanced(self, chart: EarleySet, index: int) -> tuple[int, EarleySet]:
+        """How far the next lexemes can be read after *chart*, and the set there."""
+        for place in range(index, min(index + _AHEAD, len(self.symbols))):
+            following = self.scan(chart, (self.symbols[place],))
+            if following is None:
+                return place, chart
+            chart = following
+        return min(index + _AHEAD, len(self.symbols)), chart
 
     def _ended(self, cost: int, chart: EarleySet, path: _Path) -> Repair | None:
         """The line ends after *chart*, in the cheapest way."""
         if self.open_end:
-            return Repair(cost, _changes(path))
+            changes = _changes(path)
+            return Repair(cost, self._turned(changes) if self.backward else changes)
         size = len(self.symbols)
         found = [
             Repair(
@@ -121,6 +150,14 @@ class Search:
             for opens, (more, symbols) in self.ends.of(chart).items()
         ]
         return min(found, default=None)
+
+    def _turned(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+        """*changes* of the line read backwards, as those of the line."""
+        size = len(self.symbols)
+        return tuple(
+            Change(size - index, symbols[::-1]) if symbols else Change(size - 1 - index)
+            for index, symbols in reversed(changes)
+        )
 
 
 def _changes(path: _Path) -> tuple[Change, ...]:

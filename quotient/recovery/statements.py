@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import Margin
-from fimlsp.lexing.line import LineReader, physical_end, unmatched_brackets
+from fimlsp.lexing.line import LineReader, unmatched_brackets
+from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.headers import Assumed
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, lexemes
 from fimlsp.quotient.recovery.line_ends import INSERTED
-from fimlsp.quotient.recovery.repairs import PASSED_LINE, Repair, Search
+from fimlsp.quotient.recovery.repairs import PASSED, PASSED_LINE, Repair, Search
 
 Edit = tuple[int, int, bytes]
 """A span of a text, and what it is replaced by."""
@@ -38,7 +40,17 @@ class Unit(NamedTuple):
     @property
     def code(self) -> int:
         """Where its code begins."""
-        return self.found.read[0].start if self.found.read else self.end
+        starts = [
+            *(lexeme.start for lexeme in self.found.read[:1]),
+            *(a for a, _ in self.found.unreadable[:1]),
+        ]
+        return min(starts, default=self.end)
+
+    @property
+    def content(self) -> int:
+        """Where its code ends."""
+        ends = [*(lexeme.end for lexeme in self.found.read[-1:]), *(b for _, b in self.found.unreadable[-1:])]
+        return max(ends, default=self.end)
 
 
 class NextLine(NamedTuple):
@@ -85,7 +97,7 @@ class Statements:
         if first.column is None:
             return Reading(0, start, first.end, Column(), ())
         found = self._read(start, first)
-        if found.cost and first.end > physical_end(self.data, start):
+        if found.cost and first.end > self.lines.end_of_stretch(self.data, start):
             other = self._read(start, self._physical(start))
             if other.cost + INSERTED < found.cost:
                 return other
@@ -102,9 +114,13 @@ class Statements:
 
     def _read(self, start: int, first: Unit) -> Reading:
         units, ends, is_open = self._units(first)
+        if self.is_hopeless(first):
+            return self._passed(first)
         best: Reading | None = None
         for count in ends:
             found = self._repaired(units[:count], is_open=is_open and count == len(units))
+            if found is not None and count < len(units) and self._closes(units[count], first):
+                found = found._replace(cost=found.cost + PASSED)
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
         return best or self._passed(units[0])
@@ -117,10 +133,36 @@ class Statements:
                 return units, sorted({1, len(units)}), self.open_end
             unit = self.unit(units[-1].end)
             if self._is_outside(unit, first):
-                break
+                if not self.is_hopeless(unit):
+                    break
+                unit = unit._replace(found=Lexemes((), ((unit.code, unit.content),), joined=False))
             units.append(unit)
-        ends = {len(units)} if not depth else {1, min(2, len(units)), len(units)}
+        if depth:
+            return units, sorted({1, min(2, len(units)), len(units)}), False
+        ends = {len(units)}
+        while units[-1].end < self.stop and self._closes(unit := self.unit(units[-1].end), first):
+            units.append(unit)
+            ends.add(len(units))
         return units, sorted(ends), False
+
+    def _closes(self, unit: Unit, first: Unit) -> bool:
+        """Whether *unit* begins with a closing bracket as the last line of brackets that *first* opens does."""
+        if unit.column is None or not unit.found.read or first.column is None:
+            return False
+        kind = self.tables.lexical.kinds[unit.found.read[0].kind]
+        return kind in self.tables.opening_of and not first.column.deeper_than(unit.column)
+
+    def is_hopeless(self, unit: Unit) -> bool:
+        """Whether no line begins as *unit* does, so that it is not worth a repair."""
+        read = unit.found.read
+        if not read:
+            return bool(unit.found.unreadable)
+        if self.tables.lexical.kinds[read[0].kind] in self.tables.opening_of:
+            return False
+        first = self.tables.terminal_of[read[0].kind]
+        following = self.tables.terminal_of[read[1].kind] if len(read) > 1 else first
+        expects = self.assumed.any_line.expects
+        return not expects(first) and not expects(following)
 
     def _depth(self, units: list[Unit]) -> int:
         kinds = self.tables.lexical.kinds
@@ -148,15 +190,15 @@ class Statements:
         end = start + line.size
         if line.broken and start < start + line.reach <= len(self.data):
             end = start + line.reach
-        if end > self.stop or (line.broken and end > physical_end(self.data, start)):
+        if end > self.stop or (line.broken and end > self.lines.end_of_stretch(self.data, start)):
             return self._physical(start)
         return self._unit(start, end)
 
     def _physical(self, start: int) -> Unit:
-        end = physical_end(self.data, start)
+        end = self.lines.end_of_stretch(self.data, start)
         unit = self._unit(start, end)
         while unit.found.joined and end < self.stop:
-            end = physical_end(self.data, end)
+            end = self.lines.end_of_stretch(self.data, end)
             unit = self._unit(start, end)
         return unit
 
@@ -193,22 +235,39 @@ class Statements:
         after = self.next_line(position)
         return None if after is None else after.column.deeper_than(column)
 
-    def _repaired(self, units: list[Unit], *, is_open: bool) -> Reading | None:
-        column = units[0].column
-        assert column is not None
+    def in_place(self, start: int, chart: EarleySet, *, backward: bool = False) -> Reading | None:
+        """The line at *start*, between which and *chart* nothing else stands, as it is in what is open there."""
+        unit = self.unit(start)
+        if unit.column is None:
+            return None
+        symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+        search = Search(self.tables, self.assumed.ends, symbols, open_end=True, backward=backward)
+        found = search.best(chart)
+        return found and self._as_reading([unit], found)
+
+    def _as_reading(self, units: list[Unit], found: Repair, *, lacks_header: bool = False) -> Reading:
+        """How *found* reads the lines *units*."""
         read = [lexeme for unit in units for lexeme in unit.found.read]
         unreadable = [span for unit in units for span in unit.found.unreadable]
-        symbols = self.tables.terminals([lexeme.kind for lexeme in read])
-        opens = self._opens(units[-1].end, column)
-        search = Search(self.tables, self.assumed.ends, symbols, opens, open_end=is_open)
-        found = search.best(self.assumed.any_line) if symbols else None
-        if found is None:
-            return None
         missing = sum(bool(lexeme.missing) for lexeme in read)
         cost = found.cost + INSERTED * (missing + len(unreadable))
         edits = (*_edits(self.assumed, read, found), *((start, end, b"") for start, end in unreadable))
-        lacks = not is_open and opens is True and not found.opens
-        return Reading(cost, units[0].start, units[-1].end, column, tuple(edits), lacks_header=lacks)
+        column = units[0].column
+        assert column is not None
+        return Reading(cost, units[0].start, units[-1].end, column, edits, lacks_header=lacks_header)
+
+    def _repaired(self, units: list[Unit], *, is_open: bool) -> Reading | None:
+        column = units[0].column
+        assert column is not None
+        symbols = self.tables.terminals([lexeme.kind for unit in units for lexeme in unit.found.read])
+        opens = self._opens(units[-1].end, column)
+        line_ends = list(accumulate(len(unit.found.read) for unit in units))
+        search = Search(self.tables, self.assumed.ends, symbols, opens, line_ends=line_ends, open_end=is_open)
+        found = search.best(self.assumed.any_line) if symbols else None
+        if found is None:
+            return None
+        lacks_header = not is_open and opens is True and not found.opens
+        return self._as_reading(units, found, lacks_header=lacks_header)
 
     def _passed(self, unit: Unit) -> Reading:
         """*unit* is passed over."""
@@ -227,6 +286,11 @@ class Statements:
         if self._opens(unit.end, column) and not self._is_led(start, unit.end):
             text = self.assumed.header(self.clause_after(unit.end, column))
         return Reading(PASSED_LINE, start, unit.end, column, ((lead.end(), end, text),), passed=True)
+
+    def without(self, start: int) -> tuple[Edit, ...]:
+        """The edit that leaves out the line at *start*, but not its line end."""
+        line = self.data[start : self.unit(start).end]
+        return ((start, start + len(line.rstrip(b"\r\n")), b""),)
 
     def _is_led(self, start: int, end: int) -> bool:
         """Whether the line at *end* may follow the line before *start*: that is as deep, or a header."""
@@ -269,6 +333,8 @@ def _edits(assumed: Assumed, read: list[Lexeme], found: Repair) -> Iterator[Edit
         if change.symbols:
             place = read[change.index - 1].end if change.index else read[0].start
             text = assumed.words(change.symbols)
-            added[place] = added.get(place, b"") + (b" " + text + b" " if change.index < len(read) else b" " + text)
+            added[place] = added.get(place, b"") + (
+                b" " + text + b" " if change.index < len(read) else b" " + text
+            )
     for place, text in added.items():
         yield place, place, text
