@@ -163,8 +163,8 @@ class Completion:
     """What decoding found.
 
     *texts* may be inserted, best first; if there is none, *reason* says why. *complete*: left + text + right
-    is a valid file. If the file is broken elsewhere, that holds with what was assumed there, as *relaxed* says in
-    words, one string for each place. *tokens* were kept, *rejected* were tried and refused.
+    is a valid file. If the file is broken elsewhere, that holds with what was assumed there, as *relaxed*
+    says in words, one string for each place. *tokens* were kept, *rejected* were tried and refused.
     *final*: the same question would get the same answer. *stale*: nobody waits for the answer any more.
     *model_ms*: milliseconds that the model took.
     """

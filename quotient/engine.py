@@ -10,7 +10,7 @@ from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 from fimlsp.quotient.recovery.mended_text import Mend
-from fimlsp.quotient.recovery.recovery import recovered
+from fimlsp.quotient.recovery.recovery import Recovery
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import State
 
@@ -19,8 +19,8 @@ from fimlsp.quotient.states.protocol import State
 class Constraint:
     """What may replace a part of a document.
 
-    `start` is the state before any byte, or None if nothing connects the two contexts. `relaxed` tells what had
-    to be assumed because the file is broken elsewhere, in the order of the text; nothing if it is not.
+    `start` is the state before any byte, or None if nothing connects the two contexts. `relaxed` tells what
+    had to be assumed because the file is broken elsewhere, in the order of the text; nothing if it is not.
     """
 
     start: State | None
@@ -35,12 +35,14 @@ class Constraint:
 class EditedDocument(Document):
     """A document with the constraint at any cursor."""
 
+    _recovery: Recovery | None = None
+
     def middle(self, start: int, end: int, *, relax: bool = True, may_escape: bool = True) -> Constraint:
         """What may replace `data[start:end]`. O(depth) once the lines around are known.
 
-        If nothing may, the text is read as the valid one that it most nearly is, unless *relax* is off. Unless
-        it *may_escape*, a middle stays in the brackets and blocks that both its ends are in, and in the
-        string or comment at the cursor, if any such middle exists (see `escape.py`).
+        If nothing may, the text is read as the valid one that it most nearly is, unless *relax* is off.
+        Unless it *may_escape*, a middle stays in the brackets and blocks that both its ends are in, and in
+        the string or comment at the cursor, if any such middle exists (see `escape.py`).
         """
         options = ConnectOptions(forbid_escape=not may_escape)
         if start >= len(BYTE_ORDER_MARK) or not self._may_be_marked(start):
@@ -71,7 +73,17 @@ class EditedDocument(Document):
             state = connect(self, end, *found, options)
             if state is not None or not relax:
                 return state, ()
-        return recovered(self, start, end, options) if relax else (None, ())
+        if not relax:
+            return None, ()
+        if self._recovery is None or not self._recovery.serves(self, start, end):
+            self._recovery = Recovery(self, start, end)
+        return self._recovery.state(self, start, end, options)
+
+    def edit(self, start: int, end: int, replacement: bytes) -> None:
+        """As `Document.edit`."""
+        super().edit(start, end, replacement)
+        if self._recovery is not None and not self._recovery.follow(self, start, end, replacement):
+            self._recovery = None
 
 
 class Engine:

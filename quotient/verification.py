@@ -13,10 +13,10 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
     """The verdict on *case*, which has the texts `left`, `middle` and `right`.
 
     Its fields: `connectable`, `complete`, `viable_bytes`, `shortest` (None if not connectable), `relaxed`
-    (what would be assumed to connect them, each with `start`, `end` in bytes of both texts, and the `text` that
-    is read instead; None if connectable), `setup_ms` (milliseconds for both contexts and their connection), `feed_ms` (milliseconds
-    for the middle alone). `shortest` is text, so it completes the viable bytes up to their last whole
-    character.
+    (what would be assumed to connect them, each with `start`, `end` in bytes of both texts, and the `text`
+    that is read instead; None if connectable), `setup_ms` (milliseconds for both contexts and their
+    connection), `feed_ms` (milliseconds for the middle alone). `shortest` is text, so it completes the viable
+    bytes up to their last whole character.
 
     Raises:
         ValueError: A field is missing, is no text, or cannot be encoded; the message names it.

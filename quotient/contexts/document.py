@@ -76,7 +76,7 @@ class Document:
         return self._within_joined(*self._lefts.at_or_before(position), position)
 
     def broken_above(self, position: int) -> int | None:
-        """Where the first line before the line start *position* begins that cannot be read; None if all can."""
+        """Where the first line begins that cannot be read; None if all up to *position* can."""
         start, context = self.left_at(position)
         if context.broken:
             return self._lefts.first_broken
@@ -90,7 +90,7 @@ class Document:
         return start, context
 
     def broken_below(self, position: int) -> int | None:
-        """Where the last line from the line start *position* on begins that cannot be read; None if all can."""
+        """Where the last line begins that cannot be read; None if all from *position* on can."""
         if not self.right_at(position).broken:
             return None
         return len(self.data) - self._rights.first_broken

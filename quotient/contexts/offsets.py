@@ -61,7 +61,7 @@ class Offsets(Generic[T]):
         return self._keys[index] + self._shift, self._values[index]
 
     def last_until(self, until: Callable[[T], bool]) -> int:
-        """The last offset before the first value for which *until* is true, as it then is for all later ones."""
+        """The last offset before the values for which *until* is true; these are all later ones."""
         index = bisect_left(self._values, True, self._first, key=until)
         return self._keys[index - 1] + self._shift
 

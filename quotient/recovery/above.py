@@ -23,6 +23,10 @@ class Above:
         self.text = text
         self._from_stop = from_stop  # the distance of the cursor's line start from the cursor
 
+    def move(self, from_stop: int) -> None:
+        """Let the cursor be *from_stop* bytes after the start of its line."""
+        self.text.cursor, self._from_stop = self.stop + from_stop, from_stop
+
     @property
     def stop(self) -> int:
         """The start of the cursor's line."""
@@ -103,7 +107,7 @@ class Above:
             yield from found._with_line_mended()
 
     def _with_line_mended(self) -> Iterator[Above]:
-        """The same with the cursor's own line mended up to the cursor: lexemes are assumed, or passed over."""
+        """The same with the cursor's own line mended up to the cursor."""
         stop, cursor = self.stop, self.text.cursor
         start, _ = self.text.document.statement_before(stop)
         document = self.text.document

@@ -32,6 +32,10 @@ class Below:
         self.column = column
         self._beyond = beyond
 
+    def move(self, beyond: int, size: int) -> None:
+        """Let the cursor's end be *beyond* bytes before the next line, and *size* bytes after the cursor."""
+        self.text.cursor_end, self._beyond = self.text.cursor + size, beyond
+
     @property
     def start(self) -> int:
         """Where the line after the cursor's begins."""
@@ -109,7 +113,8 @@ class Below:
     def statements(self) -> Statements:
         """The reader of the text below."""
         document = self.text.document
-        return Statements(self.assumed, document.transitions.lines, document.data, len(document.data))
+        size = len(document.data)
+        return Statements(self.assumed, document.transitions.lines, document.data, size, begin=self.start)
 
     def _in_place(self, statements: Statements, place: int) -> Reading | None:
         """The reading of the line at *place* in the brackets that are open before the cursor's line."""
@@ -130,7 +135,7 @@ class Below:
         return above
 
     def _is_continued(self, place: int) -> bool:
-        """Whether the lines up to *place* may be in brackets that the cursor's line or one before it opens."""
+        """Whether the lines up to *place* may be in brackets that were opened before them."""
         lines, data = self.text.document.transitions.lines, self.text.data
         position, last = self.start, None
         while position <= place:
@@ -175,7 +180,7 @@ class Below:
                 nearest = min(columns, key=lambda each: abs(each.tabs8 - after.column.tabs8))
                 return ((after.start, statements.unit(after.start).code, indentation(nearest)),)
             after = statements.next_line(after.end)
-        if after is not None and after.column == reading.column:
-            if not self.text.document.right_at(after.start).bodies:
-                return statements.passed(after.start).edits
+        clause = after if after is not None and after.column == reading.column else None
+        if clause is not None and not self.text.document.right_at(clause.start).bodies:
+            return statements.passed(clause.start).edits
         return statements.passed(reading.start).edits

@@ -1,18 +1,21 @@
-"""Headers and other text that recovery assumes where a broken file lacks them, made from the grammar alone."""
+"""Text that is assumed where a broken file lacks it, such as headers; made from the grammar alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.columns import Column
 from fimlsp.quotient.completion.dijkstra import Source, completions
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.line_ends import LineEnds, word_of
+from fimlsp.quotient.recovery.repairs import Repair
 
+_MOST_REPAIRS = 3_000
 _STEP = 4
 _TAB = 8
 
@@ -35,6 +38,7 @@ class Assumed:
     def __init__(self, tables: LanguageTables) -> None:
         self.tables = tables
         self.ends = LineEnds(tables)
+        self.repairs: BoundedDict[Hashable, Repair | None] = BoundedDict(_MOST_REPAIRS)
 
     @cached_property
     def headers(self) -> list[Header]:

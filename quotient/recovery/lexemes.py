@@ -115,7 +115,7 @@ class _Reader:
 
     def _close_strings(self) -> None:
         """Add what closes the strings that are open at the end."""
-        lexical, end = self.lexical, self.content
+        end = self.content
         for _ in range(_MOST_CLOSED):
             if self.modes.in_code:
                 return

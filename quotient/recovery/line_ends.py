@@ -1,4 +1,4 @@
-"""The cheapest ways to end a logical line, whatever is open in it: with its line end, or with a suite to follow.
+"""The cheapest ways to end a logical line, whatever is open in it: a block may follow it or not.
 
 They are shortest paths through the rules that are open, as in `completion/dijkstra.py`, up to the first line
 end; what a nonterminal costs up to a line end is known for all of them (Knuth 1977).

@@ -35,6 +35,20 @@ class MendedText:
         found.mends = list(self.mends)
         return found
 
+    def follow(self, line_start: int, start: int, end: int, replacement: bytes) -> None:
+        """Replace `data[start:end]` of the text as it was, in the line with the cursor, as an editor does."""
+        shift = len(replacement) - (end - start)
+        place = sum(len(mend.replacement) - (mend.end - mend.start) for mend in self._before(line_start))
+        self.document.edit(start + place, end + place, replacement)
+        above = self._before(line_start)
+        below = [
+            Mend(mend.start + shift, mend.end + shift, mend.replacement) for mend in self.mends[len(above) :]
+        ]
+        self.mends = above + below
+
+    def _before(self, line_start: int) -> list[Mend]:
+        return [mend for mend in self.mends if mend.end <= line_start]
+
     @property
     def data(self) -> bytes:
         """The text as far as it is mended."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cache
 
 from fimlsp.quotient.bridge.options import ConnectOptions
@@ -13,7 +13,7 @@ from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.below import Below
 from fimlsp.quotient.recovery.headers import Assumed
 from fimlsp.quotient.recovery.mended_text import Mend, MendedText
-from fimlsp.quotient.recovery.statements import Edit
+from fimlsp.quotient.recovery.statements import Edit, Statements
 from fimlsp.quotient.states.protocol import State
 
 
@@ -23,23 +23,63 @@ def assumed_of(tables: LanguageTables) -> Assumed:
     return Assumed(tables)
 
 
-def recovered(
-    document: Document, start: int, end: int, options: ConnectOptions
-) -> tuple[State | None, tuple[Mend, ...]]:
-    """The state of what may replace `data[start:end]` in the mended text, and how it was mended."""
-    assumed = assumed_of(document.tables)
-    lines = document.transitions.lines
-    text = MendedText(document, start, end)
-    above = Above(assumed, text, start - lines.start_of_stretch(document.data, start))
-    above.mend()
-    below = Below(assumed, text, lines.end_of_stretch(document.data, end) - end, above.column)
-    below.mend()
-    for reading in _readings(above, below):
-        found = read_up_to(reading.document, reading.cursor)
-        state = found and connect(reading.document, reading.cursor_end, *found, options)
-        if state is not None:
-            return state, tuple(reading.mends)
-    return None, ()
+class Recovery:
+    """A broken document with the line of a cursor, mended above and below that line.
+
+    It serves all cursors in the line, and follows edits within it as long as what was assumed does not depend
+    on them.
+    """
+
+    def __init__(self, document: Document, cursor: int, cursor_end: int) -> None:
+        lines = document.transitions.lines
+        assumed = assumed_of(document.tables)
+        self._start = lines.start_of_stretch(document.data, cursor)
+        self._from_end = len(document.data) - lines.end_of_stretch(document.data, cursor_end)
+        self._text = MendedText(document, cursor, cursor_end)
+        self._above = Above(assumed, self._text, cursor - self._start)
+        self._above.mend()
+        beyond = len(document.data) - self._from_end - cursor_end
+        self._below = Below(assumed, self._text, beyond, self._above.column)
+        self._below.mend()
+        self._line = self._line_of(document)
+
+    def _line_of(self, document: Document) -> Hashable:
+        """What was assumed depends on of the cursor's line."""
+        found = Statements(self._above.assumed, document.transitions.lines, document.data, len(document.data))
+        line = found.next_line(self._start)
+        end = len(document.data) - self._from_end
+        is_own = line is not None and line.start == self._start
+        return end > self._start, is_own and line and (line.column, line.first)
+
+    def follow(self, document: Document, start: int, end: int, replacement: bytes) -> bool:
+        """Whether this serves *document*, in which `data[start:end]` was replaced by *replacement*."""
+        shift = len(replacement) - (end - start)
+        line_end = len(document.data) - self._from_end - shift
+        if start < self._start or end >= line_end or not set(replacement).isdisjoint(b"\r\n,"):
+            return False
+        if self._line_of(document) != self._line:
+            return False
+        self._text.follow(self._start, start, end, replacement)
+        return True
+
+    def serves(self, document: Document, start: int, end: int) -> bool:
+        """Whether the line has a cursor from *start* to *end* in it."""
+        line_end = len(document.data) - self._from_end
+        return self._start <= start <= end and (end < line_end or (end == line_end and not self._from_end))
+
+    def state(
+        self, document: Document, start: int, end: int, options: ConnectOptions
+    ) -> tuple[State | None, tuple[Mend, ...]]:
+        """The state of what may replace `data[start:end]` in the mended text, and how it was mended."""
+        line_end = len(document.data) - self._from_end
+        self._above.move(start - self._start)
+        self._below.move(line_end - end, end - start)
+        for reading in _readings(self._above, self._below):
+            found = read_up_to(reading.document, reading.cursor)
+            state = found and connect(reading.document, reading.cursor_end, *found, options)
+            if state is not None:
+                return state, tuple(reading.mends)
+        return None, ()
 
 
 def _readings(above: Above, below: Below) -> Iterator[MendedText]:

@@ -29,9 +29,9 @@ _AHEAD = 6
 
 
 class Change(NamedTuple):
-    """The lexeme of number `index` is passed over, or if there are `symbols`, these come before it."""
+    """The lexeme of number `place` is passed over, or if there are `symbols`, these come before it."""
 
-    index: int
+    place: int
     symbols: tuple[int, ...] = ()
 
 
@@ -49,9 +49,9 @@ _Path = tuple["_Path", Change] | None
 class Search:
     """The search for the repair of a line whose lexemes are the terminals *symbols*.
 
-    *opens* tells whether the lines that follow it are a block of its own; None if nobody knows. A line with an
-    *open_end* need not end. Its physical lines end before the lexemes of the numbers *line_ends*. A *backward*
-    search reads the line from its end; the repair is the same as of a line read forwards.
+    *opens* tells whether the lines that follow it are a block of its own; None if nobody knows. A line with
+    an *open_end* need not end. Its physical lines end before the lexemes of the numbers *line_ends*. A
+    *backward* search reads the line from its end; the repair is that of the line all the same.
     """
 
     def __init__(
@@ -155,8 +155,8 @@ class Search:
         """*changes* of the line read backwards, as those of the line."""
         size = len(self.symbols)
         return tuple(
-            Change(size - index, symbols[::-1]) if symbols else Change(size - 1 - index)
-            for index, symbols in reversed(changes)
+            Change(size - place, symbols[::-1]) if symbols else Change(size - 1 - place)
+            for place, symbols in reversed(changes)
         )
 
 

@@ -30,7 +30,7 @@ _LEAD = re.compile(rb"[ \t\f]*")
 
 
 class Unit(NamedTuple):
-    """A line, as the reader of lines reads it or, where it cannot, one physical line; `column` None if blank."""
+    """A line, or one physical line where a line cannot be read; `column` is None if it is blank."""
 
     start: int
     end: int
@@ -54,7 +54,7 @@ class Unit(NamedTuple):
 
 
 class NextLine(NamedTuple):
-    """A line with code, its column, and the terminal that it begins with, None if nothing of it can be read."""
+    """A line with code, its column, and its first terminal, None if nothing of it can be read."""
 
     start: int
     end: int
@@ -79,16 +79,24 @@ class Reading(NamedTuple):
 
 
 class Statements:
-    """Reads the logical lines of *data* up to *stop*; with *open_end* the last one may go on beyond it."""
+    """Reads the logical lines of *data* from *begin* to *stop*; with *open_end* the last one may go on."""
 
     def __init__(
-        self, assumed: Assumed, lines: LineReader, data: bytes, stop: int, *, open_end: bool = False
+        self,
+        assumed: Assumed,
+        lines: LineReader,
+        data: bytes,
+        stop: int,
+        *,
+        begin: int = 0,
+        open_end: bool = False,
     ) -> None:
         self.assumed = assumed
         self.tables = assumed.tables
         self.lines = lines
         self.data = data
         self.stop = stop
+        self.begin = begin
         self.open_end = open_end
 
     def read(self, start: int) -> Reading:
@@ -96,9 +104,9 @@ class Statements:
         first = self.unit(start)
         if first.column is None:
             return Reading(0, start, first.end, Column(), ())
-        found = self._read(start, first)
+        found = self._read(first)
         if found.cost and first.end > self.lines.end_of_stretch(self.data, start):
-            other = self._read(start, self._physical(start))
+            other = self._read(self._physical(start))
             if other.cost + INSERTED < found.cost:
                 return other
         return found
@@ -112,7 +120,7 @@ class Statements:
             return Reading(0, start, units[-1].end, Column(), ())
         return self._repaired(units, is_open=self.open_end) or self._passed(units[0])
 
-    def _read(self, start: int, first: Unit) -> Reading:
+    def _read(self, first: Unit) -> Reading:
         units, ends, is_open = self._units(first)
         if self.is_hopeless(first):
             return self._passed(first)
@@ -146,7 +154,7 @@ class Statements:
         return units, sorted(ends), False
 
     def _closes(self, unit: Unit, first: Unit) -> bool:
-        """Whether *unit* begins with a closing bracket as the last line of brackets that *first* opens does."""
+        """Whether *unit* begins as the last line of brackets does that *first* opens."""
         if unit.column is None or not unit.found.read or first.column is None:
             return False
         kind = self.tables.lexical.kinds[unit.found.read[0].kind]
@@ -223,8 +231,8 @@ class Statements:
                 unit = self._physical(position)
                 if unit.column is not None:
                     read = unit.found.read
-                    first = self.tables.terminal_of[read[0].kind] if read else None
-                    return NextLine(position, unit.end, unit.column, first)
+                    begin = self.tables.terminal_of[read[0].kind] if read else None
+                    return NextLine(position, unit.end, unit.column, begin)
                 position = unit.end
             else:
                 position += line.size
@@ -236,7 +244,7 @@ class Statements:
         return None if after is None else after.column.deeper_than(column)
 
     def in_place(self, start: int, chart: EarleySet, *, backward: bool = False) -> Reading | None:
-        """The line at *start*, between which and *chart* nothing else stands, as it is in what is open there."""
+        """The line at *start* in what is open beside it: before it at *chart*, or behind if *backward*."""
         unit = self.unit(start)
         if unit.column is None:
             return None
@@ -263,7 +271,10 @@ class Statements:
         opens = self._opens(units[-1].end, column)
         line_ends = list(accumulate(len(unit.found.read) for unit in units))
         search = Search(self.tables, self.assumed.ends, symbols, opens, line_ends=line_ends, open_end=is_open)
-        found = search.best(self.assumed.any_line) if symbols else None
+        key = tuple(symbols), opens, tuple(line_ends), is_open
+        if key not in self.assumed.repairs:
+            self.assumed.repairs[key] = search.best(self.assumed.any_line) if symbols else None
+        found = self.assumed.repairs[key]
         if found is None:
             return None
         lacks_header = not is_open and opens is True and not found.opens
@@ -296,7 +307,7 @@ class Statements:
         """Whether the line at *end* may follow the line before *start*: that is as deep, or a header."""
         after = self.next_line(end)
         for _ in range(_MOST_BLANKS):
-            if after is None or start <= 0:
+            if after is None or start <= self.begin:
                 return False
             start = max(self.data.rfind(b"\n", 0, start - 1), self.data.rfind(b"\r", 0, start - 1)) + 1
             line = self.lines.read(self.data, start)
@@ -309,7 +320,7 @@ class Statements:
         return False
 
     def clause_after(self, position: int, column: Column) -> int | None:
-        """The terminal that begins the next line of *column* from *position* on; None if a shallower one comes."""
+        """The first terminal of the next line of *column*; None if a shallower one comes before it."""
         for _ in range(_MOST_LINES_SEARCHED):
             line = self.next_line(position)
             if line is None:
@@ -322,7 +333,7 @@ class Statements:
 
 def _edits(assumed: Assumed, read: list[Lexeme], found: Repair) -> Iterator[Edit]:
     """What *found* changes in the text of the lexemes *read*; lexemes that were cut off are completed."""
-    passed = {change.index for change in found.changes if not change.symbols}
+    passed = {change.place for change in found.changes if not change.symbols}
     added: dict[int, bytes] = {}
     for index, lexeme in enumerate(read):
         if index in passed:
@@ -331,10 +342,10 @@ def _edits(assumed: Assumed, read: list[Lexeme], found: Repair) -> Iterator[Edit
             added[lexeme.end] = added.get(lexeme.end, b"") + lexeme.missing
     for change in found.changes:
         if change.symbols:
-            place = read[change.index - 1].end if change.index else read[0].start
+            place = read[change.place - 1].end if change.place else read[0].start
             text = assumed.words(change.symbols)
             added[place] = added.get(place, b"") + (
-                b" " + text + b" " if change.index < len(read) else b" " + text
+                b" " + text + b" " if change.place < len(read) else b" " + text
             )
     for place, text in added.items():
         yield place, place, text
