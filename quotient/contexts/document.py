@@ -93,7 +93,15 @@ class Document:
         """Where the last line begins that cannot be read; None if all from *position* on can."""
         if not self.right_at(position).broken:
             return None
-        return len(self.data) - self._rights.first_broken
+        place = last = position
+        for line in self.transitions.lines.lines(self.data, position):
+            context = self._rights.get(len(self.data) - place)
+            if context is not None:
+                if not context.broken:
+                    break
+                last = place
+            place += line.size
+        return last
 
     def _within_joined(self, start: int, context: LeftContext, position: int) -> tuple[int, LeftContext]:
         """As `left_at`, if *position* may be within lines from *start* on that were read as one."""

@@ -26,14 +26,6 @@ class RightOffsets:
     def __len__(self) -> int:
         return len(self._contexts)
 
-    @property
-    def first_broken(self) -> int:
-        """The distance of the start of the last line that could not be read; there must be one."""
-        last = self._contexts.last_until(lambda context: context.broken)
-        found = self._contexts.first_beyond(last)
-        assert found is not None
-        return found
-
     def copy(self) -> RightOffsets:
         """The same, to be changed on its own."""
         return RightOffsets(self._contexts.copy(), self._reaches.copy(), self._longest_reach)

@@ -180,7 +180,8 @@ class Below:
                 nearest = min(columns, key=lambda each: abs(each.tabs8 - after.column.tabs8))
                 return ((after.start, statements.unit(after.start).code, indentation(nearest)),)
             after = statements.next_line(after.end)
-        clause = after if after is not None and after.column == reading.column else None
-        if clause is not None and not self.text.document.right_at(clause.start).bodies:
-            return statements.passed(clause.start).edits
+        if after is None or after.column != reading.column:
+            return statements.passed(reading.start).edits
+        if not self.text.document.right_at(after.start).bodies:
+            return statements.passed(after.start).edits
         return statements.passed(reading.start).edits

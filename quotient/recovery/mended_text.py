@@ -55,12 +55,12 @@ class MendedText:
         return self.document.data
 
     def replace(self, edits: Iterable[tuple[int, int, bytes]]) -> None:
-        """Replace spans of the text, which do not overlap, all given by their places before."""
+        """Replace spans of the text, which do not overlap, by their places before; none at the cursor."""
         for start, end, replacement in sorted(edits, reverse=True):
-            self._replace(start, end, replacement)
+            if end <= self.cursor or start >= self.cursor_end:
+                self._replace(start, end, replacement)
 
     def _replace(self, start: int, end: int, replacement: bytes) -> None:
-        assert end <= self.cursor or start >= self.cursor_end, "no mend is at the cursor"
         self._remember(start, end, replacement)
         self.document.edit(start, end, replacement)
         if end <= self.cursor:

@@ -31,15 +31,13 @@ class Recovery:
     """
 
     def __init__(self, document: Document, cursor: int, cursor_end: int) -> None:
-        lines = document.transitions.lines
         assumed = assumed_of(document.tables)
-        self._start = lines.start_of_stretch(document.data, cursor)
-        self._from_end = len(document.data) - lines.end_of_stretch(document.data, cursor_end)
+        self._start, line_end = _line_around(document, cursor, cursor_end)
+        self._from_end = len(document.data) - line_end
         self._text = MendedText(document, cursor, cursor_end)
         self._above = Above(assumed, self._text, cursor - self._start)
         self._above.mend()
-        beyond = len(document.data) - self._from_end - cursor_end
-        self._below = Below(assumed, self._text, beyond, self._above.column)
+        self._below = Below(assumed, self._text, line_end - cursor_end, self._above.column)
         self._below.mend()
         self._line = self._line_of(document)
 
@@ -47,9 +45,10 @@ class Recovery:
         """What was assumed depends on of the cursor's line."""
         found = Statements(self._above.assumed, document.transitions.lines, document.data, len(document.data))
         line = found.next_line(self._start)
-        end = len(document.data) - self._from_end
+        line_end = len(document.data) - self._from_end
+        around = _line_around(document, self._start, max(self._start, line_end - 1))
         is_own = line is not None and line.start == self._start
-        return end > self._start, is_own and line and (line.column, line.first)
+        return is_own and line and (line.column, line.first), around[0], len(document.data) - around[1]
 
     def follow(self, document: Document, start: int, end: int, replacement: bytes) -> bool:
         """Whether this serves *document*, in which `data[start:end]` was replaced by *replacement*."""
@@ -64,8 +63,8 @@ class Recovery:
 
     def serves(self, document: Document, start: int, end: int) -> bool:
         """Whether the line has a cursor from *start* to *end* in it."""
-        line_end = len(document.data) - self._from_end
-        return self._start <= start <= end and (end < line_end or (end == line_end and not self._from_end))
+        around = _line_around(document, start, end)
+        return around == (self._start, len(document.data) - self._from_end)
 
     def state(
         self, document: Document, start: int, end: int, options: ConnectOptions
@@ -80,6 +79,17 @@ class Recovery:
             if state is not None:
                 return state, tuple(reading.mends)
         return None, ()
+
+
+def _line_around(document: Document, cursor: int, cursor_end: int) -> tuple[int, int]:
+    """The start and the end of the line from *cursor* to *cursor_end*, as a string may continue it."""
+    lines, data = document.transitions.lines, document.data
+    start, end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
+    first, _ = document.left_at(cursor)
+    line = document.line_at(first)
+    if first < len(data) and not line.broken and first + line.size > start:
+        return min(first, start), max(first + line.size, end)
+    return start, end
 
 
 def _readings(above: Above, below: Below) -> Iterator[MendedText]:

@@ -203,10 +203,11 @@ class Statements:
         return self._unit(start, end)
 
     def _physical(self, start: int) -> Unit:
-        end = self.lines.end_of_stretch(self.data, start)
+        """The physical line at *start*, with those that line joiners join to it."""
+        end = min(self.lines.end_of_stretch(self.data, start), self.stop)
         unit = self._unit(start, end)
         while unit.found.joined and end < self.stop:
-            end = self.lines.end_of_stretch(self.data, end)
+            end = min(self.lines.end_of_stretch(self.data, end), self.stop)
             unit = self._unit(start, end)
         return unit
 
@@ -251,7 +252,11 @@ class Statements:
         symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
         search = Search(self.tables, self.assumed.ends, symbols, open_end=True, backward=backward)
         found = search.best(chart)
-        return found and self._as_reading([unit], found)
+        if found is None:
+            return None
+        reading = self._as_reading([unit], found)
+        edits = [(a, b, new or b"\n" * (b == unit.end > a)) for a, b, new in reading.edits]
+        return reading._replace(edits=tuple(edits))  # where a line ended with a separator, it still ends
 
     def _as_reading(self, units: list[Unit], found: Repair, *, lacks_header: bool = False) -> Reading:
         """How *found* reads the lines *units*."""
@@ -299,9 +304,11 @@ class Statements:
         return Reading(PASSED_LINE, start, unit.end, column, ((lead.end(), end, text),), passed=True)
 
     def without(self, start: int) -> tuple[Edit, ...]:
-        """The edit that leaves out the line at *start*, but not its line end."""
-        line = self.data[start : self.unit(start).end]
-        return ((start, start + len(line.rstrip(b"\r\n")), b""),)
+        """The edit that leaves out the line at *start*; with a layout its line end stays."""
+        end = self.unit(start).end
+        if self.tables.offside:
+            end = start + len(self.data[start:end].rstrip(b"\r\n"))
+        return ((start, end, b""),)
 
     def _is_led(self, start: int, end: int) -> bool:
         """Whether the line at *end* may follow the line before *start*: that is as deep, or a header."""
