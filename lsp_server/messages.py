@@ -27,7 +27,7 @@ class DocumentId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load the model *model*: a folder, a hub name, or None for the bundled one.
+    """Load the model *model*: a folder, a hub name, a GGUF file, an address, or None for the bundled one.
 
     The other fields are as in the settings; None leaves the choice to the model.
     """
@@ -39,6 +39,8 @@ class Load:
     family: str | None = None
     order: str | None = None
     threads: int | None = None
+    api: str | None = None
+    api_key_variable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +147,14 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """*model* (a short name) is loaded; *problem*: why it is another than the one that was asked for."""
+    """*model* (a short name) is loaded; *problem*: why it is another than the one that was asked for.
+
+    *missing* is the extra to be installed for that one, if that is the problem.
+    """
 
     model: str
     problem: str | None = None
+    missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +172,7 @@ class Completion:
     is a valid file. If the file is broken elsewhere, that holds with what was assumed there, as *relaxed*
     says in words, one string for each place. *tokens* were kept, *rejected* were tried and refused.
     *final*: the same question would get the same answer. *stale*: nobody waits for the answer any more.
-    *model_ms*: milliseconds that the model took.
+    *model_ms*: milliseconds that the model took. *unknown_names*: why it was not known which names there are.
     """
 
     texts: tuple[str, ...] = ()
@@ -178,6 +184,7 @@ class Completion:
     final: bool = False
     stale: bool = False
     model_ms: float = 0.0
+    unknown_names: str | None = None
 
     @property
     def text(self) -> str:

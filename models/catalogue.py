@@ -1,4 +1,9 @@
-"""Lists models of the hub that are known to fill in the middle of Python, for users who look for one."""
+"""Lists models of the hub that are known to fill in the middle of Python, for users who look for one.
+
+Of each GGUF file the page of the hub is named on which it was seen, with its size and licence. Files made
+before llama.cpp knew how a vocabulary splits its texts (May 2024) are left out; that of CodeLlama is older,
+but its vocabulary does not split them.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +47,168 @@ KNOWN_MODELS = (
     KnownModel("ibm-granite/granite-8b-code-base-4k", "StarCoder", 8.05, 4_096),
 )
 
+
+@dataclass(frozen=True, slots=True)
+class KnownGguf:
+    """A model as a GGUF file on the hub.
+
+    Attributes:
+        name: what users call it.
+        repository: where it is on the hub.
+        file: its name there.
+        family: the family of its prompt.
+        billions: billions of parameters.
+        gigabytes: its size.
+        licence: as the hub names it.
+        source: the page of the repository, behind `https://huggingface.co/`, that shows all of this.
+    """
+
+    name: str
+    repository: str
+    file: str
+    family: str
+    billions: float
+    gigabytes: float
+    licence: str
+    source: str
+
+    @property
+    def bytes(self) -> int:
+        """Its size, nearly."""
+        return int(self.gigabytes * 1e9)
+
+
+KNOWN_GGUF = (
+    KnownGguf(
+        "qwen2.5-coder-0.5b",
+        "lmstudio-community/Qwen2.5-Coder-0.5B-GGUF",
+        "Qwen2.5-Coder-0.5B-Q8_0.gguf",
+        "Qwen-Coder",
+        0.49,
+        0.53,
+        "apache-2.0",
+        "lmstudio-community/Qwen2.5-Coder-0.5B-GGUF/tree/main",
+    ),
+    KnownGguf(
+        "deepseek-coder-1.3b",
+        "icycodes/deepseek-coder-1.3b-base-Q8_0-GGUF",
+        "deepseek-coder-1.3b-base-q8_0.gguf",
+        "DeepSeek-Coder",
+        1.35,
+        1.43,
+        "deepseek-license",
+        "icycodes/deepseek-coder-1.3b-base-Q8_0-GGUF/tree/main",
+    ),
+    KnownGguf(
+        "qwen2.5-coder-1.5b",
+        "ggml-org/Qwen2.5-Coder-1.5B-Q8_0-GGUF",
+        "qwen2.5-coder-1.5b-q8_0.gguf",
+        "Qwen-Coder",
+        1.54,
+        1.65,
+        "apache-2.0",
+        "ggml-org/Qwen2.5-Coder-1.5B-Q8_0-GGUF/tree/8be1b8a895a84beea772817caaa71eba6b6e0d07",
+    ),
+    KnownGguf(
+        "codegemma-2b",
+        "tensorblock/codegemma-2b-GGUF",
+        "codegemma-2b-Q4_K_M.gguf",
+        "CodeGemma",
+        2.51,
+        1.63,
+        "gemma",
+        "tensorblock/codegemma-2b-GGUF/tree/main",
+    ),
+    KnownGguf(
+        "stable-code-3b",
+        "itlwas/stable-code-3b-Q4_K_M-GGUF",
+        "stable-code-3b-q4_k_m.gguf",
+        "Stable-Code",
+        2.8,
+        1.71,
+        "other",
+        "itlwas/stable-code-3b-Q4_K_M-GGUF/tree/main",
+    ),
+    KnownGguf(
+        "starcoder2-3b",
+        "QuantFactory/starcoder2-3b-GGUF",
+        "starcoder2-3b.Q4_K_M.gguf",
+        "StarCoder2",
+        3.03,
+        1.89,
+        "bigcode-openrail-m",
+        "QuantFactory/starcoder2-3b-GGUF/tree/0b602ed05476eee80120c0043dabd8df00c30b3a",
+    ),
+    KnownGguf(
+        "qwen2.5-coder-3b",
+        "ggml-org/Qwen2.5-Coder-3B-Q8_0-GGUF",
+        "qwen2.5-coder-3b-q8_0.gguf",
+        "Qwen-Coder",
+        3.09,
+        3.29,
+        "qwen-research",
+        "ggml-org/Qwen2.5-Coder-3B-Q8_0-GGUF/tree/main",
+    ),
+    KnownGguf(
+        "granite-3b-code",
+        "mradermacher/granite-3b-code-base-GGUF",
+        "granite-3b-code-base.Q4_K_M.gguf",
+        "StarCoder",
+        3.48,
+        2.13,
+        "apache-2.0",
+        "mradermacher/granite-3b-code-base-GGUF/tree/main",
+    ),
+    KnownGguf(
+        "codellama-7b",
+        "TheBloke/CodeLlama-7B-GGUF",
+        "codellama-7b.Q4_K_M.gguf",
+        "CodeLlama",
+        6.74,
+        4.08,
+        "llama2",
+        "TheBloke/CodeLlama-7B-GGUF/tree/main",
+    ),
+    KnownGguf(
+        "starcoder2-7b",
+        "QuantFactory/starcoder2-7b-GGUF",
+        "starcoder2-7b.Q4_K_M.gguf",
+        "StarCoder2",
+        7.17,
+        4.46,
+        "bigcode-openrail-m",
+        "QuantFactory/starcoder2-7b-GGUF/tree/main",
+    ),
+    KnownGguf(
+        "qwen2.5-coder-7b",
+        "ggml-org/Qwen2.5-Coder-7B-Q8_0-GGUF",
+        "qwen2.5-coder-7b-q8_0.gguf",
+        "Qwen-Coder",
+        7.62,
+        8.1,
+        "apache-2.0",
+        "ggml-org/Qwen2.5-Coder-7B-Q8_0-GGUF/tree/main",
+    ),
+    KnownGguf(
+        "granite-8b-code",
+        "mradermacher/granite-8b-code-base-4k-GGUF",
+        "granite-8b-code-base-4k.Q4_K_M.gguf",
+        "StarCoder",
+        8.05,
+        4.88,
+        "apache-2.0",
+        "mradermacher/granite-8b-code-base-4k-GGUF/tree/main",
+    ),
+)
 MODELS_THAT_WORK = (
     "bigcode/gpt_bigcode-santacoder, bigcode/starcoder2-3b, Qwen/Qwen2.5-Coder-0.5B, "
     "deepseek-ai/deepseek-coder-1.3b-base, codellama/CodeLlama-7b-hf or google/codegemma-2b"
 )
+
+
+def known_gguf(name: str) -> KnownGguf | None:
+    """The GGUF file that users call *name*."""
+    return next((known for known in KNOWN_GGUF if known.name == name.lower()), None)
 
 
 def largest_within(size: int) -> KnownModel | None:

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from fimlsp.errors import UserError
+from fimlsp.extras import install_command, missing_modules
 
 OUT_OF_MEMORY_TEXTS = ("out of memory", "can't allocate memory")
 
 
 class ModelError(UserError):
     """A model cannot be used; the message is one sentence with the remedy."""
+
+
+class MissingExtraError(ModelError):
+    """A model needs packages that are not installed: those of *extra* (see `fimlsp.extras`)."""
+
+    def __init__(self, extra: str, need: str) -> None:
+        super().__init__(f"{need}; install what is missing with: {install_command(extra)}")
+        self.extra = extra
+
+
+def require(extra: str, need: str) -> None:
+    """Raise `MissingExtraError` unless *extra* is installed; *need* begins its message."""
+    if missing_modules(extra):
+        raise MissingExtraError(extra, need)
 
 
 class OutOfMemoryError(ModelError):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, CheckpointFiles, read_files
 from fimlsp.models.checkpoints.hub import find_folder
-from fimlsp.models.errors import ModelError
+from fimlsp.models.errors import ModelError, require
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.numpy import llama as small
 from fimlsp.models.networks.numpy.shape import Shape
@@ -66,12 +66,9 @@ def export_gguf(name_or_path: str, target: Path) -> int:
     """
     files = read_files(BUNDLED if name_or_path == "bundled" else find_folder(name_or_path), name_or_path)
     fim = _our_format(files)
-    try:
-        from gguf import GGUFWriter
-    except ImportError as error:
-        raise ModelError(
-            "GGUF files are written with the package gguf; install it with `pip install 'fimlsp[gguf]'`."
-        ) from error
+    require("gguf", "GGUF files are written with llama.cpp's package")
+    from gguf import GGUFWriter
+
     partial = target.with_name(f"{target.name}.partial")
     try:
         if target.exists():

@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import process_time
+from typing import TYPE_CHECKING
 
 from fimlsp.datasets.cases.case import Case
 from fimlsp.datasets.cases.methods import attempts
@@ -15,27 +16,58 @@ from fimlsp.datasets.cases.result import CONSTRAINED, Result
 from fimlsp.datasets.cases.shared_steps import SharedSteps
 from fimlsp.datasets.cases.similarity import is_one_line
 from fimlsp.datasets.cuts.cut_record import CutRecord
+from fimlsp.datasets.cuts.strategies import Cut
 from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
+from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.sources.source_file import SourceFile
+from fimlsp.languages.python import python
+from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.networks.buffer_cache import BufferCache
+from fimlsp.models.prompts.families import Order
 from fimlsp.models.prompts.prompt import Prompt, beginning, build_prompt, ending
 from fimlsp.models.protocols import NextToken
 from fimlsp.quotient.engine import EditedDocument, Engine
+
+if TYPE_CHECKING:
+    from fimlsp.models.networks.torch.placement import DType
 
 YOUNG = 1
 
 
 @dataclass(frozen=True, slots=True)
 class BenchSettings:
-    """The language, the model and where it runs, and how many tokens an answer may have."""
+    """What decides the answers to a case.
+
+    Attributes:
+        model: a folder or the name of a hub model; None: the bundled one.
+        device: `cpu`, `cuda` or `cuda:N`; None: a GPU if there is one.
+        tokens: the most that an answer may have.
+        language: the name of the files' language.
+        precision: of the network's numbers; the paper's is `float32`.
+        family, order: the markers of the prompt and their order; None: the model's own markers, and the text
+            left of the cut first if the model knows that order.
+        python_version: the version of Python's grammar; None: that of the judge.
+    """
 
     model: str | None = None
     device: str | None = None
     tokens: int = 500
     language: str = PYTHON.name
+    precision: DType = "float32"
+    family: str | None = None
+    order: Order | None = None
+    python_version: PythonVersion | None = None
+
+    @property
+    def replay_language(self) -> ReplayLanguage:
+        """The language, with the grammar of the version that is asked for."""
+        language = LANGUAGES[self.language]
+        if self.python_version is None:
+            return language
+        return replace(language, grammar=python(self.python_version))
 
 
 class Bench:
@@ -46,7 +78,7 @@ class Bench:
     """
 
     def __init__(self, settings: BenchSettings, model: FimModel | None = None) -> None:
-        self._language = LANGUAGES[settings.language]
+        self._language = settings.replay_language
         self._engine = Engine(self._language.grammar)
         self._tokens = settings.tokens
         self._model = model = model or load(settings)
@@ -74,7 +106,7 @@ class Bench:
         if is_first and not gc.isenabled():
             gc.collect(YOUNG)
         since = process_time()
-        case = Case.at(record.cut, file.text, self._document(file), self._language)
+        case = self._case(file, record.cut)
         setup_ms = 1000 * (process_time() - since)
         network, prompt = self._prepare(case)
         answers = attempts(network, prompt, case, self._tokens)
@@ -87,9 +119,15 @@ class Bench:
             compiles=self._language.compile_error(file.text) is None,
             first=is_first,
             setup_ms=round(setup_ms, 3),
+            check_ms=round(case.check_ms((answers["unconstrained"].text or "").encode(errors="ignore")), 3),
             attempts=answers,
             excerpt=None if all(answers[name].ok for name in CONSTRAINED) else case.excerpt(),
         )
+
+    def _case(self, file: SourceFile, cut: Cut) -> Case:
+        if cut.end < cut.start:
+            return Case.overlapping(cut, file.text, self._engine, self._language)
+        return Case.at(cut, file.text, self._document(file), self._language)
 
     def _document(self, file: SourceFile) -> EditedDocument:
         """The document of *file*, with the contexts of all its lines, since its other cuts need those too."""
@@ -117,10 +155,21 @@ def load(settings: BenchSettings) -> FimModel:
     Raises:
         ModelError: it cannot be loaded.
     """
-    if settings.model is not None:
+
+    def loaded(order: Order | None) -> FimModel:
+        return load_model(
+            settings.model,
+            device=settings.device,
+            bits=None,
+            dtype=settings.precision,
+            family=settings.family,
+            order=order,
+        )
+
+    if settings.order is None:
         with suppress(ModelError):  # any other fault of the model is reported by the second attempt
-            return load_model(settings.model, device=settings.device, bits=None, order="psm")
-    return load_model(settings.model, device=settings.device, bits=None)
+            return loaded("psm")
+    return loaded(settings.order)
 
 
 def describe(error: BaseException) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 from fimlsp.datasets.cases.result import Attempt
 from fimlsp.datasets.cases.similarity import edit_similarity, first_line
 from fimlsp.datasets.cuts.strategies import Cut
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
-from fimlsp.quotient.engine import EditedDocument
+from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.states.protocol import State
 
 EXCERPT = 400
@@ -39,6 +40,14 @@ class Case:
         start = document.middle(begin, begin + len(truth.encode()), relax=False).start
         return cls(language, left, truth, right, start)
 
+    @classmethod
+    def overlapping(cls, cut: Cut, text: str, engine: Engine, language: ReplayLanguage) -> Case:
+        """The case of a *cut* of the paper that ends before it starts, so that both sides share a text."""
+        left, right = cut.left(text), cut.right(text)
+        begin = len(left.encode())
+        start = engine.document((left + right).encode()).middle(begin, begin, relax=False).start
+        return cls(language, left, "", right, start)
+
     def judged(self, answer: bytes | None, cause: str, cost: Attempt = NO_COST) -> Attempt:
         """The attempt with this *answer* and *cost*; if it fails, *cause* says why."""
         if answer is None:
@@ -55,6 +64,14 @@ class Case:
             similarity=round(edit_similarity(text, self.truth), 4),
             first_line=round(edit_similarity(first_line(text), first_line(self.truth)), 4),
         )
+
+    def check_ms(self, text: bytes) -> float:
+        """Milliseconds that the judge takes, in the mean, with no, half and all of *text* in the hole."""
+        parts = [text[: len(text) * half // 2].decode(errors="ignore") for half in range(3)]
+        since = perf_counter()
+        for part in parts:
+            self.language.syntax_error(self.left + part + self.right)
+        return 1000 * (perf_counter() - since) / len(parts)
 
     def excerpt(self) -> dict[str, str]:
         """The text around the hole and in it, shortened for the report."""

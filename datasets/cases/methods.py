@@ -2,17 +2,19 @@
 
 *Unconstrained* is the model's whole output. *Checked unconstrained* is a beginning of the same output after
 which the file parses: the longest, or the one with the best length-normalised log-probability. *Constrained*
-rejects tokens while it writes; *steered* also makes sure that it can end in time.
+rejects tokens while it writes and ends at the best-scored place; *steered* also makes sure that it can end in
+time. A text may end after any character; "between tokens" are the figures for those ends alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
+from time import perf_counter
 
 from fimlsp.datasets.cases.case import Case
 from fimlsp.datasets.cases.result import Attempt
+from fimlsp.datasets.cases.stops import Stop, complete_stops, stops_of, valid_stops, whole_text
 from fimlsp.models.decoding.loop import decode_middle
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
@@ -25,24 +27,19 @@ WRONG = "accepted, but does not parse"
 CAUSES = {"budget": "ran out of tokens", "end": "ended early", "dead_end": "50 candidates refused"}
 
 
-@dataclass(frozen=True, slots=True)
-class EndPoint:
-    """A place where a written text may end: its *length* so far in bytes, and the *score* of ending there."""
-
-    length: int
-    score: float
-
-
 def attempts(network: NextToken, prompt: Prompt, case: Case, tokens: int) -> dict[str, Attempt]:
     """Each method's attempt at *case*, with at most so many *tokens*."""
-    free = decode(network, prompt, None, tokens=tokens)
-    answers = unconstrained(case, free)
-    for name, steer in (("constrained", False), ("steered", True)):
-        if case.start is None:
-            answers[name] = case.judged(None, "engine finds no connection")
-        else:
-            answers[name] = constrained(case, decode(network, prompt, case.start, tokens=tokens, steer=steer))
-    return answers
+    answers = unconstrained(case, decode(network, prompt, None, tokens=tokens))
+    if case.start is None:
+        failed = case.judged(None, "engine finds no connection")
+        return answers | dict.fromkeys(("constrained", "constrained_at_tokens", "steered"), failed)
+    plain = decode(network, prompt, case.start, tokens=tokens)
+    steered = decode(network, prompt, case.start, tokens=tokens, steer=True)
+    return answers | {
+        "constrained": constrained(case, case.start, plain),
+        "constrained_at_tokens": constrained(case, case.start, plain, between_tokens=True),
+        "steered": constrained(case, case.start, steered),
+    }
 
 
 def decode(
@@ -59,68 +56,55 @@ def decode(
 
 
 def unconstrained(case: Case, free: Middle) -> dict[str, Attempt]:
-    """The attempts of the three methods that only read what the model wrote without a constraint."""
+    """The attempts of the methods that only read what the model wrote without a constraint."""
     text = whole_text(free)
-    ends = valid_end_points(case, text, end_points(free))
-    longest = max(ends, key=lambda end: end.length, default=None)
-    best = max(ends, key=lambda end: end.score, default=None)
+    stops = checked_stops(case, free)
+    at_tokens = [stop for stop in stops if stop.is_between_tokens]
     return {
         "unconstrained": case.judged(text, "does not parse", cost_of(free)),
-        "longest": _checked(case, text, longest),
-        "best": _checked(case, text, best),
+        "longest": _checked(case, text, max(stops, key=lambda stop: stop.length, default=None)),
+        "best": _checked(case, text, max(stops, default=None)),
+        "longest_at_tokens": _checked(case, text, max(at_tokens, key=lambda stop: stop.length, default=None)),
     }
 
 
-def _checked(case: Case, text: bytes, end: EndPoint | None) -> Attempt:
-    if end is None:
-        return case.judged(None, "no beginning parses")
-    return case.judged(text[: end.length], WRONG)
+def checked_stops(case: Case, free: Middle) -> list[Stop]:
+    """The stops of *free* after which the file parses.
 
-
-def constrained(case: Case, middle: Middle) -> Attempt:
-    """The attempt of a constrained decoding; a middle that is not complete is no answer."""
-    if middle.complete:
-        return case.judged(middle.text, WRONG, cost_of(middle))
-    return case.judged(None, CAUSES.get(middle.stop_reason, middle.stop_reason), cost_of(middle))
-
-
-def whole_text(middle: Middle) -> bytes:
-    """Everything that was written, up to the model's own end or the end of the budget."""
-    return b"".join(token.text for token in middle.trace)
-
-
-def end_points(middle: Middle) -> list[EndPoint]:
-    """Every place between tokens at which the network was asked, from the empty middle on."""
-    total, length = 0.0, 0
-    ends = [] if middle.stop_at_start is None else [EndPoint(0, middle.stop_at_start)]
-    for number, token in enumerate(middle.trace, 1):
-        total += token.log_probability
-        length += len(token.text)
-        if token.stop is not None:
-            ends.append(EndPoint(length, (total + token.stop) / (number + 1)))
-    return ends
-
-
-def valid_end_points(case: Case, text: bytes, ends: list[EndPoint]) -> list[EndPoint]:
-    """Those of the *ends* of *text* after which the file parses.
-
-    The constraint decides, as asking the judge at each of 500 places would take seconds a case. Without a
-    constraint the judge is asked after all: a fault of the engine must not count against the model.
+    The constraint decides, as asking the judge after each of 2,000 characters would take seconds a case.
+    Without a constraint the judge is asked after all: a fault of the engine must not count against the model.
     """
+    text, stops = whole_text(free), stops_of(free, of_last=True)
     if case.start is None:
-        return [end for end in ends if case.language.accepts(case.left, text[: end.length], case.right)]
-    return list(_complete_end_points(text, ends, case.start))
+        return valid_stops(text, stops, lambda part: case.language.accepts(case.left, part, case.right))
+    return list(complete_stops(text, stops, case.start))
 
 
-def _complete_end_points(text: bytes, ends: list[EndPoint], start: State) -> Iterator[EndPoint]:
-    state, fed = start, 0
-    for end in ends:
-        following = state.feed(text[fed : end.length])
-        if following is None:
-            return
-        state, fed = following, end.length
-        if state.complete:
-            yield end
+def _checked(case: Case, text: bytes, stop: Stop | None) -> Attempt:
+    if stop is None:
+        return case.judged(None, "no beginning parses")
+    return case.judged(text[: stop.length], WRONG)
+
+
+def constrained(case: Case, start: State, middle: Middle, *, between_tokens: bool = False) -> Attempt:
+    """The attempt of a constrained decoding from *start*, ended at its best stop.
+
+    If there is none, a middle that steering has completed is the answer, and else what was written if just
+    its end, where the model was cut off, is complete. Any other text is kept, but is no answer.
+    """
+    since = perf_counter()
+    text = whole_text(middle)
+    stops = [stop for stop in stops_of(middle) if stop.is_between_tokens or not between_tokens]
+    best = max(complete_stops(text, stops, start), default=None)
+    cost = cost_of(middle)
+    cost = replace(cost, engine_ms=round(cost.engine_ms + 1000 * (perf_counter() - since), 3))
+    if best is not None:
+        return case.judged(text[: best.length], WRONG, cost)
+    if middle.complete:
+        return case.judged(middle.text, WRONG, cost)
+    written = text.decode(errors="surrogateescape")
+    cause = CAUSES.get(middle.stop_reason, middle.stop_reason)
+    return case.judged(None, cause, replace(cost, written=written))
 
 
 def cost_of(middle: Middle) -> Attempt:

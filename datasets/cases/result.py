@@ -10,10 +10,12 @@ METHODS = {
     "unconstrained": "unconstrained",
     "longest": "checked unconstrained, longest",
     "best": "checked unconstrained, best-scored",
+    "longest_at_tokens": "checked unconstrained, between tokens",
     "constrained": "constrained, as in the paper",
+    "constrained_at_tokens": "constrained, between tokens",
     "steered": "constrained with steering",
 }
-CHECKED = ("longest", "best")
+BETWEEN_TOKENS = ("longest_at_tokens", "constrained_at_tokens")
 CONSTRAINED = ("constrained", "steered")
 DECODED = ("unconstrained", *CONSTRAINED)
 
@@ -26,6 +28,7 @@ class Attempt:
         ok: whether the language's judge accepts left, text and right together.
         text: the answer; None if there is none. Each byte that is not UTF-8 is a lone surrogate, as the error
             handler `surrogateescape` has it.
+        written: what was written, in the same form, if it gave no answer; None if it gave one.
         cause: why the attempt failed; None if it is ok.
         compile_error: why the compiler refuses the file although it parses; None if it does not.
         exact, similarity, first_line: whether the answer equals the truth, and the edit similarities of the
@@ -42,6 +45,7 @@ class Attempt:
 
     ok: bool
     text: str | None
+    written: str | None = None
     cause: str | None = None
     compile_error: str | None = None
     exact: bool = False
@@ -70,6 +74,8 @@ class Result:
         compiles: whether the file compiles as it was.
         first: whether the engine had not seen the file before.
         setup_ms: milliseconds until the constraint was ready, including the reading of the file if `first`.
+        check_ms: milliseconds that the judge takes to say whether the file with a beginning of the
+            unconstrained text in it is valid, which checking without a constraint asks after each character.
         attempts: the attempts by method, keys of `METHODS`.
         excerpt: if the constraint failed, the text left and right of the cut, and the truth.
         crash: the error that ended the case, in one line; all other fields then have their defaults.
@@ -84,6 +90,7 @@ class Result:
     compiles: bool = True
     first: bool = False
     setup_ms: float = 0.0
+    check_ms: float = 0.0
     attempts: Mapping[str, Attempt] = field(default_factory=dict)
     excerpt: Mapping[str, str] | None = None
     crash: str | None = None

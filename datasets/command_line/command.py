@@ -6,20 +6,24 @@ Each command imports what it needs when it runs, so that `fimlsp --help` is quic
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from fimlsp.extras import install_command, missing_modules
+
 if TYPE_CHECKING:
     from fimlsp.datasets.cuts.selection import Selection, Shard
     from fimlsp.datasets.runs.run_folder import RunFolder
+    from fimlsp.languages.python.versions import PythonVersion
+    from fimlsp.models.networks.torch.placement import DType
+    from fimlsp.models.prompts.families import Order
 
-LIBRARIES = ("markdown_it", "pyarrow", "pyflakes", "rapidfuzz")
-KINDS = ("boundary", "randspan", "line", "block", "user")
+KINDS = ("boundary", "randspan", "line", "block", "user", "paper-boundary", "paper-randspan")
 LANGUAGES = ("python", "json")
 
 
@@ -62,15 +66,33 @@ def to_shard(_: click.Context, __: click.Parameter, value: str) -> Shard:
     return Shard(int(number), int(count))
 
 
+def to_version(_: click.Context, __: click.Parameter, value: str | None) -> PythonVersion | None:
+    """`3.N`: a version that the grammar knows, and no newer than the judge."""
+    from fimlsp.languages.python.versions import UnknownVersionError, known_version, version_text
+
+    if value is None:
+        return None
+    major, _dot, minor = value.partition(".")
+    if not (major.isdecimal() and minor.isdecimal()):
+        raise click.BadParameter(f"{value!r} is not a version such as 3.11.")
+    try:
+        version = known_version((int(major), int(minor)))
+    except UnknownVersionError as error:
+        raise click.BadParameter(str(error)) from error
+    judge = sys.version_info[:2]
+    if version > judge:
+        raise click.BadParameter(f"the judge is Python {version_text(judge)}; use that of {value}.")
+    return version
+
+
 @click.group(cls=RunByDefault, context_settings={"help_option_names": ["-h", "--help"]})
 def replay() -> None:
     """Cut holes into files, fill them with and without the constraint, and report.
 
     `fimlsp replay SOURCE... --out FOLDER` runs cases; `fimlsp replay run --help` lists its options.
     """
-    missing = [name for name in LIBRARIES if find_spec(name) is None]
-    if missing:
-        raise click.ClickException(f"{missing[0]} is not installed; pip install 'fimlsp[replay]'.")
+    if missing := missing_modules("replay"):
+        raise click.ClickException(f"{missing[0]} is not installed; run: {install_command('replay')}")
 
 
 _LANGUAGE = click.option(
@@ -131,6 +153,25 @@ _OUT = click.option("--out", required=True, type=click.Path(file_okay=False, pat
 @_BYTES
 @click.option("--model", metavar="PATH_OR_NAME", help="A model's folder or hub name, not the bundled one.")
 @click.option("--device", help="cpu, cuda or cuda:N.")
+@click.option(
+    "--precision",
+    default="float32",
+    show_default=True,
+    type=click.Choice(("float32", "bfloat16", "float16")),
+    help="Of the network's numbers.",
+)
+@click.option("--family", help="The family whose markers the model has, if it is not the one recognised.")
+@click.option(
+    "--order",
+    type=click.Choice(("psm", "spm")),
+    help="What comes first in the prompt: the text left (psm) or right of the cut.  [default: psm if known]",
+)
+@click.option(
+    "--python-version",
+    metavar="3.N",
+    callback=to_version,
+    help="Of the grammar, at most that of the judge, which is this Python.  [default: the judge's]",
+)
 @click.option("--tokens", default=500, show_default=True, type=click.IntRange(1), help="The most per case.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster; `local` starts one here.")
@@ -151,6 +192,10 @@ def run(
     bytes_max: int,
     model: str | None,
     device: str | None,
+    precision: DType,
+    family: str | None,
+    order: Order | None,
+    python_version: PythonVersion | None,
     tokens: int,
     workers: int,
     ray: str | None,
@@ -169,7 +214,7 @@ def run(
 
     selection = select(sources, language, kinds, per_file, seed, files, shard, bytes_max, cases)
     chosen = model and find_on_command_line(model)
-    settings = BenchSettings(chosen, device, tokens, language)
+    settings = BenchSettings(chosen, device, tokens, language, precision, family, order, python_version)
     with plain_errors():
         run_cases(selection, settings, Workers(workers, ray, seconds), out, limit)
 

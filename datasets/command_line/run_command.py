@@ -74,15 +74,19 @@ def _run_with_progress(
     figures = MofNCompleteColumn(), RateColumn(), TimeRemainingColumn()
     columns = TextColumn("{task.description}"), BarColumn(), *figures
     with Progress(*columns, console=console, speed_estimate_period=300) as bar:
-        task = bar.add_task("cases", total=min(totals, default=None), completed=len(folder.done()))
+        task = bar.add_task("cases", total=min(totals, default=None))
         failed = 0
+
+        def advance(n_done: int) -> None:
+            bar.update(task, advance=n_done)
 
         def report(result: Result) -> None:
             nonlocal failed
             failed += result.crash is not None
             bar.update(task, advance=1, description=f"cases, {failed} crashed" if failed else "cases")
 
-        run(selection, partial(Bench.in_worker, settings), workers, folder, limit, report)
+        run(selection, partial(Bench.in_worker, settings), workers, folder, limit, report, advance)
+        bar.update(task, total=bar.tasks[task].completed)
 
 
 def save_cases(selection: Selection, out: Path, limit: int | None) -> None:

@@ -80,10 +80,11 @@ class CasePrinter:
         verdict = f"parses{refused}" if attempt.ok else attempt.cause or "does not parse"
         cost = f", {attempt.tokens} tokens, {attempt.rejected} refused" if attempt.tokens else ""
         title = Text(f"{METHODS[method]}: {verdict}{cost}", "bold green" if attempt.ok else "bold red")
-        if attempt.text is None:
+        text = attempt.written if attempt.text is None else attempt.text
+        if text is None:
             self.console.print(title)
         else:
-            self.print_in_place(attempt.text, title, GOOD if attempt.ok else BAD)
+            self.print_in_place(text, title, GOOD if attempt.ok else BAD)
 
     def print_in_place(self, text: str, title: Text, style: str) -> None:
         """Print *text* with the lines around the hole, in its own *style* and between `⟦` and `⟧`."""

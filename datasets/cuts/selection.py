@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from fimlsp.datasets.cuts.cut_record import CutRecord, make_cuts
+from fimlsp.datasets.cuts.strategies import PAPER_KINDS
 from fimlsp.datasets.sources.filters import OTHER_LANGUAGE, Filters
 from fimlsp.datasets.sources.source import Source
 from fimlsp.datasets.sources.source_file import Excluded, SourceFile
@@ -72,12 +73,17 @@ class Selection:
         return [Source(name, self.filters.language) for name in self.sources]
 
     def _files(self) -> Iterator[SourceFile | Excluded]:
-        """The files of the shard. Of files with the same text, in whatever shard, only the first counts."""
+        """The files of the shard. Of files with the same text, in whatever shard, only the first counts.
+
+        For the paper's own cuts all of them count, as they do there.
+        """
         seen, index = set[str](), -1
         for found in chain.from_iterable(source.files() for source in self._sources()):
             file = self.filters.identify(found)
             is_foreign = isinstance(file, Excluded) and file.reason == OTHER_LANGUAGE
             index += not is_foreign
+            if isinstance(file, SourceFile):
+                file = replace(file, number=index)
             if index >= self.files.stop:
                 break
             if is_foreign and self.shard.number == 1:
@@ -95,10 +101,14 @@ class Selection:
             return file
         if self.saved is not None and file.hash not in self.saved:
             return None
-        if file.hash in seen:
+        if file.hash in seen and not self._keeps_copies:
             return Excluded(file.name, "same text as an earlier file")
         seen.add(file.hash)
         return file
+
+    @property
+    def _keeps_copies(self) -> bool:
+        return self.saved is None and not PAPER_KINDS.isdisjoint(self.kinds)
 
     def _missing(self, seen: set[str]) -> Iterator[Excluded]:
         """The files of saved cases that were not *seen*."""

@@ -1,6 +1,7 @@
-"""Five ways to draw a hole in a file. A cut keeps only offsets, from which the texts can be made again.
+"""The ways to draw a hole in a file. A cut keeps only offsets, from which the texts can be made again.
 
-`boundary` and `randspan` follow the protocol of Melcer et al. 2024, section VII. All offsets count characters
+`boundary` and `randspan` follow the protocol of Melcer et al. 2024, section VII; `paper-boundary` and
+`paper-randspan` are their very cuts, drawn from the seeds of the released code. All offsets count characters
 of the text with its additional line feed.
 """
 
@@ -17,7 +18,10 @@ SPAN_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A hole from *start* to *end*; *swapped* if its ends were drawn in the wrong order."""
+    """A hole from *start* to *end*; *swapped* if its ends were drawn in the wrong order.
+
+    In the paper's own cuts such ends stay as they were: the text from *end* to *start* is on both sides.
+    """
 
     start: int
     end: int
@@ -28,7 +32,7 @@ class Cut:
         return text[: self.start]
 
     def middle(self, text: str) -> str:
-        """The text in the hole."""
+        """The text in the hole; none if it ends before it starts."""
         return text[self.start : self.end]
 
     def right(self, text: str) -> str:
@@ -50,9 +54,17 @@ def randspan(text: str, random: Random, _: ReplayLanguage) -> Cut:
 def boundary(text: str, random: Random, language: ReplayLanguage) -> Cut | None:
     """From within one token to within another of the same suite, nested suites between them included.
 
+    If both ends fall into one token in the wrong order, they are swapped.
+    """
+    cut = paper_boundary(text, random, language)
+    return Cut(cut.end, cut.start, swapped=True) if cut is not None and cut.swapped else cut
+
+
+def paper_boundary(text: str, random: Random, language: ReplayLanguage) -> Cut | None:
+    """The same with the ends as they were drawn, as in the released code.
+
     A suite is drawn with its number of tokens as its weight, then two of its stretches in the same way, with
-    replacement. If both ends fall into one token in the wrong order, they are swapped; the paper's code
-    duplicates text there.
+    replacement.
     """
     suites = [suite for suite in language.suites(text) if suite]
     if not suites:
@@ -61,7 +73,7 @@ def boundary(text: str, random: Random, language: ReplayLanguage) -> Cut | None:
     stretches = random.choices(suite, [len(stretch) for stretch in suite], k=2)
     first, second = sorted(random.choice(stretch) for stretch in stretches)
     start, end = random.randint(*first), random.randint(*second)
-    return Cut(min(start, end), max(start, end), swapped=end < start)
+    return Cut(start, end, swapped=end < start)
 
 
 def line(text: str, random: Random, _: ReplayLanguage) -> Cut | None:
@@ -98,4 +110,15 @@ STRATEGIES: Mapping[str, Strategy] = {
     "line": line,
     "block": block,
     "user": user,
+    "paper-boundary": paper_boundary,
+    "paper-randspan": randspan,
 }
+PAPER_KINDS = frozenset(["paper-boundary", "paper-randspan"])
+
+
+def paper_seed(file_number: int, index: int) -> int:
+    """The seed of the released code for cut *index* of the file with this number in its data set.
+
+    It is a hash of two integers, which is the same in every CPython of 64 bits since 3.8.
+    """
+    return hash((file_number, index)) % 2**32

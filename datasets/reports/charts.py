@@ -10,6 +10,7 @@ Point = tuple[float, float]
 Mark = tuple[float, str]
 
 WIDTH, HEIGHT = 640, 300
+DASH, SHARE_LABELLED_MIN = 6, 0.01
 LEFT, RIGHT, TOP, BOTTOM = 56, 190, 48, 44
 COLOURS = {
     "unconstrained": "#888888",
@@ -18,6 +19,7 @@ COLOURS = {
     "constrained": "#268bd2",
     "steered": "#2a8f3c",
 }
+CURVE_COLOURS = ("#cc3333", "#1a5c8f", "#1d6b2c")
 OTHER_COLOURS = ("#268bd2", "#2a8f3c", "#b58900", "#cb4b16", "#6c71c4", "#888888")
 SHEET = (
     "text{font:12px sans-serif;fill:#333}.t{font-size:14px;font-weight:bold}"
@@ -28,26 +30,36 @@ SHEET = (
 def lines(
     title: str, axes: tuple[str, str], labels: Sequence[str], series: Mapping[str, Sequence[float | None]]
 ) -> str:
-    """Shares from 0 to 1 at each of *labels*, one line for each of *series*; None leaves a gap."""
+    """Shares from 0 to 1 at each of *labels*, one line for each of *series*; None leaves a gap.
+
+    Every second line is dashed, so that of two equal ones both are seen.
+    """
     across = _across(len(labels))
     parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(labels)], _shares())
     for number, (name, values) in enumerate(series.items()):
         colour = _colour(name, number)
         points = [(across(n), _up(value)) for n, value in enumerate(values) if value is not None]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        dashes = f' stroke-dasharray="{DASH} {DASH}"' if number % 2 else ""
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
         parts.append(_key(number, name, colour))
     return _svg(parts)
 
 
 def scatter(
-    title: str, axes: tuple[str, str], series: Mapping[str, Sequence[Point]], level: tuple[float, str]
+    title: str,
+    axes: tuple[str, str],
+    series: Mapping[str, Sequence[Point]],
+    curves: Mapping[str, Callable[[float], float]],
 ) -> str:
-    """Points with positive coordinates on two logarithmic axes, and a horizontal line with its name."""
+    """Points with positive coordinates on two logarithmic axes, and the graphs of functions over them."""
     points = [point for each in series.values() for point in each]
     x, x_marks = _log_scale([x for x, _ in points], LEFT, WIDTH - RIGHT)
-    y, y_marks = _log_scale([*(y for _, y in points), level[0]], HEIGHT - BOTTOM, TOP)
+    across = _spread([x for x, _ in points])
+    graphs = {name: [(x, curve(x)) for x in across if curve(x) > 0] for name, curve in curves.items()}
+    heights = [y for graph in graphs.values() for _, y in graph]
+    y, y_marks = _log_scale([*(y for _, y in points), *heights], HEIGHT - BOTTOM, TOP)
     parts = _frame(title, axes, x_marks, y_marks)
     for number, (name, each) in enumerate(series.items()):
         colour = _colour(name, number)
@@ -56,12 +68,22 @@ def scatter(
             for a, b in each
         ]
         parts.append(_key(number, name, colour))
-    height, end = y(level[0]), WIDTH - RIGHT
-    parts.append(
-        f'<line x1="{LEFT}" x2="{end}" y1="{height:.1f}" y2="{height:.1f}" stroke="#c33" '
-        f'stroke-dasharray="5 4"/><text class="e" x="{end}" y="{height - 4:.1f}">{escape(level[1])}</text>'
-    )
+    for number, (name, graph) in enumerate(graphs.items(), len(series)):
+        colour = CURVE_COLOURS[(number - len(series)) % len(CURVE_COLOURS)]
+        path = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in graph)
+        parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" '
+            'stroke-dasharray="5 4"/>'
+        )
+        parts.append(_key(number, name, colour))
     return _svg(parts)
+
+
+def _spread(values: Sequence[float], steps: int = 40) -> list[float]:
+    """Numbers from the least of *values* to the greatest in equal ratios."""
+    positive = [value for value in values if value > 0] or [1.0]
+    low, high = min(positive), max(positive)
+    return [low * (high / low) ** (step / steps) for step in range(steps + 1)]
 
 
 def bars(
@@ -74,11 +96,12 @@ def bars(
     for number, (name, values) in enumerate(series.items()):
         colour = _colour(name, number)
         for n, value in enumerate(values):
+            text = f"{100 * value:.2g}" if value >= SHARE_LABELLED_MIN else ""
             begin, top = across(n) + (number - len(series) / 2) * width, _up(value)
             parts.append(
                 f'<rect x="{begin:.1f}" y="{top:.1f}" width="{width:.1f}" height="{_up(0) - top:.1f}" '
                 f'fill="{colour}"/><text class="m s" x="{begin + width / 2:.1f}" y="{top - 3:.1f}">'
-                f"{100 * value:.2g}</text>"
+                f"{text}</text>"
             )
         parts.append(_key(number, name, colour))
     return _svg(parts)

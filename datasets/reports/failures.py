@@ -64,6 +64,7 @@ def _section(result: Result, language: str) -> list[str]:
         lines += [f"{name.capitalize()}:", "", *fenced(text, language)]
     for method in CONSTRAINED:
         attempt = result.attempts.get(method)
-        if attempt is not None and attempt.text is not None and not attempt.ok:
-            lines += [f"{METHODS[method].capitalize()}:", "", *fenced(attempt.text[:ANSWER], language)]
+        if attempt is not None and not attempt.ok and (answer := attempt.text or attempt.written):
+            what = "" if attempt.text else ", what it wrote"
+            lines += [f"{METHODS[method].capitalize()}{what}:", "", *fenced(answer[:ANSWER], language)]
     return lines

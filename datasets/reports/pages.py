@@ -6,16 +6,24 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+FIGURE = re.compile(r"[-+]?[\d,]+(\.\d+)?( %| = [\d.]+ %)?$")
 STYLE = """body{font:15px/1.45 sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}
-table{border-collapse:collapse;margin:1rem 0}th,td{border:1px solid #ccc;padding:.2rem .6rem;text-align:right}
-th:first-child,td:first-child{text-align:left}td:not(:last-child){white-space:nowrap}
+table{border-collapse:collapse;margin:1rem 0}th,td{border:1px solid #ccc;padding:.2rem .6rem;text-align:left}
+td:not(:last-child){white-space:nowrap}
 pre{background:#f6f6f6;padding:.6rem;overflow:auto}svg{max-width:100%}"""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """The lines of a Markdown table and an empty line."""
-    body = [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
-    return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *body, ""]
+    """The lines of a Markdown table and an empty line. Columns of figures stand to the right."""
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    marks = ["---:" if _is_numeric([row[at] for row in cells]) else "---" for at in range(len(head))]
+    body = [f"| {' | '.join(row)} |" for row in cells]
+    return [f"| {' | '.join(head)} |", f"|{'|'.join(marks)}|", *body, ""]
+
+
+def _is_numeric(cells: Sequence[str]) -> bool:
+    """Whether a column is one of figures, which stand to the right."""
+    return any(map(FIGURE.match, cells)) and all(cell in ("–", "") or FIGURE.match(cell) for cell in cells)
 
 
 def _cell(value: object) -> str:

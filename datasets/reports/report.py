@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import linear_regression
 from typing import Any
 
-from fimlsp.datasets.cases.result import CONSTRAINED, METHODS, Result
+from fimlsp.datasets.cases.result import BETWEEN_TOKENS, CONSTRAINED, METHODS, Result
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.reports import charts, failures, paper, tables
 from fimlsp.datasets.reports.distribution import size_class
@@ -41,7 +42,10 @@ def _results(folders: Sequence[RunFolder]) -> Iterator[Result]:
     for folder in folders:
         for result in folder.results():
             if result.excerpt is None:
-                short = {name: replace(attempt, text=None) for name, attempt in result.attempts.items()}
+                short = {
+                    name: replace(attempt, text=None, written=None)
+                    for name, attempt in result.attempts.items()
+                }
                 yield replace(result, attempts=short)
             else:
                 yield result
@@ -57,6 +61,8 @@ def _head(folders: Sequence[RunFolder], results: Sequence[Result]) -> list[str]:
         ["language", folders[0].language.name],
         ["sources", f"{', '.join(plan['sources'])}; files {plan['files']}"],
         ["cuts", cuts_of(plan)],
+        ["precision, prompt", _precision(plan)],
+        ["grammar", plan.get("grammar", "of the judge")],
         ["fimlsp", f"{plan['fimlsp']}, code {plan['code']}"],
         ["Python", plan["python"]],
         ["libraries", ", ".join(f"{name} {version}" for name, version in about["libraries"].items())],
@@ -76,6 +82,11 @@ def _head(folders: Sequence[RunFolder], results: Sequence[Result]) -> list[str]:
     ]
 
 
+def _precision(plan: Mapping[str, Any]) -> str:
+    precision, family = plan.get("precision", "not recorded"), plan.get("family", "recognised")
+    return f"{precision}; family {family}, order {plan.get('order', 'psm if known')}"
+
+
 def cuts_of(plan: Mapping[str, Any]) -> str:
     """The cuts of a run, in words."""
     if isinstance(plan["cuts"], str):
@@ -91,11 +102,14 @@ def _body(results: Sequence[Result], language: ReplayLanguage, pictures: Sequenc
         f"A case succeeds if {language.judge} accepts left, answer and right together; a crash fails.",
         "The paper's model is SantaCoder (1.1 B parameters) on Python files of The Stack. Most of what any",
         "constraint gains over the unconstrained output is the choice of where to stop, which checking a",
-        "finished output has as well.",
+        'finished output has as well. A text may end after any of its characters; "between tokens" are the',
+        "figures if it may end only where a token does.",
         "",
     ]
     for kind, chosen in kinds.items():
         lines += tables.success(chosen, kind, language.name)
+        lines += tables.paper_cells(chosen, kind, language.name)
+        lines += tables.failures(chosen, kind, language.name)
     if language.compiler is not None:
         lines += _beyond_the_grammar(results)
     lines += ["## Cases that the constraint lost", "", *failures.summary(results)]
@@ -144,8 +158,9 @@ def _left_out(results: Sequence[Result], excluded: Sequence[Excluded]) -> list[s
         "## Left out",
         "",
         *(table(["reason", "files", "such as"], rows) if rows else ["Nothing.", ""]),
-        f"Boundary cuts with both ends in one token, drawn in the wrong order and swapped: {swapped:,} (the",
-        "paper's code duplicates text there).",
+        f"Boundary cuts with both ends in one token, drawn in the wrong order: {swapped:,}. The paper's code",
+        "has the text between them on both sides, and so have its own cuts (`paper-boundary`); the ends of",
+        "`boundary` cuts are swapped.",
         "",
     ]
 
@@ -158,31 +173,63 @@ def _pictures(results: Sequence[Result]) -> Mapping[str, str]:
     ran = [result for result in results if result.attempts]
     if not ran:
         return {}
-    return {"success.svg": _success(ran), "time.svg": _time(ran), "rejections.svg": _rejections(ran)}
+    return {
+        "success.svg": _success(ran),
+        "setup.svg": _setup(ran),
+        "time.svg": _time(ran),
+        "rejections.svg": _rejections(ran),
+    }
 
 
 def _success(ran: Sequence[Result]) -> str:
     sizes = sorted({size_class(result.size) for result in ran})
     groups = [[result for result in ran if size_class(result.size) == size] for size in sizes]
-    series = {
-        method: [tables.n_ok(group, method) / len(group) for group in groups] for method in METHODS
-    }  # fmt: skip
+    shown = [method for method in METHODS if method not in BETWEEN_TOKENS]
+    series = {method: [tables.n_ok(group, method) / len(group) for group in groups] for method in shown}
     axes = ("characters of the file, below", "cases that parse")
     return charts.lines("Success by size of the file", axes, [f"{size // 1024} k" for size in sizes], series)
 
 
-def _time(ran: Sequence[Result]) -> str:
-    step = -(-len(ran) // POINTS_MAX)
+def _setup(ran: Sequence[Result]) -> str:
+    """The left half of the paper's Figure 11."""
+    chosen = ran[:: -(-len(ran) // POINTS_MAX)]
     series = {
+        "first cut of a file": [(context_size(each), each.setup_ms) for each in chosen if each.first],
+        "further cuts": [(context_size(each), each.setup_ms) for each in chosen if not each.first],
+    }
+    curves = {"the paper's fit": lambda size: paper.setup_ms(int(size))}
+    for name, points in series.items():
+        if len({size for size, _ in points}) > 1:
+            curves[f"fit, {name}"] = fitted(points)
+    return charts.scatter("Set-up", ("characters of both contexts", "ms"), series, curves)
+
+
+def _time(ran: Sequence[Result]) -> str:
+    """The right half of the paper's Figure 11: the constraint for each token, and checking after each."""
+    chosen = ran[:: -(-len(ran) // POINTS_MAX)]
+    series: dict[str, list[charts.Point]] = {
         method: [
-            (float(result.size), tables.per_token(result.attempts[method]))
-            for result in ran[::step]
+            (context_size(result), tables.per_token(result.attempts[method]))
+            for result in chosen
             if result.attempts[method].tokens
         ]
         for method in CONSTRAINED
     }
-    axes = ("characters of the file", "ms per token, engine alone")
-    return charts.scatter("Time per token", axes, series, (paper.MS_PER_TOKEN, "the paper's"))
+    series["the judge, per check"] = [(context_size(result), result.check_ms) for result in chosen]
+    curves = {"the paper's": lambda _: paper.MS_PER_TOKEN}
+    axes = ("characters of both contexts", "ms per token, without the network")
+    return charts.scatter("Time per token", axes, series, curves)
+
+
+def context_size(result: Result) -> float:
+    """The characters left and right of the hole together."""
+    return float(result.size - result.truth)
+
+
+def fitted(points: Sequence[charts.Point]) -> Callable[[float], float]:
+    """The line through *points* with the least squared errors."""
+    slope, intercept = linear_regression([x for x, _ in points], [y for _, y in points])
+    return lambda x: intercept + slope * x
 
 
 def _rejections(ran: Sequence[Result]) -> str:

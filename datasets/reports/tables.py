@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from fimlsp.datasets.cases.result import CONSTRAINED, DECODED, METHODS, Attempt, Result
 from fimlsp.datasets.reports import paper
@@ -59,6 +59,50 @@ def compiling(results: Sequence[Result]) -> list[str]:
         most = "; ".join(f"{error} ({count:,})" for error, count in said.most_common(MOST_ERRORS))
         rows.append([name, f"{len(errors):,}", share(len(errors) - said.total(), len(errors)), most])
     return table(["method", "parse", "compile", "what the compiler says most"], rows)
+
+
+LEVELS = ("the unconstrained output", "only a beginning of it", "neither")
+
+
+def paper_cells(results: Sequence[Result], kind: str, language: str) -> list[str]:
+    """The cells of the paper's table: what each method fills, and whether the constrained one does too.
+
+    "Checked" is the longest beginning that parses; whatever fills a case without checking does so with it.
+    """
+    tried = [result.attempts for result in results if result.attempts]
+    outcomes: Mapping[tuple[str, bool], int] = Counter(
+        (_level(each), each["constrained"].ok) for each in tried
+    )
+    theirs = paper.TABLES.get(kind) if language == paper.LANGUAGE else None
+    columns: dict[str, Sequence[int]] = {
+        "and constrained": [outcomes[level, True] for level in LEVELS],
+        "but not constrained": [outcomes[level, False] for level in LEVELS],
+    }
+    if theirs is not None:
+        columns |= {
+            "the paper: and constrained": theirs.constrained,
+            "the paper: but not constrained": theirs.without,
+        }
+    cells = zip(*columns.values(), strict=True)
+    rows = [[level, *(f"{cell:,}" for cell in row)] for level, row in zip(LEVELS, cells, strict=True)]
+    return table(["what parses", *columns], rows)
+
+
+def _level(attempts_at_case: Mapping[str, Attempt]) -> str:
+    if attempts_at_case["unconstrained"].ok:
+        return LEVELS[0]
+    return LEVELS[1] if attempts_at_case["longest"].ok else LEVELS[2]
+
+
+def failures(results: Sequence[Result], kind: str, language: str) -> list[str]:
+    """How the failures of the constrained method split: accepted wrongly, or never complete."""
+    failed = [attempt for attempt in attempts(results, "constrained") if not attempt.ok]
+    wrong = sum(attempt.text is not None for attempt in failed)
+    rows: list[list[object]] = [["this run", f"{wrong:,}", f"{len(failed) - wrong:,}"]]
+    theirs = paper.TABLES.get(kind) if language == paper.LANGUAGE else None
+    if theirs is not None and theirs.wrong is not None:
+        rows.append(["the paper", f"{theirs.wrong:,}", f"{sum(theirs.without) - theirs.wrong:,}"])
+    return table(["constrained failures", "accepted, but does not parse", "never complete"], rows)
 
 
 def pairwise(results: Sequence[Result]) -> list[str]:
@@ -122,6 +166,7 @@ def _quantities(ran: Sequence[Result]) -> Iterator[tuple[str, list[float]]]:
         yield f"candidates refused, {method}", [attempt.rejected for attempt in tried]
     for method in DECODED:
         yield f"tokens, {method}", [attempt.tokens for attempt in attempts(ran, method)]
+    yield "asking the judge, per character of the answer (ms)", [each.check_ms for each in ran]
     free = attempts(ran, "unconstrained")
     yield "network, unconstrained (ms)", [attempt.model_ms for attempt in free]
     yield "network per token, unconstrained (ms)", [a.model_ms / a.tokens for a in free if a.tokens]
@@ -186,20 +231,16 @@ def ratio(results: Sequence[Result]) -> list[str]:
     ran = [result for result in results if result.attempts]
     first = [result for result in ran if result.first]
     written = attempts(ran, "constrained")
-    units = {
-        "per token": sum(attempt.tokens for attempt in written),
-        "per candidate checked": sum(attempt.tried for attempt in written),
-    }
+    n_tokens = sum(attempt.tokens for attempt in written)
     engine_ms = sum(attempt.engine_ms for attempt in written)
     rows: list[list[object]] = [
         _ratio("set-up, first cut of a file", first, lambda result: paper.setup_ms(result.size)),
         _ratio("set-up, all cuts", ran, lambda result: paper.setup_ms(result.size)),
     ]
-    for name, count in units.items():
-        if count:
-            ours = engine_ms / count
-            faster = f"{paper.MS_PER_TOKEN / ours:,.0f}" if ours else None
-            rows.append([name, number(paper.MS_PER_TOKEN), number(ours), faster])
+    if n_tokens and engine_ms:
+        ours = engine_ms / n_tokens
+        faster = f"{paper.MS_PER_TOKEN / ours:,.0f}"
+        rows.append(["per token", number(paper.MS_PER_TOKEN), number(ours), faster])
     return table(["mean, ms", "the paper's", "ours", "times as fast"], [row for row in rows if row])
 
 

@@ -7,7 +7,6 @@ import os
 import platform
 import shlex
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.loading import BUNDLED
 
 from fimlsp import __version__
+from fimlsp.extras import package_version
 
 ROOMS = ("lexing", "quotient", "languages", "models", "datasets")
 DIGITS = 12
@@ -44,6 +44,10 @@ def plan_of(selection: Selection, settings: BenchSettings) -> dict[str, Any]:
         "model": settings.model or "bundled",
         "model_files": model_digest(settings.model),
         "device": settings.device or "any",
+        "precision": settings.precision,
+        "family": settings.family or "recognised",
+        "order": settings.order or "psm if known",
+        "grammar": settings.replay_language.grammar.name,
         "tokens": settings.tokens,
         "fimlsp": __version__,
         "code": code_digest(),
@@ -57,7 +61,7 @@ def about(command: Sequence[str], workers: int) -> dict[str, Any]:
         "command": shlex.join(command),
         "workers": workers,
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, {_processor()}",
-        "libraries": {name: version(name) for name in LIBRARIES},
+        "libraries": {name: package_version(name) for name in LIBRARIES},
     }
 
 

@@ -1,4 +1,4 @@
-"""Runs cases on a Ray cluster (the extra `fimlsp[ray]`); each of its machines must have fimlsp installed."""
+"""Runs cases on a Ray cluster (the extra `ray`); each of its machines must have fimlsp installed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from fimlsp.datasets.cuts.cut_record import CutRecord
 from fimlsp.datasets.cuts.selection import Task
 from fimlsp.datasets.runs.local_pool import CaseRunner, MakeRunner, PoolError
 from fimlsp.datasets.sources.source_file import SourceFile
+
+from fimlsp.extras import install_command
 
 LOCAL = "local"
 TASKS_AHEAD = 2
@@ -53,7 +55,7 @@ def _connect(address: str) -> Any:  # noqa: ANN401 - the module
     try:
         import ray
     except ImportError as error:
-        raise PoolError("Ray is not installed; pip install 'fimlsp[ray]'.") from error
+        raise PoolError(f"Ray is not installed; run: {install_command('ray')}") from error
     _check_reachable(address)
     here: dict[str, Any] = {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
     try:

@@ -44,8 +44,11 @@ def run(
     folder: RunFolder,
     limit: int | None,
     report: Callable[[Result], None],
+    pass_over: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Run those of the first *limit* cases of *selection* that *folder* lacks; pass each result to *report*.
+
+    *pass_over* is told of numbers of cases that have a result already.
 
     Raises:
         PoolError: the workers cannot be started, or cannot go on.
@@ -53,16 +56,22 @@ def run(
     """
     done = folder.done()
     with folder:
-        for result in workers.run(_pending(limited(iter(selection), limit), done, folder), make):
+        for result in workers.run(_pending(limited(iter(selection), limit), done, folder, pass_over), make):
             folder.add(result)
             report(result)
 
 
-def _pending(selected: Iterator[Task | Excluded], done: set[str], folder: RunFolder) -> Iterator[Task]:
+def _pending(
+    selected: Iterator[Task | Excluded],
+    done: set[str],
+    folder: RunFolder,
+    pass_over: Callable[[int], None],
+) -> Iterator[Task]:
     for each in selected:
         if isinstance(each, Excluded):
             folder.exclude(each)
             continue
         records = tuple(record for record in each.records if record.case not in done)
+        pass_over(len(each.records) - len(records))
         if records:
             yield Task(each.file, records)

@@ -12,9 +12,43 @@ from fimlsp.datasets.sources.source_file import FoundFile
 
 COLUMN = "content"
 LANGUAGE_COLUMNS = ("lang", "language")
+PATH_COLUMNS = ("max_stars_repo_path", "path")
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 LINE_MAX = 4_000_000
 ROWS_AT_ONCE = 64
+
+
+class NoContentError(Exception):
+    """A shard has no column `content`; the message says which it has."""
+
+
+def check_shard(path: Path) -> None:
+    """Make sure that a shard has what it takes, as far as its schema or its first row tells.
+
+    Raises:
+        NoContentError: it has no column `content`.
+    """
+    columns = _columns(path)
+    if columns is not None and COLUMN not in columns:
+        raise NoContentError(f"no column `{COLUMN}`; it has {', '.join(columns) or 'none'}")
+
+
+def _columns(path: Path) -> list[str] | None:
+    """The names of the columns; None if they cannot be read, which reading the rows then reports."""
+    if _is_json_lines(path):
+        try:
+            with _open(path) as stream:
+                row = json.loads(next((line for line in _lines(stream) if line and line.strip()), b"{}"))
+        except Exception:  # a damaged shard can fail in any decoder
+            return None
+        return list(row) if isinstance(row, dict) and row else None
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        return list(pyarrow.parquet.read_schema(path).names)
+    except (OSError, pyarrow.ArrowException):
+        return None
 
 
 def is_shard(path: Path) -> bool:
@@ -36,7 +70,10 @@ def n_rows(path: Path) -> int | None:
 
 
 def read_shard(path: Path, name: str) -> Iterator[FoundFile]:
-    """The rows of a shard, named `name#0`, `name#1` and so on; the last one is a problem if reading fails."""
+    """The rows of a shard, named `name#0`, `name#1` and so on; the last one is a problem if reading fails.
+
+    If a row tells where its file came from, the name ends with that path.
+    """
     rows = _json_lines(path, name) if _is_json_lines(path) else _parquet_rows(path, name)
     while True:
         try:
@@ -62,7 +99,7 @@ def _parquet_rows(path: Path, name: str) -> Iterator[FoundFile]:
         if COLUMN not in columns:
             yield FoundFile(name, None, f"no column `{COLUMN}`", f"it has {', '.join(columns)}")
             return
-        wanted = [column for column in (COLUMN, *LANGUAGE_COLUMNS) if column in columns]
+        wanted = [column for column in (COLUMN, *LANGUAGE_COLUMNS, *PATH_COLUMNS) if column in columns]
         number = 0
         for batch in shard.iter_batches(batch_size=ROWS_AT_ONCE, columns=wanted):
             for row in range(batch.num_rows):
@@ -122,4 +159,5 @@ def _of_row(row: object, name: str) -> FoundFile:
     if not isinstance(row, Mapping) or not isinstance(row.get(COLUMN), str):
         return FoundFile(name, None, f"no text in `{COLUMN}`", "")
     language = next((str(row[column]) for column in LANGUAGE_COLUMNS if row.get(column)), None)
-    return FoundFile(name, row[COLUMN], language=language)
+    path = next((str(row[column]) for column in PATH_COLUMNS if row.get(column)), None)
+    return FoundFile(name if path is None else f"{name} {path}", row[COLUMN], language=language)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
-from fimlsp.datasets.sources.shards import is_shard, n_rows, read_shard
+from fimlsp.datasets.sources.shards import NoContentError, check_shard, is_shard, n_rows, read_shard
 from fimlsp.datasets.sources.source_file import FoundFile
 
 from fimlsp.errors import UserError
@@ -42,8 +42,17 @@ class Source:
     language: ReplayLanguage
 
     def check(self) -> None:
-        """Raise SourceError if the name stands for nothing."""
-        self._roots()
+        """Make sure that there is something to read.
+
+        Raises:
+            SourceError: the name stands for nothing, or for a shard without a column `content`.
+        """
+        shards = [root for root in self._roots() if root.is_file() and is_shard(root)]
+        try:
+            for shard in shards:
+                check_shard(shard)
+        except NoContentError as error:
+            raise SourceError(f"{self.name} is no shard of source files: {error}.") from error
 
     def files(self) -> Iterator[FoundFile]:
         """The files in a fixed order.

@@ -42,11 +42,13 @@ class SourceFile:
         name: where it was found, for readers.
         text: its content with line feeds as line ends and one more line feed, as the protocol has it.
         hash: the SHA-256 of the content, in hexadecimal digits.
+        number: its number among the files of the run's sources, from 0.
     """
 
     name: str
     text: str
     hash: str
+    number: int = 0
 
     @classmethod
     def of(cls, name: str, content: str) -> SourceFile:

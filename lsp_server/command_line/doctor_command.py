@@ -7,7 +7,6 @@ import logging
 import platform
 import time
 from collections.abc import Callable
-from importlib import metadata
 
 import click
 from fimlsp.languages.python import Python
@@ -16,9 +15,11 @@ from fimlsp.lsp_server.documents.text_positions import Text
 from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import DocumentId, Limits, Load
 from fimlsp.lsp_server.worker.backend import Backend
+from fimlsp.models.errors import MissingExtraError, require
 
 from fimlsp import __version__
 from fimlsp.errors import explain
+from fimlsp.extras import package_version
 
 log = logging.getLogger(__name__)
 
@@ -45,22 +46,20 @@ def run_checks(model: Load) -> bool:
 
 
 def passes(name: str, check: Callable[[], str]) -> bool:
-    """Run *check* and print what it found, or why it failed, and how long it took."""
+    """Run *check* and print what it found, or why it failed, and how long it took.
+
+    What is not installed has not failed: a check that needs it fails by itself.
+    """
     started = time.perf_counter()
     try:
         found, mark = check(), click.style("ok    ", fg="green")
+    except MissingExtraError as error:
+        click.echo(f"{click.style('not installed', fg='yellow')} {name}: {error}")
+        return True
     except Exception as error:
         found, mark = explain(error, f"the check of the {name}", log), click.style("failed", fg="red")
     click.echo(f"{mark} {name}: {found} ({1000 * (time.perf_counter() - started):.0f} ms)")
     return "ok" in mark
-
-
-def package_version(name: str) -> str:
-    """The installed version of a package."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "is missing"
 
 
 def parse_sample(backend: Backend) -> str:
@@ -72,7 +71,10 @@ def parse_sample(backend: Backend) -> str:
 
 
 def find_device(model: Load) -> str:
-    """Where models other than the bundled one would run."""
+    """Where checkpoints would run."""
+    require(
+        "checkpoints", "checkpoints, that is models other than the bundled one, need PyTorch and transformers"
+    )
     from fimlsp.models.networks.torch.placement import default_device
     from fimlsp.models.networks.torch.threads import default_threads
 

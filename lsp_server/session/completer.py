@@ -133,15 +133,15 @@ class Completer:
         try:
             return self._answer(ticket, await ticket.pending)
         except asyncio.CancelledError:
-            self._tell(ticket.uri, CANCELLED)
+            self._tell(ticket, CANCELLED)
             raise
         except Exception as error:
-            self._tell(ticket.uri, Completion(reason=explain(error, "completing", self._log)))
+            self._tell(ticket, Completion(reason=explain(error, "completing", self._log)))
             return Offer()
 
     def _answer(self, ticket: Ticket, completion: Completion) -> Offer:
         shown = self._chosen(ticket, completion)
-        self._tell(ticket.uri, shown)
+        self._tell(ticket, shown)
         if not shown.texts or ticket.cursor is None:
             return Offer()
         latencies = self.statistics.of_reuse if ticket.is_here else self.statistics.of_model
@@ -246,21 +246,21 @@ class Completer:
             self._ahead.discard(cursor.key)
             self.statistics.prefetched += 1
 
-    def _tell(self, uri: str, completion: Completion) -> None:
+    def _tell(self, ticket: Ticket, completion: Completion) -> None:
         """Status and log for an answer. One that was overtaken leaves the status to the newer request."""
-        if completion.reason is not None:
-            if not completion.stale:
-                self.statistics.add_reason(completion.reason)
-            level = logging.DEBUG if completion.stale else logging.INFO
-            self._log.log(level, "no suggestion: %s", completion.reason)
+        uri = ticket.uri
+        if completion.reason is not None and not completion.stale:
+            self.statistics.add_reason(completion.reason)
+        level = logging.DEBUG if completion.stale else logging.INFO
+        self._log.log(level, "%s", in_the_log(ticket, completion))
         if self.requests.is_running(uri):
             return
         if completion.stale:
             self._status.stale(uri)
         elif completion.texts:
-            self._status.suggestion(uri, completion.relaxed)
+            self._status.suggestion(uri, completion.relaxed, completion.unknown_names)
         else:
-            self._status.none(uri, completion.reason or "")
+            self._status.none(uri, completion.reason or "", completion.unknown_names)
 
     def forget(self) -> None:
         """Another model answers from now on."""
@@ -305,6 +305,7 @@ class Completer:
             return
         self.statistics.dismissed += 1
         self.suggestions.forget(suggestion.uri)
+        self._status.ended(suggestion.uri)
         if len(self._dismissed) >= MOST_KEYS:
             self._dismissed.clear()
         self._dismissed.add(suggestion.key)
@@ -328,6 +329,22 @@ def cursor_at(document: Document, offset: int, limits: Limits) -> Cursor:
     """The question at *offset*. O(len(document.text.data)) once for a line, 1 ms for 5 MB."""
     left, right = document.read.hashes(offset)
     return Cursor(document, offset, Key(left, right, document.grammar, limits))
+
+
+def in_the_log(ticket: Ticket, completion: Completion) -> str:
+    """One line: the suggestion's first line, or why there is none; where it comes from, and its times."""
+    text = completion.text
+    blank = len(text) - len(text.lstrip("\n"))
+    first, _, rest = text[blank:].partition("\n")
+    more = f" and {rest.count(chr(10)) + 1} more lines" if rest else ""
+    told = f"suggestion: {first!r}{more}" if completion.texts else f"no suggestion: {completion.reason or ''}"
+    ms = 1000 * (time.monotonic() - ticket.asked_at)
+    if ticket.typed is not None:
+        return f"{told} (typed through, {ms:.0f} ms)"
+    if ticket.is_here or not (completion.texts or completion.tokens):
+        return f"{told} ({ms:.0f} ms)"
+    done = f"{completion.tokens} tokens, {completion.rejected} rejected"
+    return f"{told} ({ms:.0f} ms, the model {completion.model_ms:.0f} ms of it; {done})"
 
 
 def settled(completion: Completion) -> Pending:

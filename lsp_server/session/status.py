@@ -22,7 +22,10 @@ class Status:
     a *reason* says why another model is used than was asked for. `thinking`: a completion is being made.
     `suggestion`: one was given; a *reason* says what was assumed for it. `none`: there is no suggestion, and
     *reason* says why. *uri* is the document that a completion is about, *model* the short name of the model
-    that is loaded, *automatic* whether there are completions while typing.
+    that is loaded, *automatic* whether there are completions while typing. As long as another model is used
+    than was asked for, *problem* says why in every state, and *missing* names the extra to be installed for
+    it, if that is why. *names* says why a completion was made without knowing which names there
+    are.
     """
 
     state: State
@@ -31,6 +34,9 @@ class Status:
     model: str | None = None
     uri: str | None = None
     automatic: bool = True
+    problem: str | None = None
+    missing: str | None = None
+    names: str | None = None
 
 
 def describe_relaxed(relaxed: Sequence[str]) -> str:
@@ -46,16 +52,17 @@ class StatusBoard:
         self._tell = tell
         self._model: str | None = None
         self._problem: str | None = None
+        self._missing: str | None = None
         self.now = Status("loading", "starting", percent=0)
 
     def loading(self, report: Loading | Ready | NotReady) -> None:
         """A report about loading came."""
-        self._model, self._problem = None, None
+        self._model = self._problem = self._missing = None
         match report:
             case Loading(step, percent):
                 self._show("loading", step, percent=percent)
-            case Ready(model, problem):
-                self._model, self._problem = model, problem
+            case Ready(model, problem, missing):
+                self._model, self._problem, self._missing = model, problem, missing
                 self._show("idle", problem)
             case NotReady(reason):
                 self._show("none", reason)
@@ -70,18 +77,23 @@ class StatusBoard:
         if self.now.state != "loading":
             self._show("thinking", None, uri=uri)
 
-    def suggestion(self, uri: str, relaxed: Sequence[str]) -> None:
-        """A suggestion was given."""
-        self._show("suggestion", describe_relaxed(relaxed) if relaxed else None, uri=uri)
+    def suggestion(self, uri: str, relaxed: Sequence[str], names: str | None = None) -> None:
+        """A suggestion was given; *names* as in `Status`."""
+        self._show("suggestion", describe_relaxed(relaxed) if relaxed else None, uri=uri, names=names)
 
     def stale(self, uri: str) -> None:
         """What was thought about is not wanted any more."""
         if self.now.state == "thinking":
             self._show("idle", self._problem, uri=uri)
 
-    def none(self, uri: str, reason: str) -> None:
-        """There is no suggestion."""
-        self._show("none", reason, uri=uri)
+    def ended(self, uri: str) -> None:
+        """The suggestion that was given for a document is not shown any more."""
+        if self.now.state == "suggestion" and self.now.uri == uri:
+            self._show("idle", self._problem, uri=uri)
+
+    def none(self, uri: str, reason: str, names: str | None = None) -> None:
+        """There is no suggestion; *names* as in `Status`."""
+        self._show("none", reason, uri=uri, names=names)
 
     def automatic(self, is_on: bool) -> None:
         """Completions while typing were turned on or off."""
@@ -89,9 +101,16 @@ class StatusBoard:
             self._put(replace(self.now, automatic=is_on))
 
     def _show(
-        self, state: State, reason: str | None, *, percent: int | None = None, uri: str | None = None
+        self,
+        state: State,
+        reason: str | None,
+        *,
+        percent: int | None = None,
+        uri: str | None = None,
+        names: str | None = None,
     ) -> None:
-        self._put(Status(state, reason, percent, self._model, uri, self.now.automatic))
+        automatic, problem, missing = self.now.automatic, self._problem, self._missing
+        self._put(Status(state, reason, percent, self._model, uri, automatic, problem, missing, names))
 
     def _put(self, status: Status) -> None:
         if status != self.now:

@@ -28,16 +28,23 @@ class WorkspaceFiles:
 
     def read(self, path: Path) -> bytes | None:
         """The text of a file; None if it may not be read, or is not there. Cheap when nothing changed."""
+        try:
+            real = self.permitted(path)
+            return None if real is None else self._read(real)
+        except (OSError, RuntimeError, ValueError):  # not readable
+            return None
+
+    def permitted(self, path: Path) -> Path | None:
+        """The file that *path* leads to, if it may be read; None if it may not be, or is not there."""
         if path.suffix not in _SUFFIXES:
             return None
         try:
             path.stat()  # most files that are asked for are not there, and this tells so soonest
             real = path.resolve(strict=True)
-            if not self.has(real) or self.excluded.has(path) or self.excluded.has(real):
-                return None
-            return self._read(real)
-        except (OSError, RuntimeError, ValueError):  # not there, not readable, a circle of links, no path
+        except (OSError, RuntimeError, ValueError):  # not there, a circle of links, no path
             return None
+        is_out = not self.has(real) or self.excluded.has(path) or self.excluded.has(real)
+        return None if is_out else real
 
     def has(self, path: Path) -> bool:
         """Whether *path*, without links, is inside one of the folders."""

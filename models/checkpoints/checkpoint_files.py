@@ -21,7 +21,7 @@ from fimlsp.models.checkpoints.regular_files import (
     check_regular,
     read_bounded,
 )
-from fimlsp.models.errors import ModelError, is_panic
+from fimlsp.models.errors import MissingExtraError, ModelError, is_panic, require
 from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
@@ -176,12 +176,12 @@ def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
         if path.exists():
             tokenizer = Tokenizer.from_buffer(read_bounded(path, TEXT_BYTES_MAX))
         else:
+            require("checkpoints", f"{name} has no tokenizer.json, so it needs PyTorch and transformers")
             tokenizer = _converted_tokenizer(folder)
         ids = tokenizer.get_vocab(with_added_tokens=True).values()
     except ImportError as error:
-        raise ModelError(
-            f"The tokenizer of {name} is one of SentencePiece; install that with "
-            f"`pip install 'fimlsp[sentencepiece]'`, or use a checkpoint with a tokenizer.json."
+        raise MissingExtraError(
+            "sentencepiece", f"The tokenizer of {name} is one of SentencePiece"
         ) from error
     except BaseException as error:  # the tokenizers library raises no narrower class, and panics
         if not (isinstance(error, Exception) or is_panic(error)):

@@ -23,12 +23,13 @@ from fimlsp.models.checkpoints.memory import GIB
 from fimlsp.models.checkpoints.regular_files import TEXT_BYTES_MAX
 from fimlsp.models.errors import ModelError
 
-WEIGHTS = "*.safetensors"
+WEIGHTS = ("*.safetensors", "*.gguf")
 FILES_MAX = 1000
 READ_BYTES = 1 << 20
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _CHECKSUM = re.compile(r"[0-9a-f]{64}|[0-9a-f]{40}")
 _NAME = re.compile(r"\w[\w.+-]*")
+_LICENCE = re.compile(r"license:([\w.+-]{1,60})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +58,67 @@ class HubFile:
         return digest.hexdigest() == self.checksum
 
 
-def download(name: str, revision: str | None, patterns: Sequence[str]) -> Path:
-    """Fetch the files of a model whose paths match *patterns*; the folder in which they are.
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """What the hub says of a model before any of it is fetched.
+
+    Attributes:
+        name: the repository.
+        commit: the newest one of the revision that was asked for.
+        files: those that were asked for.
+        licence: its name, such as `apache-2.0`; empty: the hub names none.
+    """
+
+    name: str
+    commit: str
+    files: Sequence[HubFile]
+    licence: str
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files)
+
+
+def announce(name: str, revision: str | None, patterns: Sequence[str]) -> Announcement:
+    """Ask the hub for the files of a model whose paths match *patterns*.
+
+    Raises:
+        ModelError: the hub announces what cannot be.
+        Exception: whatever the hub's client raises.
+    """
+    from huggingface_hub import HfApi
+
+    info = HfApi().model_info(name, revision=revision)
+    commit = info.sha
+    if not isinstance(commit, str) or not _COMMIT.fullmatch(commit):
+        raise ModelError(f"The hub names no commit of {name}; use another hub.")
+    entries = HfApi().list_repo_tree(name, revision=commit, recursive=True)
+    return Announcement(name, commit, [*announced_files(name, entries, patterns)], _licence(info.tags))
+
+
+def _licence(tags: object) -> str:
+    """The licence that a model's *tags* name."""
+    texts = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+    found = [match[1] for match in map(_LICENCE.fullmatch, texts) if match]
+    return found[0] if found else ""
+
+
+def download(announced: Announcement, revision: str | None) -> Path:
+    """Fetch the files that were *announced* for *revision*; the folder in which they are.
 
     Files that are there already are not fetched again, and interrupted ones go on where they were. Shows
     progress on standard error.
 
     Raises:
-        ModelError: the hub announces what cannot be, the disk is too small, or a file came damaged.
+        ModelError: the disk is too small, or a file came damaged.
         Exception: whatever the hub's client raises.
     """
-    from huggingface_hub import HfApi, constants
+    from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
 
+    name, commit, files = announced.name, announced.commit, announced.files
     repository = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=name, repo_type="model"))
-    commit = HfApi().model_info(name, revision=revision).sha
-    if not isinstance(commit, str) or not _COMMIT.fullmatch(commit):
-        raise ModelError(f"The hub names no commit of {name}; use another hub.")
-    files = list(
-        announced_files(name, HfApi().list_repo_tree(name, revision=commit, recursive=True), patterns)
-    )
     blobs = repository / "blobs"
     blobs.mkdir(parents=True, exist_ok=True)
     missing = [file for file in files if not file.is_content_of(blobs / file.checksum)]
@@ -110,7 +152,7 @@ def announced_files(name: str, entries: Iterable[Any], patterns: Sequence[str]) 
             and _CHECKSUM.fullmatch(checksum)
             and isinstance(entry.size, int)
             and entry.size >= 0
-            and (entry.size <= TEXT_BYTES_MAX or fnmatch(entry.path, WEIGHTS))
+            and (entry.size <= TEXT_BYTES_MAX or any(fnmatch(entry.path, weights) for weights in WEIGHTS))
             and found <= FILES_MAX
         ):
             raise ModelError(

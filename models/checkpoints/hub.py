@@ -5,16 +5,20 @@ Only `fetch` uses the network, and nothing here runs while completing.
 
 from __future__ import annotations
 
+import glob
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 
-from fimlsp.models.checkpoints.download import download
+from fimlsp.models.checkpoints.download import Announcement, announce, download
 from fimlsp.models.errors import ModelError
 
 DEFAULT_FOR_GPU = "bigcode/gpt_bigcode-santacoder"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+GGUF = "*.gguf"
+_PART = re.compile(r"-00001(-of-\d{5}\.gguf)$")
 # Weights that can hold no code, the configuration and the tokenizer.
 HUB_FILES = [
     "*.safetensors",
@@ -65,10 +69,20 @@ def find_folder(name_or_path: str, revision: str | None = None) -> Path:
 def find_on_command_line(name_or_path: str) -> str:
     """What the user of a command line means by *name_or_path*, for `find_folder`.
 
-    A hub name of no model on this machine may be a folder below the working directory, which this user chose.
+    A hub name of no model on this machine may be a folder below the working directory, which this user chose;
+    and so may a name of a GGUF file.
     """
+    if _is_gguf_file(name_or_path):
+        return str(Path(name_or_path).expanduser().absolute())
     is_folder = is_hub_name(name_or_path) and _folder(name_or_path) is not None
     return f"./{name_or_path}" if is_folder and _cached_folder(name_or_path) is None else name_or_path
+
+
+def _is_gguf_file(path: str) -> bool:
+    try:
+        return path.lower().endswith(".gguf") and Path(path).expanduser().is_file()
+    except (OSError, RuntimeError, ValueError):  # nobody has that home; a name that no file can have
+        return False
 
 
 def is_hub_name(name: str) -> bool:
@@ -97,16 +111,58 @@ def _cached_folder(name: str, revision: str | None = None) -> Path | None:
         return None
 
 
-def fetch(name: str, revision: str | None = None) -> Path:
+def fetch(
+    name: str, revision: str | None = None, on_announced: Callable[[Announcement], None] = lambda _: None
+) -> Path:
     """Download a model's weights (safetensors only), configuration and tokenizer; the folder they are in.
 
     Goes on where an interrupted download was, and checks every file against the checksum that the hub gives.
-    Shows progress on standard error.
+    Shows progress on standard error. *on_announced* is called before anything is fetched.
 
     Raises:
         ModelError: the hub cannot be reached, has no such model or answers nonsense, or a file came damaged.
     """
     check_name(name)
+    with _explained(name, revision):
+        announced = announce(name, revision, [*HUB_FILES, GGUF])
+        ggufs = [str(file.path) for file in announced.files if file.path.match(GGUF)]
+        wanted = [file for file in announced.files if not file.path.match(GGUF)]
+        if ggufs and not any(file.path.match("*.safetensors") for file in wanted):
+            raise ModelError(
+                f"{name} has GGUF files only; say which: {', '.join(f'{name}/{file}' for file in ggufs[:4])}"
+                f"{' or another' if len(ggufs) > len(ggufs[:4]) else ''}."
+            )
+        announced = replace(announced, files=wanted)
+        on_announced(announced)
+        return download(announced, revision)
+
+
+def fetch_gguf(
+    repository: str,
+    file: str,
+    revision: str | None = None,
+    on_announced: Callable[[Announcement], None] = lambda _: None,
+) -> Path:
+    """Download a GGUF file of *repository*, as `fetch` does; its place.
+
+    *file* is its path there. If it is the first of several parts, all are fetched.
+
+    Raises:
+        ModelError: as `fetch`; or there is no such file.
+    """
+    check_name(repository)
+    parts = _PART.sub(lambda found: "-?????" + found[1], glob.escape(file))
+    with _explained(repository, revision):
+        announced = announce(repository, revision, [parts])
+        if not any(str(each.path) == file for each in announced.files):
+            raise ModelError(f"{repository} has no file {file}; look at its page on the hub.")
+        on_announced(announced)
+        return download(announced, revision).joinpath(*PurePosixPath(file).parts)
+
+
+@contextmanager
+def _explained(name: str, revision: str | None) -> Iterator[None]:
+    """Turns whatever the hub's client raises into a sentence about the model *name*."""
     from huggingface_hub.errors import (
         GatedRepoError,
         RepositoryNotFoundError,
@@ -114,7 +170,7 @@ def fetch(name: str, revision: str | None = None) -> Path:
     )
 
     try:
-        return download(name, revision, HUB_FILES)
+        yield
     except GatedRepoError as error:
         raise ModelError(
             f"{name} asks for consent first: accept its terms on its page of the hub, then `hf auth login`."
@@ -146,11 +202,11 @@ def _neither(name: str) -> ModelError:
 
 def cached_models() -> Iterator[CachedModel]:
     """The models of the hub that are on this machine, in the order of their names."""
-    from huggingface_hub import scan_cache_dir
+    from huggingface_hub import constants, scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 
     try:
-        repositories = scan_cache_dir().repos
+        repositories = scan_cache_dir(constants.HF_HUB_CACHE).repos
     except CacheNotFound:
         return
     for repository in sorted(repositories, key=lambda found: found.repo_id.lower()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,29 @@ from fimlsp.models.catalogue import largest_within
 from fimlsp.models.errors import ModelError
 
 GIB = 1 << 30
+HALF_PRECISION_BYTES = 2.0
+QUANTISED_BYTES = {4: 0.6, 8: 1.1}  # per parameter: the embedding and the norms stay in half precision
 WORKING_SHARE = 0.1
 CPU_CONTEXT_MAX = 2048
 """Tokens of context on a CPU, where longer prompts take too long to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A device and how many bytes of its memory are free; None if that is not known."""
+
+    device: str
+    free: int | None
+
+    def fits(self, n_parameters: float) -> str:
+        """How a model of this size, stored in half precision, would run there; empty if it does not fit."""
+        if self.free is None:
+            return ""
+        ways = {HALF_PRECISION_BYTES: "yes"}
+        if self.device != "cpu":
+            ways |= {QUANTISED_BYTES[bits]: f"in {bits} bits" for bits in (8, 4)}
+        needed = (needed_bytes(int(n_parameters), size, 0) for size in ways)
+        return next((way for size, way in zip(needed, ways.values(), strict=True) if size <= self.free), "")
 
 
 def check_memory(name: str, device: str, needed: int, free: int | None) -> None:

@@ -1,10 +1,11 @@
 """Several different middles for one cursor.
 
-With a temperature, they are drawn independently. Otherwise the first is the greedy one and the others branch
-off a middle found before: among all tokens that were listed at some step and not taken there, the one with
-the most likely text up to and including it is taken, and decoding is greedy again from there. What precedes
-the branch has been read and checked already, so a branch costs only its own tokens; and a network that reads
-several texts in about the time of one takes several branches at once.
+With a temperature, each is drawn anew; if asked for, they are independent draws to be counted, in their
+order and with those that are equal or incomplete. Without a temperature the first is the greedy one and the
+others branch off a middle found before: among all tokens that were listed at some step and not taken there,
+the one with the most likely text up to and including it is taken, and decoding is greedy again from there.
+What precedes the branch has been read and checked already, so a branch costs only its own tokens; and a
+network that reads several texts in about the time of one takes several branches at once.
 """
 
 from __future__ import annotations
@@ -59,12 +60,22 @@ def decode_several(
     settings: DecodeSettings,
     should_stop: Callable[[], bool],
 ) -> tuple[Middle, ...]:
-    """Up to `settings.candidates` middles, best first.
+    """Up to `settings.candidates` middles, best first; if they are to be independent, as they were drawn.
 
     The one that `decode_middle` gives is always among them; the others differ from it and from each other,
     are complete and not empty. Costs at most three runs for each middle beyond the first.
     """
     first = Decoding.begin(model, prompt, start, settings)
+    with first.attended(should_stop):
+        if settings.independent:
+            return (first.run(should_stop), *_independent(first, should_stop))
+        found = _different(first, should_stop)
+    return tuple(sorted(found, key=lambda middle: -middle.log_probability))
+
+
+def _different(first: Decoding, should_stop: Callable[[], bool]) -> list[Middle]:
+    """What *first* writes, and further middles as long as they are wanted."""
+    settings = first.settings
     found = [first.run(should_stop)]
     others = _samples(first, should_stop) if settings.temperature else _branches(first, found, should_stop)
     for run in islice(others, RUNS_PER_MIDDLE * (settings.candidates - 1)):
@@ -75,14 +86,23 @@ def decode_several(
             found.append(middle)
         if len(found) == settings.candidates:
             break
-    return tuple(sorted(found, key=lambda middle: -middle.log_probability))
+    return found
+
+
+def _independent(first: Decoding, should_stop: Callable[[], bool]) -> Iterator[Middle]:
+    """The further draws that are wanted, whatever they are; fewer if there was a reason to stop."""
+    for run in islice(_samples(first, should_stop), first.settings.candidates - 1):
+        middle = run.run(should_stop)
+        yield middle
+        if middle.stop_reason in ("cancelled", "deadline"):
+            return
 
 
 def _samples(first: Decoding, should_stop: Callable[[], bool]) -> Iterator[Decoding]:
-    """Runs like *first* with other seeds."""
+    """Runs like *first* that are drawn anew."""
     n = first.settings.candidates - 1
-    for seeds in count(first.settings.seed + 1, n):
-        runs = [first.restarted(seed) for seed in range(seeds, seeds + n)]
+    for begin in count(1, n):
+        runs = [first.redrawn(draw) for draw in range(begin, begin + n)]
         run_ahead(runs, should_stop)
         yield from runs
 

@@ -10,19 +10,28 @@ can still complete, and at worst the shortest completion itself is written, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
-from fimlsp.models.decoding.candidate_order import at_random, best_first
+from fimlsp.lexing.interruption import Interrupted, interruptible
+from fimlsp.models.decoding.candidate_order import at_random, best_first, preferred_first
 from fimlsp.models.decoding.middle import Middle, StopReason, TokenTrace
 from fimlsp.models.decoding.partial_middle import Continuation, DecodeStep, PartialMiddle
 from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.stopping import LineRule, n_repeated
-from fimlsp.models.decoding.stopwatch import Stopwatch
+from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
+from fimlsp.models.decoding.stopwatch import Stopwatch, time_limit
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import Candidates, Launching, NextToken
+from fimlsp.models.protocols import (
+    Attended,
+    Candidates,
+    Launching,
+    NextToken,
+    Preference,
+    TellsStop,
+)
 from fimlsp.quotient.states.protocol import State
 from numpy.random import default_rng
 
@@ -30,6 +39,8 @@ REJECTIONS_PER_STEP_MAX = 50
 STEERING_HORIZON = 16
 STEERED_PER_STEP_MAX = 16
 STEERED_BYTES_PER_TOKEN = 2
+ENGINE_SECONDS = 0.5
+"""The constraint may take so long for one token, or for the end of a middle, even when time is up."""
 
 
 def decode_middle(
@@ -45,16 +56,19 @@ def decode_middle(
     complete unless it was cancelled. Costs at most `settings.tokens` + 1 steps of the network and 50
     rejections each.
     """
-    return Decoding.begin(model, prompt, start, settings).run(should_stop)
+    decoding = Decoding.begin(model, prompt, start, settings)
+    with decoding.attended(should_stop):
+        return decoding.run(should_stop)
 
 
 @dataclass(slots=True)
 class Decoding:
     """One run of the loop.
 
-    `steps` holds one entry per network step, `trace` one per token; so `steps[n + 1]` follows token n. If
-    the network can be launched, it starts on the next token as soon as that is known, the loop does in the
-    meantime what does not decide about it, and `pending` waits for the result.
+    With a temperature, `draw` tells apart runs with equal settings, each of which draws by itself. `steps`
+    holds one entry per network step, `trace` one per token; so `steps[n + 1]` follows token n. If the network
+    can be launched, it starts on the next token as soon as that is known, the loop does in the meantime what
+    does not decide about it, and `pending` waits for the result.
     """
 
     model: NextToken
@@ -63,6 +77,7 @@ class Decoding:
     start: State
     middle: PartialMiddle
     ends_at: float
+    draw: int = 0
     steps: list[DecodeStep] = field(default_factory=list)
     trace: list[TokenTrace] = field(default_factory=list)
     has_read_prompt: bool = False
@@ -71,6 +86,7 @@ class Decoding:
     stop_reason: StopReason | None = None
     tried: int = 0
     rejected: int = 0
+    refused: list[tuple[int, float]] = field(default_factory=list)
     steered: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
     rule: LineRule = field(init=False)
@@ -84,10 +100,10 @@ class Decoding:
         ends_at = float("inf") if settings.seconds is None else monotonic() + settings.seconds
         return cls(model, prompt, settings, start, PartialMiddle(b"", start), ends_at)
 
-    def restarted(self, seed: int) -> Decoding:
-        """A run like this one from its start, with another *seed* and the same end of time."""
-        settings, middle = replace(self.settings, seed=seed), PartialMiddle(b"", self.start)
-        return Decoding(self.model, self.prompt, settings, self.start, middle, self.ends_at)
+    def redrawn(self, draw: int) -> Decoding:
+        """A run like this one from its start, as *draw* of those with its seed, with the same end of time."""
+        middle = PartialMiddle(b"", self.start)
+        return Decoding(self.model, self.prompt, self.settings, self.start, middle, self.ends_at, draw)
 
     def branch(self, number: int, token: int, log_probability: float) -> Decoding | None:
         """A run that shares the steps up to *number* with this one and takes *token* there.
@@ -111,10 +127,20 @@ class Decoding:
         """The most tokens that may be written."""
         return min(self.settings.tokens, self.prompt.room)
 
+    def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
+        """While this lasts, no run with this end of time waits for a network elsewhere in vain."""
+        if not isinstance(self.model, Attended):
+            return nullcontext()
+        return self.model.attended(lambda: should_stop() or monotonic() >= self.ends_at)
+
     def run(self, should_stop: Callable[[], bool]) -> Middle:
         """Take steps until there is a reason to stop."""
         while (reason := self.interruption(should_stop)) is None:
-            self._write_token(self._ask_network())
+            try:
+                step = self._ask_network()
+            except Interrupted:
+                return self._result(self.interruption(should_stop) or "cancelled")
+            self._write_token(step)
         return self._result(reason)
 
     def step_with(self, candidates: Candidates) -> None:
@@ -152,40 +178,60 @@ class Decoding:
         return step
 
     def _write_token(self, step: DecodeStep) -> None:
-        self.stop_reason = self._best_allowed(step, self.budget - len(self.middle.tokens))
+        left = max(ENGINE_SECONDS, self.ends_at - monotonic())
+        try:
+            with interruptible(time_limit(left)):
+                self.stop_reason = self._best_allowed(step, self.budget - len(self.middle.tokens))
+        except Interrupted:
+            self.stop_reason = "deadline"
 
     def _best_allowed(self, step: DecodeStep, left: int) -> StopReason | None:
         """Take the best candidate that is allowed, *left* tokens being left; a reason to stop, if any."""
         if left <= 0:
             return "budget"
-        before = self.rejected
+        refused = self.refused = list[tuple[int, float]]()
         allowed = islice(self._allowed(step), STEERED_PER_STEP_MAX)
         for n_steered, continuation in enumerate(allowed):
             if not self._steers_away(continuation, left - 1):
-                return self._take(step, continuation, self.rejected - before, n_steered > 0)
+                return self._take(step, continuation, tuple(refused), n_steered > 0)
             self.steered = True
         return "dead_end"
 
     def _allowed(self, step: DecodeStep) -> Iterator[Continuation]:
-        """Continuations the constraint allows, in the order of candidates, until 50 were rejected."""
-        refused = 0
+        """Continuations the constraint allows, in the order of candidates, until 50 were rejected.
+
+        With the rule "best" a refused candidate ends a middle that is complete, as in the released code of
+        Melcer et al. 2024; what else could be written there is then not asked.
+        """
         for token, log_probability in self._ordered(step):
             continuation = self._continuation(step, token, log_probability)
             self.tried += 1
             if continuation is not None:
                 yield continuation
                 continue
-            refused += 1
+            self.refused.append((token, log_probability))
             self.rejected += 1
-            if refused == REJECTIONS_PER_STEP_MAX:
+            if self.settings.stop_rule == "best" and step.complete:
+                yield Continuation(step.middle, "end")
+                return
+            if len(self.refused) == REJECTIONS_PER_STEP_MAX:
                 return
 
     def _ordered(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
         settings = self.settings
         if not settings.temperature:
-            return best_first(step.candidates)
-        random = default_rng((settings.seed, len(step.middle.tokens)))
+            preference = settings.preference
+            ranked = best_first(step.candidates)
+            return (
+                ranked if preference is None else preferred_first(ranked, self._misfit_at(step, preference))
+            )
+        random = default_rng((settings.seed, self.draw, len(step.middle.tokens)))
         return at_random(step.candidates, settings.temperature, settings.top_p, random)
+
+    def _misfit_at(self, step: DecodeStep, preference: Preference) -> Callable[[int], float]:
+        """By how many nats each token counts less at *step*."""
+        text, texts = step.middle.text, self.model.token_bytes
+        return lambda token: preference.misfit(text, texts[token] or LINE_END)
 
     def _continuation(self, step: DecodeStep, token: int, log_probability: float) -> Continuation | None:
         if token in self.model.stops:
@@ -195,10 +241,10 @@ class Decoding:
 
     def _steers_away(self, continuation: Continuation, left: int) -> bool:
         """Whether steering refuses *continuation*, after which *left* tokens are left."""
-        middle = continuation.middle
-        return continuation.stop_reason is None and (
-            self.rule.leaves_line(middle) or self._is_out_of_reach(middle, left)
-        )
+        middle, stop_reason = continuation
+        if self.rule.leads_too_far(self.middle, middle):
+            return True
+        return stop_reason is None and (self.rule.leaves_line(middle) or self._is_out_of_reach(middle, left))
 
     def _is_out_of_reach(self, middle: PartialMiddle, left: int) -> bool:
         """Whether *middle* moves the nearest end further away than *left* more tokens can reach."""
@@ -210,7 +256,11 @@ class Decoding:
         return need > STEERED_BYTES_PER_TOKEN * left and need > len(self.middle.state.shortest_completion)
 
     def _take(
-        self, step: DecodeStep, continuation: Continuation, rejected: int = 0, steered: bool = False
+        self,
+        step: DecodeStep,
+        continuation: Continuation,
+        refused: tuple[tuple[int, float], ...] = (),
+        steered: bool = False,
     ) -> StopReason | None:
         """Go on with *continuation*; the reason to stop there, if there is one."""
         middle, stop_reason = continuation
@@ -220,8 +270,11 @@ class Decoding:
         if self.launch and stop_reason is None:
             self.pending = self.launch(token)
         text = self.model.token_bytes[token] or b""
-        self.trace.append(TokenTrace(text, middle.total - step.middle.total, rejected, steered))
+        log_probability = middle.total - step.middle.total
+        self.trace.append(TokenTrace(text, log_probability, refused, steered, token=token))
         self.middle = middle
+        if stop_reason is None and self.rule.is_asked_to_stop(middle):
+            return "asked"
         if stop_reason is None and self.settings.stop_rule == "first" and n_repeated(middle.tokens):
             return "repetition"
         return stop_reason
@@ -252,10 +305,17 @@ class Decoding:
             yield replace(token, stop=stops[number]) if number < len(stops) else token
 
     def _finished(self, reason: StopReason) -> PartialMiddle:
-        """The part of the middle to keep, completed where that is wanted."""
+        """The part of the middle to keep, completed where that is wanted and does not take too long."""
+        try:
+            with interruptible(time_limit(ENGINE_SECONDS)):
+                return self._finished_in_time(reason)
+        except Interrupted:
+            return self.middle
+
+    def _finished_in_time(self, reason: StopReason) -> PartialMiddle:
         middle = self.middle
         takes_first = self.settings.stop_rule == "first"
-        if reason in ("cancelled", "lines") or (reason == "end" and takes_first):
+        if reason in ("cancelled", "lines", "asked") or (reason == "end" and takes_first):
             return middle
         length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)
         return self._best_stop(length) or (middle.completed() if self.settings.steer else middle)
@@ -263,4 +323,24 @@ class Decoding:
     def _best_stop(self, length: int) -> PartialMiddle | None:
         """The best place to stop among the first *length* tokens."""
         stops = [step for step in islice(self.steps, length + 1) if step.complete]
-        return max(stops, key=lambda step: step.score).middle if stops else None
+        if not stops:
+            return None
+        if isinstance(self.model, TellsStop) and any(step.candidates.stop_is_bound for step in stops):
+            with suppress(Interrupted):
+                return self._best_asked(self.model, stops)
+        return max(stops, key=lambda step: step.score).middle
+
+    def _best_asked(self, model: TellsStop, stops: Sequence[DecodeStep]) -> PartialMiddle:
+        """The best of *stops*, where it is asked of those that might be the best how likely the end is."""
+        bounds = sorted(stops, key=lambda step: -step.score)
+        best, best_score = bounds[0].middle, float("-inf")
+        for step in bounds:
+            if step.score <= best_score:
+                break
+            score = step.score
+            if step.candidates.stop_is_bound:
+                stop = model.stop_after(self.prompt.tokens, step.middle.tokens)
+                score = step.middle.score(step.candidates.stop if stop is None else stop)
+            if score > best_score:
+                best, best_score = step.middle, score
+        return best

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from math import inf
+from typing import Literal, get_args
+
+from fimlsp.models.protocols import Preference
 
 StopRule = Literal["first", "best"]
 
@@ -25,12 +29,21 @@ class DecodeSettings:
             "best": decoding goes on until the model ends the middle or the budget is used up; the result is
             the complete beginning with the best length-normalised log-probability, its end included (the
             rule of the evaluation by Melcer et al. 2024).
+        stop_when: a rule of the caller's own: it is given the text after each token with which the middle is
+            complete, and ends it there by saying True.
         candidates: how many different middles are wanted.
         temperature: 0: the likeliest candidate is taken; otherwise candidates are drawn from the 64
-            likeliest.
+            likeliest, which hold nearly all of the probability.
         top_p: with a temperature, only the likeliest candidates that hold this share of the probability are
             drawn, unless the constraint refuses all of these.
-        seed: seed of the draws; the same seed gives the same middle.
+        seed: seed of the draws; the same seed gives the same middles.
+        independent: with a temperature: exactly `candidates` middles, drawn independently of each other and
+            given in the order of the draws, with those that are equal, empty or incomplete. A share of them
+            is then an unbiased estimate, as pass@k needs it (Chen et al. 2021).
+        preference: which of the likeliest candidates are better than others, for reasons of their own.
+
+    Raises:
+        ValueError: a number is outside its range, or a rule is unknown.
     """
 
     tokens: int = 96
@@ -38,7 +51,26 @@ class DecodeSettings:
     steer: bool = True
     seconds: float | None = None
     stop_rule: StopRule = "first"
+    stop_when: Callable[[bytes], bool] | None = None
     candidates: int = 1
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0
+    independent: bool = False
+    preference: Preference | None = None
+
+    def __post_init__(self) -> None:
+        rules = get_args(StopRule)
+        for is_right, wanted in (
+            (self.tokens >= 1, "tokens must be at least 1"),
+            (self.lines is None or self.lines >= 0, "lines must be None or at least 0"),
+            (self.seconds is None or self.seconds >= 0, "seconds must be None or at least 0"),
+            (self.stop_rule in rules, f"stop_rule must be one of {', '.join(rules)}"),
+            (self.candidates >= 1, "candidates must be at least 1"),
+            (0 <= self.temperature < inf, "temperature must be at least 0 and finite"),
+            (0 < self.top_p <= 1, "top_p must be above 0 and at most 1"),
+            (self.seed >= 0, "seed must be at least 0"),
+            (not self.independent or self.temperature > 0, "independent draws need a temperature above 0"),
+        ):
+            if not is_right:
+                raise ValueError(f"{wanted}: {self}.")

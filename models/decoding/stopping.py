@@ -59,6 +59,11 @@ class LineRule:
                 return Continuation(line, "lines")
         return Continuation(following)
 
+    def is_asked_to_stop(self, middle: PartialMiddle) -> bool:
+        """Whether the caller's own rule ends *middle*, which is complete."""
+        wanted = self.settings.stop_when
+        return wanted is not None and middle.complete and wanted(middle.text)
+
     def leaves_line(self, middle: PartialMiddle) -> bool:
         """Whether *middle* has a line end although none is wanted."""
         return self.settings.lines == 0 and LINE_END in middle.text
@@ -81,4 +86,22 @@ class LineRule:
             return None
         completed = line.completed()
         only_closes = not completed.closing.strip(CLOSERS)
-        return completed if only_closes or surplus >= SURPLUS_LINES_MAX else None
+        more = surplus + completed.closing.count(LINE_END)
+        return completed if only_closes or more >= SURPLUS_LINES_MAX else None
+
+    def leads_too_far(self, before: PartialMiddle, middle: PartialMiddle) -> bool:
+        """Whether *middle* needs more lines than are allowed, and more than *before*.
+
+        Asks for shortest completions, but only beyond the lines that are wanted.
+        """
+        lines = self.settings.lines
+        if not lines or not self.settings.steer or middle.text.count(LINE_END) < lines:
+            return False
+        n_lines = _lines_needed(middle)
+        return n_lines > lines + SURPLUS_LINES_MAX and n_lines > _lines_needed(before)
+
+
+def _lines_needed(middle: PartialMiddle) -> int:
+    """The lines of *middle* with its shortest completion."""
+    missing = b"" if middle.complete else middle.state.shortest_completion
+    return middle.text.count(LINE_END) + missing.count(LINE_END) + 1

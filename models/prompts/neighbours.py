@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fimlsp.models.prompts.fim_format import FimFormat, Template
+from fimlsp.models.prompts.families import Template
+from fimlsp.models.prompts.fim_format import FimFormat
 from fimlsp.models.prompts.vocabulary import Vocabulary
 
 BYTES_PER_TOKEN_MAX = 16

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from fimlsp.models.errors import ModelError
+from fimlsp.models.errors import ModelError, require
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -71,6 +71,10 @@ def train(
 
     Without ROOTS: the standard library and the installed packages. The folder made can be given to --model.
     """
+    try:
+        require("checkpoints", "Training needs PyTorch and transformers")
+    except ModelError as error:
+        raise click.ClickException(str(error)) from error
     from fimlsp.models.training.beginning import Sizes
     from fimlsp.models.training.run import Options, Reports, run
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from fimlsp.lexing.columns import Column
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.contexts.left import Frame, LeftContext
 from fimlsp.quotient.recovery.headers import Assumed, indentation
 from fimlsp.quotient.recovery.mended_text import MendedText
@@ -45,6 +46,7 @@ class Above:
         """Mend until all lines up to `stop` can be read, or too many cannot: these are passed over."""
         tried: dict[int, int] = {}
         for _ in range(_MOST_MENDS):
+            checkpoint()
             place = self.text.document.broken_above(self.stop)
             if place is None:
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fimlsp.lexing.columns import Column
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import with_header
 from fimlsp.quotient.recovery.headers import Assumed, indentation
@@ -45,6 +46,7 @@ class Below:
         """Mend until all lines from `start` on can be read, or too many cannot: these are passed over."""
         tried: dict[int, int] = {}
         for _ in range(_MOST_MENDS):
+            checkpoint()
             place = self.text.document.broken_below(self.start)
             if place is None:
                 return

@@ -18,9 +18,11 @@ from fimlsp.lsp_server.worker.neighbourhood import neighbours_of
 from fimlsp.lsp_server.workspace.exclusions import exclusions
 from fimlsp.lsp_server.workspace.workspace_files import LARGEST_FILE, workspace_files
 from fimlsp.models.errors import ModelError
+from fimlsp.models.gguf.description import described, token_bytes
+from fimlsp.models.gguf.header import read_header
 from fimlsp.models.loading import load_model
 
-from ..models import tiny_checkpoints
+from ..models import gguf_files, tiny_checkpoints
 from .campaign import for_some_seconds, run
 from .nonsense import changed, damaged, put, value
 
@@ -153,3 +155,29 @@ def test_checkpoints(seconds, tmp_path):
         assert "\n" not in told
 
     run("checkpoints", seconds, case)
+
+
+@for_some_seconds
+def test_gguf(seconds, tmp_path):
+    """A GGUF file is described in one line for each thing, or refused in one sentence."""
+    values = {"general__name": "name", "general__tags": ["a", "b"], **gguf_files.markers_of(1, 2, 3)}
+    path = gguf_files.write_gguf(tmp_path / "good.gguf", gguf_files.QWEN, "qwen2", **values)
+    good, file = path.read_bytes(), tmp_path / "file.gguf"
+
+    def case(rng):
+        if file.is_dir() and not file.is_symlink():
+            file.rmdir()
+        file.unlink(missing_ok=True)
+        put(rng, file, good)
+        try:
+            header = read_header(file, "file.gguf")
+            model = described(header, "file.gguf")
+            token_bytes(header)
+        except ModelError as error:
+            told = [str(error)]
+        else:
+            told = [model.name, model.architecture, model.licence, model.quantisation, model.remark or ""]
+            assert model.context >= 0
+        assert not any("\n" in each or "\x1b" in each for each in told)
+
+    run("gguf", seconds, case)

@@ -17,7 +17,7 @@ import time
 
 from fimlsp.lsp_server.messages import Complete, Completion
 from fimlsp.lsp_server.worker.worker import serve
-from fimlsp.models.errors import ModelError
+from fimlsp.models.errors import MissingExtraError, ModelError
 
 
 class ScriptedBackend:
@@ -33,10 +33,15 @@ class ScriptedBackend:
         report("reading", 0)
         if model == "missing":
             raise ModelError("there is no model missing")
+        if model == "large":
+            raise MissingExtraError("checkpoints", "large needs PyTorch")
         if model == "endless":
             time.sleep(3600)
         self.model = model or "scripted"
         return self.model
+
+    def is_there(self, _load):
+        return True
 
     def enter(self, workspace):
         self.workspaces[workspace.client] = workspace

@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from fimlsp.models.checkpoints.memory import Room
 from fimlsp.models.decoding.acceptance import Acceptance, Weight
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED, load_model
 from fimlsp.models.networks.numpy.llama import SmallNetwork
-from fimlsp.models.networks.torch.placement import Room
-from fimlsp.models.prompts.fim_format import LEFT, RIGHT
+from fimlsp.models.prompts.families import LEFT, RIGHT
 from fimlsp.models.prompts.prompt import build_prompt
 
 from . import tiny_checkpoints as c

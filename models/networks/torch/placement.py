@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Literal
 
 import torch
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles
 from fimlsp.models.checkpoints.memory import (
     CPU_CONTEXT_MAX,
+    QUANTISED_BYTES,
+    Room,
     cache_bytes,
     check_memory,
     embedding_bytes,
@@ -18,7 +19,9 @@ from fimlsp.models.checkpoints.memory import (
     needed_bytes,
     stored_bytes,
 )
-from fimlsp.models.errors import ModelError
+from fimlsp.models.errors import MissingExtraError, ModelError
+
+from fimlsp.extras import missing_modules
 
 DType = Literal["float32", "bfloat16", "float16"]
 Bits = Literal[4, 8]
@@ -27,8 +30,6 @@ WantedBits = Bits | Literal["auto"] | None
 CONTEXT_MAX = {"cpu": CPU_CONTEXT_MAX, "mps": 4096, "cuda": 8192}
 FULL_PRECISION_BYTES_MAX = 4 << 30
 EXACT_ON_CPU_MAX = 100_000_000
-QUANTISED_BYTES = {4: 0.6, 8: 1.1}  # per parameter: the embedding and the norms stay in half precision
-QUANTISERS = ("accelerate", "bitsandbytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +75,9 @@ def int8_is_possible() -> bool:
 
 def _check_quantiser(kind: str, bits: Bits | None) -> None:
     """Raise unless weights can be quantised to *bits* on this *kind* of device."""
-    is_here = int8_is_possible() if bits == 8 and kind == "cpu" else all(map(find_spec, QUANTISERS))
+    is_here = int8_is_possible() if bits == 8 and kind == "cpu" else not missing_modules("quantized")
     if bits is not None and not is_here:
-        raise ModelError(
-            f"Loading in {bits} bits needs two more packages: `pip install 'fimlsp[quantized]'`."
-        )
+        raise MissingExtraError("quantized", f"Loading in {bits} bits needs two more packages")
 
 
 def _needed_memory(files: CheckpointFiles, placement: Placement) -> int:
@@ -89,24 +88,6 @@ def _needed_memory(files: CheckpointFiles, placement: Placement) -> int:
     if not placement.is_int8:
         return needed
     return max(needed + embedding_bytes(files.config), needed_bytes(stored_bytes(files.weights), 1, 0))
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """A device and how many bytes of its memory are free; None if that is not known."""
-
-    device: str
-    free: int | None
-
-    def fits(self, n_parameters: float) -> str:
-        """How a model of this size, stored in half precision, would run there; empty if it does not fit."""
-        if self.free is None:
-            return ""
-        ways = {float(torch.float16.itemsize): "yes"}
-        if self.device != "cpu":
-            ways |= {QUANTISED_BYTES[bits]: f"in {bits} bits" for bits in (8, 4)}
-        needed = (needed_bytes(int(n_parameters), size, 0) for size in ways)
-        return next((way for size, way in zip(needed, ways.values(), strict=True) if size <= self.free), "")
 
 
 def default_room() -> Room:

@@ -5,8 +5,9 @@ import ast
 import pytest
 from fimlsp.datasets.cases.bench import Bench, BenchSettings
 from fimlsp.datasets.cases.case import Case
-from fimlsp.datasets.cases.methods import decode, end_points, valid_end_points, whole_text
+from fimlsp.datasets.cases.methods import checked_stops, decode
 from fimlsp.datasets.cases.shared_steps import SharedSteps
+from fimlsp.datasets.cases.stops import stops_of, whole_text
 from fimlsp.datasets.languages.known import PYTHON
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.quotient.engine import Engine
@@ -24,7 +25,15 @@ def run(marked, table, tokens=20):
 
 
 def check(marked, table, tokens=20, **expected):
-    """Each method answers as *expected*; (text,) is an answer that does not parse."""
+    """Each method answers as *expected*; (text,) is an answer that does not parse.
+
+    The figures between tokens are those of the same methods unless they are given.
+    """
+    expected = {
+        "longest_at_tokens": expected["longest"],
+        "constrained_at_tokens": expected["constrained"],
+        **expected,
+    }
     result = run(marked, table, tokens)
     assert result.crash is None
     answers = {
@@ -57,8 +66,59 @@ def test_what_parses_may_not_compile():
 def test_a_beginning_may_parse_where_the_whole_does_not():
     check(
         "f(<|a|>)\n", straight(b"a", b"))") | {b"a": [b"))", b" + b", END]},
-        unconstrained=("a))",), longest="a", best="a", constrained="a + b", steered="a + b",
+        unconstrained=("a))",), longest="a", best="a", constrained="a", steered="a",
     )  # fmt: skip
+
+
+def test_a_text_may_end_inside_a_token():
+    check(
+        "def f(<|a|>) -> b: pass\n", straight(b"a, c", b") -> (b"),
+        unconstrained=("a, c) -> (b",), longest="a, c", best="a, c", constrained="a, c", steered="a, c",
+    )  # fmt: skip
+    check(
+        "x = a<|b|>c\n", straight(b" +d+"),
+        unconstrained=" +d+", longest=" +d+", best=" +d+", constrained=" +d+", steered=" +d+",
+    )  # fmt: skip
+    check(
+        "x = [<|1|>]\n", straight(b"1]"),
+        unconstrained=("1]",), longest="1", longest_at_tokens="", best="1",
+        constrained="1", constrained_at_tokens="", steered="1",
+    )  # fmt: skip
+    check(
+        "f(b +<|a|>)\n", straight(b"a["),
+        unconstrained=("a[",), longest="a", longest_at_tokens=None, best="a",
+        constrained="a", constrained_at_tokens=None, steered="a",
+    )  # fmt: skip
+
+
+def test_a_stop_inside_a_token_scores_like_the_stop_after_it():
+    stops = stops_of(decode(Writer(straight(b"ab", "é".encode())), Prompt((1,), 100), None, tokens=9))
+    assert [(stop.length, stop.is_between_tokens) for stop in stops] == [
+        (0, True), (1, False), (2, True), (4, True),
+    ]  # fmt: skip
+    assert stops[1].score == stops[2].score
+    assert max(stops[1:3]) == stops[2]
+
+
+def test_the_last_token_of_a_text_that_was_cut_off_has_no_stop():
+    cut_off = decode(Writer(straight(b"a", b"b", b"c")), Prompt((1,), 100), None, tokens=2)
+    assert [stop.length for stop in stops_of(cut_off)] == [0, 1]
+    assert [stop.length for stop in stops_of(cut_off, of_last=True)] == [0, 1, 2]
+    check(
+        "1 +<|1|>\n", straight(b"(", b"1", b")", b" +"), tokens=3,
+        unconstrained="(1)", longest="(1)", best="(1)", constrained="(1)", steered="(1)",
+    )  # fmt: skip
+
+
+def test_what_was_written_is_kept_where_it_is_no_answer():
+    attempts = run("x = [<|1]|>\n", {b"1, " * n: [b"1, "] for n in range(9)}, 3).attempts
+    assert attempts["constrained"].text is None
+    assert attempts["constrained"].written == "1, 1, 1, "
+    assert attempts["steered"].written is None
+
+
+def test_the_judge_is_timed():
+    assert run("f(<|a|>)\n", straight(b"a")).check_ms > 0
 
 
 def test_of_two_beginnings_the_best_scored_is_another_than_the_longest():
@@ -71,8 +131,15 @@ def test_of_two_beginnings_the_best_scored_is_another_than_the_longest():
 
 def test_the_constraint_goes_on_where_checking_ends():
     check(
+        "f(b +<|a|>)\n", {b"": [b"]", b"a"]},
+        unconstrained=("]",), longest=None, best=None, constrained="a", steered="a",
+    )  # fmt: skip
+
+
+def test_a_refused_candidate_ends_what_is_complete():
+    check(
         "f(<|a|>)\n", {b"": [b"]", b"a"]},
-        unconstrained=("]",), longest="", best="", constrained="a", steered="a",
+        unconstrained=("]",), longest="", best="", constrained="", steered="",
     )  # fmt: skip
 
 
@@ -98,12 +165,12 @@ def test_an_answer_is_kept_byte_by_byte_whatever_the_encoding_of_file_names(monk
 
 
 def test_what_it_took_is_counted():
-    result = run("f(<|a|>)\n", {b"": [b"]", b"}", b"a"], b"a": [b"]", END]})
+    result = run("f(b +<|a|>)\n", {b"": [b"]", b"}", b"a"], b"a": [b"]", END]})
     constrained = result.attempts["constrained"]
-    assert (constrained.tokens, constrained.rejected, constrained.tried) == (1, 3, 5)
+    assert (constrained.tokens, constrained.rejected, constrained.tried) == (1, 3, 4)
     assert constrained.rejections == {"2": 1}
     assert (result.attempts["unconstrained"].tokens, result.attempts["unconstrained"].rejected) == (1, 0)
-    assert (result.size, result.truth, result.one_line, result.first) == (6, 1, True, True)
+    assert (result.size, result.truth, result.one_line, result.first) == (9, 1, True, True)
 
 
 def test_likeness_is_measured_on_every_answer():
@@ -117,22 +184,21 @@ def test_likeness_is_measured_on_every_answer():
 def test_what_does_not_connect_is_asked_of_cpython():
     middle = decode(Writer(straight(b"a", b"))")), Prompt((1,), 100), None, tokens=9)
     case = Case(PYTHON, "f(", "a", ")\n", None)
-    ends = valid_end_points(case, whole_text(middle), end_points(middle))
-    assert [end.length for end in ends] == [0, 1]
+    assert [stop.length for stop in checked_stops(case, middle)] == [0, 1]
 
 
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(PIECES), max_size=8))
-def test_valid_end_points_are_those_that_cpython_accepts(pieces):
+def test_checked_stops_are_those_that_cpython_accepts(pieces):
     left, right = "x = (", ")\ny\n"
-    table = straight(*pieces)
-    middle = decode(Writer(table), Prompt((1,), 100), None, tokens=9)
-    ends, text = end_points(middle), whole_text(middle)
+    middle = decode(Writer(straight(*pieces)), Prompt((1,), 100), None, tokens=9)
     file, record = parse_hole(f"{left}<|0|>{right}")
     case = Case.at(record.cut, file.text, ENGINE.document(file.text.encode()), PYTHON)
     assert case.start is not None
-    found = valid_end_points(case, text, ends)
-    assert found == [end for end in ends if accepted(left, text[: end.length], right)]
+    text, stops = whole_text(middle), stops_of(middle, of_last=True)
+    assert checked_stops(case, middle) == [
+        stop for stop in stops if accepted(left, text[: stop.length], right)
+    ]
 
 
 def accepted(left, middle, right):

@@ -9,6 +9,8 @@ from fimlsp.datasets.command_line.command import KINDS, LANGUAGES, replay
 from fimlsp.datasets.cuts.strategies import STRATEGIES
 from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
 
+from fimlsp.extras import MODULES
+
 SOURCE = {
     "good.py": 'def area(width, height):\n    """Box."""\n    return width * height\n\n\nprint(area(2, 3))\n',
     "bad.py": "print 1\n",
@@ -141,8 +143,9 @@ def test_the_options_name_what_there_is():
 
 @pytest.mark.usefixtures("folder")
 def test_missing_libraries_are_named(monkeypatch):
-    monkeypatch.setattr("fimlsp.datasets.command_line.command.find_spec", lambda _name: None)
+    monkeypatch.setitem(MODULES, "replay", ("no_such_module",))
     done = call("src", "--out", "out")
     assert done.exit_code == 1
-    assert "pip install 'fimlsp[replay]'" in done.output
+    assert "no_such_module is not installed; run: " in done.output
+    assert " install 'markdown-it-py>=3' 'pyarrow>=17' " in done.output
     assert call("--help").exit_code == 0

@@ -1,10 +1,11 @@
 import tokenize
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
 from fimlsp.datasets.cuts.cut_record import CutRecord, make_cuts
-from fimlsp.datasets.cuts.strategies import STRATEGIES, boundary, randspan
+from fimlsp.datasets.cuts.strategies import STRATEGIES, Cut, boundary, paper_boundary, randspan
 from fimlsp.datasets.languages.known import JSON, PYTHON
 from fimlsp.datasets.languages.python_tokens import bodies_of, kinds_and_tokens, statements_of, suites_of
 from fimlsp.datasets.sources.source_file import Excluded, SourceFile
@@ -42,7 +43,11 @@ def test_a_cut_loses_nothing_and_comes_again(strategy, language, content, seed):
     text = content + "\n"
     cut = strategy(text, Random(seed), language)
     assert cut == strategy(text, Random(seed), language)
-    if cut is not None:
+    if cut is not None and cut.end < cut.start:
+        assert cut.swapped
+        assert strategy is paper_boundary
+        assert cut.left(text) + cut.right(text) == text[: cut.start] + text[cut.end :]
+    elif cut is not None:
         assert 0 <= cut.start <= cut.end <= len(text)
         assert cut.left(text) + cut.middle(text) + cut.right(text) == text
 
@@ -193,3 +198,54 @@ def test_what_is_no_record_says_why(change):
     (record,) = make_cuts(SourceFile.of("a.py", "abc"), PYTHON, ["line"], 1, 0)
     with pytest.raises(ValueError, match="case"):
         CutRecord.from_json(record.to_json() | change)
+
+
+PAPER_TEXT = "a = 1\nif b:\n    c = d\n    for e in f:\n        g()\ni  # h\n"
+
+
+def test_the_papers_own_cuts_come_from_the_numbers_of_file_and_cut():
+    """As the released code draws them, told in plain steps."""
+    file = SourceFile.of("a.py", PAPER_TEXT)
+    for number in range(40):
+        records = list(
+            make_cuts(replace(file, number=number), PYTHON, ["paper-boundary", "paper-randspan"], 10, 99)
+        )
+        for record in records:
+            random = Random(hash((number, record.index)) % 2**32)
+            if record.kind == "paper-randspan":
+                begin = int(0.9 * random.random() * len(PAPER_TEXT))
+                assert record.cut == Cut(begin, min(begin + int(0.2 * len(PAPER_TEXT)), len(PAPER_TEXT)))
+            else:
+                assert (record.cut.start, record.cut.end) == plain_boundary(random, file.text)
+            assert record.case == f"{record.kind}-{number}-{record.index}"
+            assert CutRecord.from_json(record.to_json()) == record
+
+
+def plain_boundary(random, text):
+    suites = suites_of(text)
+    (suite,) = random.choices(suites, [sum(map(len, suite)) for suite in suites], k=1)
+    stretches = random.choices(suite, [len(stretch) for stretch in suite], k=2)
+    tokens = sorted(stretch[random.randint(0, len(stretch) - 1)] for stretch in stretches)
+    return tuple(random.randint(*token) for token in tokens)
+
+
+def test_the_papers_swapped_ends_stay_and_both_sides_share_a_text():
+    text = "abcdefghij\n"
+    cuts = [paper_boundary(text, Random(seed), PYTHON) for seed in range(200)]
+    swapped = [cut for cut in cuts if cut.swapped]
+    assert swapped
+    for cut in swapped:
+        assert cut.middle(text) == ""
+        assert cut.left(text).endswith(text[cut.end : cut.start])
+        assert cut.right(text).startswith(text[cut.end : cut.start])
+
+
+def test_an_empty_file_is_one_case_of_a_kind():
+    cuts = list(make_cuts(SourceFile.of("a.py", ""), PYTHON, ["randspan", "boundary"], 5, 0))
+    assert [cut.kind for cut in cuts] == ["randspan", "boundary"]
+
+
+def test_a_case_keeps_the_name_that_somebody_gave_it():
+    (record,) = make_cuts(SourceFile.of("a.py", "abc"), PYTHON, ["line"], 1, 0)
+    named = CutRecord.from_json(record.to_json() | {"case": "my favourite"})
+    assert named.case == named.to_json()["case"] == "my favourite"

@@ -152,3 +152,12 @@ def test_a_folder_without_a_run_says_so(tmp_path):
     with pytest.raises(RunFolderError, match="holds no run"):
         _ = RunFolder(tmp_path).plan
     assert not RunFolder(tmp_path).has_run
+
+
+def test_a_resumed_run_counts_to_its_own_total(sources, tmp_path):
+    start(sources, tmp_path / "out", limit=4)
+    folder, passed, told = RunFolder(tmp_path / "out"), [], []
+    selection = Selection((str(sources),), kinds=("line",), per_file=3)
+    workers = Workers(1, seconds_max=60)
+    run(selection, make("ScriptedBench"), workers, folder, 7, told.append, passed.append)
+    assert (sum(passed), len(told)) == (4, 3)

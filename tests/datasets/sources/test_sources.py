@@ -217,3 +217,19 @@ def test_what_parses_is_taken(content):
     assert Filters().check_valid(file) is file
     assert file.text == content.replace("\r\n", "\n") + "\n"
     assert file.content == file.text[:-1]
+
+
+def test_a_row_is_named_after_the_file_it_came_from(tmp_path):
+    row = {"content": "a", "max_stars_repo_path": "src/a.py"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
+    (found,) = Source(str(tmp_path / "a.jsonl"), PYTHON).files()
+    assert found.name == "a.jsonl#0 src/a.py"
+
+
+def test_a_shard_without_contents_is_refused_with_what_it_has(tmp_path):
+    pyarrow.parquet.write_table(pa.table({"text": ["a"], "lang": ["x"]}), tmp_path / "a.parquet")
+    (tmp_path / "b.jsonl").write_text('{"text": "a"}\n')
+    for name, columns in (("a.parquet", "text, lang"), ("b.jsonl", "text")):
+        with pytest.raises(SourceError, match=f"no column `content`; it has {columns}"):
+            Source(str(tmp_path / name), PYTHON).check()
+    Source(str(tmp_path), PYTHON).check()

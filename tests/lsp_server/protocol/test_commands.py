@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -124,9 +126,26 @@ async def test_what_the_client_is_told_is_not_on_standard_error(start_editor, ca
     await editor.until(lambda: len(editor.client.log_messages) >= 2)
     told = [log.message for log in editor.client.log_messages]
     assert any("maxTokens must be 1 to 1024" in message for message in told)
-    assert "no suggestion: the script has nothing to say" in told
+    (reason,) = [line for line in told if line.startswith("no suggestion: the script has nothing to say (")]
+    assert reason.endswith(" ms)")
     assert len(told) == len(set(told))
     assert "fimlsp" not in capfd.readouterr().err
+
+
+async def test_the_log_has_each_suggestion_with_its_times(editor):
+    editor.open("x<|>")
+    suggested = await editor.suggestion()
+    await editor.until_logged(f"suggestion: {suggested!r} (")
+    (line,) = [log.message for log in editor.client.log_messages if log.message.startswith("suggestion: ")]
+    assert re.search(r" \(\d+ ms, the model \d+ ms of it; \d+ tokens, \d+ rejected\)$", line)
+
+
+async def test_a_suggestion_that_is_dismissed_is_not_given_any_more(editor):
+    editor.open("x<|>")
+    (item,) = (await editor.request()).items
+    assert editor.last_status().state == "suggestion"
+    await editor.command("dismiss", *item.command.arguments)
+    await editor.until(lambda: editor.last_status().state == "idle")
 
 
 async def test_the_log_level(start_editor):

@@ -60,6 +60,19 @@ async def test_a_model_that_cannot_be_loaded(start_editor):
     assert editor.last_status().reason is None
 
 
+async def test_why_another_model_is_used_stays_in_the_status(start_editor):
+    editor = await start_editor()
+    await editor.initialize({"model": "large"})
+    await editor.until_status("idle", "large needs")
+    problem = editor.last_status().reason
+    assert problem.startswith("large needs PyTorch; install what is missing with: ")
+    editor.open("")
+    assert await editor.suggestion() is not None
+    told = editor.last_status()
+    assert (told.state, told.reason) == ("suggestion", None)
+    assert (told.problem, told.missing) == (problem, "checkpoints")
+
+
 async def test_a_request_waits_for_the_model_and_a_newer_one_answers_it(start_editor):
     editor = await start_editor()
     await editor.initialize({"model": "endless"})

@@ -15,6 +15,7 @@ class FakeHub:
 
     It may cut a file short (`cut_at`), tell wrong checksums (`lies`), announce other things than it has
     (`announced`, by file, and `commit`), name content otherwise (`etag`), and send a `surplus`.
+    It may have another `name`, and other `tags`.
     """
 
     def __init__(self, folder):
@@ -27,6 +28,8 @@ class FakeHub:
         self.commit = COMMIT
         self.etag = None
         self.surplus = b""
+        self.tags = ["license:apache-2.0", "code"]
+        self.name = NAME
         self.url = None
 
     def listing(self):
@@ -35,7 +38,7 @@ class FakeHub:
             data = path.read_bytes()
             blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
             entry = {"type": "file", "path": path.name, "size": len(data), "oid": blob}
-            if path.suffix in (".safetensors", ".bin"):
+            if path.suffix in (".safetensors", ".bin", ".gguf"):
                 entry["lfs"] = {"oid": self.checksum(path), "size": len(data), "pointerSize": 100}
             yield entry | self.announced.get(path.name, {})
 
@@ -75,13 +78,14 @@ def running(hub):
 def answer(request, hub, with_body):
     path = request.path.partition("?")[0]
     hub.asked.append((request.command, path))
-    if path.startswith(f"/api/models/{NAME}/tree/"):
+    name = hub.name
+    if path.startswith(f"/api/models/{name}/tree/"):
         send_json(request, list(hub.listing()))
-    elif path.removesuffix("/revision/main").removesuffix(f"/revision/{COMMIT}") == f"/api/models/{NAME}":
-        send_json(request, {"id": NAME, "sha": hub.commit, "siblings": []})
-    elif path.startswith(f"/api/models/{NAME}/revision/"):
+    elif path.removesuffix("/revision/main").removesuffix(f"/revision/{COMMIT}") == f"/api/models/{name}":
+        send_json(request, {"id": name, "sha": hub.commit, "siblings": [], "tags": hub.tags})
+    elif path.startswith(f"/api/models/{name}/revision/"):
         send_error(request, "RevisionNotFound")
-    elif path.startswith(f"/{NAME}/resolve/"):
+    elif path.startswith(f"/{name}/resolve/"):
         send_file(request, hub, hub.folder / path.rpartition("/")[2], with_body)
     else:
         send_error(request, "RepoNotFound")

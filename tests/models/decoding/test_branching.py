@@ -164,3 +164,31 @@ def test_the_bundled_model_gives_several(n):
     assert all(start.feed(middle.text).complete for middle in found)
     (greedy,) = complete_many(model, left, right, start, DecodeSettings(), lambda: False)
     assert greedy.text in {middle.text for middle in found}
+
+
+def test_independent_draws_can_be_counted():
+    """Equal, empty and incomplete ones stay, in the order of the draws, so a share of them is unbiased."""
+    texts = {b"a": 0.6, b"": 0.3, b"b": 0.1}
+    found = [
+        middle.text
+        for seed in range(60)
+        for middle in several(
+            texts, 10, temperature=1.0, independent=True, seed=seed, steer=False, lines=None, tokens=3
+        )[1]
+    ]
+    assert len(found) == 600
+    assert abs(found.count(b"a") / 600 - 0.6) < 0.06
+    assert abs(found.count(b"") / 600 - 0.3) < 0.06
+
+
+def test_neighbouring_seeds_share_no_draws():
+    texts = {bytes([letter]): 1.0 for letter in b"abcdefghijklmnopqrstuvwxyz"}
+    draws = [
+        [middle.text for middle in several(texts, 8, temperature=1.0, independent=True, seed=seed)[1]]
+        for seed in range(3)
+    ]
+    assert draws[0][1:] != draws[1][:-1]
+    assert draws[1][1:] != draws[2][:-1]
+    assert draws[0] == [
+        middle.text for middle in several(texts, 8, temperature=1.0, independent=True, seed=0)[1]
+    ]

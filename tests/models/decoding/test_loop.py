@@ -4,10 +4,14 @@ import math
 from collections import Counter
 
 import pytest
+from fimlsp.languages.python import python
+from fimlsp.lexing.interruption import checkpoint
+from fimlsp.models.decoding import loop
 from fimlsp.models.decoding.loop import decode_middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import n_repeated
 from fimlsp.models.prompts.prompt import Prompt
+from fimlsp.quotient.engine import Engine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -139,6 +143,28 @@ def test_at_the_deadline_the_middle_is_finished():
     check([[b"a"]], b")", "deadline", start=b"(", steered=True, seconds=0)
 
 
+class Slow(Brackets):
+    """A constraint that is given up when an `s` comes, and whose end cannot be found in time either."""
+
+    def feed(self, text):
+        if b"s" in text:
+            checkpoint()
+        following = super().feed(text)
+        return following and Slow(following.open, following.pending)
+
+    @property
+    def shortest_completion(self):
+        checkpoint()
+        return super().shortest_completion
+
+
+@pytest.mark.parametrize("opened", [b"", b"("])
+def test_a_constraint_that_takes_too_long_ends_the_middle(opened, monkeypatch):
+    monkeypatch.setattr(loop, "time_limit", lambda _: lambda: True)
+    middle = decode(ScriptedModel([b"a"], [b"s"]), Slow(opened), tokens=64)
+    assert (middle.text, middle.stop_reason, middle.complete) == (b"a", "deadline", not opened)
+
+
 def test_tokens_may_end_inside_a_character():
     check([[b"\xc3"], [b"\x28", b"\xa9"], [END]], "é".encode(), "end", rejected=1)
     check([[b"a"], [b"\xe2\x82"], [END, b"x", b"\xac"], [END]], "a€".encode(), "end", rejected=2)
@@ -264,3 +290,101 @@ def test_the_same_seed_draws_the_same_middle():
     texts = [decode(ScriptedModel(*steps), temperature=2.0, seed=seed).text for seed in (1, 1, 2, 3, 4)]
     assert texts[0] == texts[1]
     assert len(set(texts)) > 2
+
+
+class Dislikes:
+    """Prefers continuations that are none of *texts*, and remembers what it was asked about."""
+
+    def __init__(self, texts, nats):
+        self.texts, self.nats, self.asked = texts, nats, []
+
+    def misfit(self, text, continuation):
+        self.asked.append((text, continuation))
+        return self.nats * continuation.startswith(self.texts)
+
+
+@pytest.mark.parametrize(("nats", "text"), [(0.0, b"a"), (0.5, b"a"), (1.0, b"a"), (1.5, b"c"), (9.0, b"c")])
+def test_a_preference_takes_a_candidate_back_by_so_many_nats(nats, text):
+    preference = Dislikes((b"a", b"b"), nats)
+    middle = decode(ScriptedModel([b"a", b"b", b"c"], [END]), preference=preference)
+    assert middle.text == text
+
+
+def test_a_preference_is_no_law():
+    check([[b"a", b"ab"], [END]], b"a", "end", preference=Dislikes((b"a",), 9.0))
+    check([[b")", b"a"], [END]], b"a", "end", preference=Dislikes((b"a",), 9.0), rejected=1)
+
+
+def test_only_candidates_that_may_be_taken_are_asked_about():
+    preference = Dislikes((b"x",), 9.0)
+    decode(ScriptedModel([b"a", b"b"], [b"x", b"c", b"d"], [END]), preference=preference)
+    assert preference.asked == [(b"", b"a"), (b"a", b"x"), (b"a", b"c"), (b"ac", b"\n")]
+
+
+NESTED = [b"try:", b"\n ", b"try:", b"\n  ", b"try:", b"\n   ", b"a", b"\n", b"b"]
+
+
+WRITTEN = [b"\n", b"\n ", b"\n  ", b"try:", b"if a:", b"(", b"a", b"'''"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(WRITTEN), min_size=1, max_size=9))
+def test_lines_are_exceeded_by_two_at_most(pieces):
+    start = Engine(python()).document(b"f()\n\ng()\n").middle(4, 4).start
+    steps = [[piece, b"a", END] for piece in pieces]
+    for lines in (1, 2):
+        middle = decode_middle(
+            ScriptedModel(*steps), PROMPT, start, DecodeSettings(lines=lines), lambda: False
+        )
+        assert middle.complete
+        assert middle.text.count(b"\n") < lines + 2 + (not middle.text.strip())
+
+
+def test_lines_are_exceeded_by_two_where_blocks_nest():
+    start = Engine(python()).document(b"f()\n\ng()\n").middle(4, 4).start
+    middle = decode_middle(
+        ScriptedModel(*([piece] for piece in NESTED)), PROMPT, start, DecodeSettings(), lambda: False
+    )
+    assert middle.complete
+    assert middle.text.count(b"\n") <= 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"temperature": -1.0}, "temperature must be at least 0 and finite"),
+        ({"temperature": float("nan")}, "temperature"),
+        ({"top_p": 0.0}, "top_p must be above 0 and at most 1"),
+        ({"stop_rule": "last"}, "stop_rule must be one of first, best"),
+        ({"candidates": 0}, "candidates must be at least 1"),
+        ({"tokens": 0}, "tokens must be at least 1"),
+        ({"lines": -1}, "lines must be None or at least 0"),
+        ({"seconds": -0.1}, "seconds must be None or at least 0"),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"independent": True}, "independent draws need a temperature above 0"),
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        DecodeSettings(**changes)
+
+
+def test_the_trace_names_tokens_and_what_was_refused():
+    model = ScriptedModel([b"))", b"]", b"a"], [b"(", END], [b")"], [END])
+    (first, *others) = decode(model).trace
+    assert model.token_bytes[first.token] == b"a"
+    assert [model.token_bytes[token] for token, _ in first.refused] == [b"))", b"]"]
+    assert first.refused_mass == pytest.approx(0.5 + 0.25)
+    assert [step.refused_mass for step in others] == [0, 0]
+
+
+def test_a_rule_of_the_callers_own_ends_what_is_complete():
+    seen = []
+
+    def wanted(text):
+        seen.append(text)
+        return text.count(b"a") == 2
+
+    check([[b"a"], [b"("], [b"a"], [b")"], [b"a"]], b"a(a)", "asked", stop_when=wanted, lines=None)
+    assert seen == [b"a", b"a(a)"]

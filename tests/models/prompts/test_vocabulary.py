@@ -2,7 +2,8 @@
 
 import pytest
 from fimlsp.models.errors import ModelError
-from fimlsp.models.prompts.fim_format import FAMILIES, FILES, HERE, LEFT, RIGHT, find_format
+from fimlsp.models.prompts.families import FAMILIES, FILES, HERE, LEFT, RIGHT
+from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.vocabulary import byte_level_bytes, read_vocabulary, sentence_piece_bytes
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -65,8 +66,8 @@ FIRST = {"a": "▁a", " a": "▁ ▁a", "": "", "\na": "▁ <0x0A> a"}
 
 @pytest.mark.parametrize("text", FIRST)
 def test_a_document_begins_with_the_space_that_a_vocabulary_puts_there(text):
-    found = vocabulary_of("SentencePiece")
-    pieces = [found.tokenizer.id_to_token(token) for token in found.encode_first(text)]
+    (tokenizer, _), found = VOCABULARIES["SentencePiece"], vocabulary_of("SentencePiece")
+    pieces = [tokenizer.id_to_token(token) for token in found.encode_first(text)]
     assert " ".join(pieces) == FIRST[text]
     for kind in VOCABULARIES.keys() - {"SentencePiece"}:
         assert vocabulary_of(kind).encode_first(text) == vocabulary_of(kind).encode(text)
@@ -76,7 +77,8 @@ def test_a_document_begins_with_the_space_that_a_vocabulary_puts_there(text):
 def test_a_family_is_recognised_by_its_markers(family):
     markers = dict.fromkeys([*family.markers, *family.project.markers, *family.stops])
     ids = {text: number for number, text in enumerate(markers)}
-    found = find_format(ids, "model", architecture=family.architecture)
+    name = f"a/{family.name}-base"
+    found = find_format(ids, name, architecture=family.architecture)
     assert found.family == family.name
     assert len(found.stops) == len(family.stops)
     assert found.markers == set(ids.values())
@@ -84,7 +86,7 @@ def test_a_family_is_recognised_by_its_markers(family):
     texts = {**{number: text for text, number in ids.items()}, 100: LEFT, 200: RIGHT, 300: FILES, 400: HERE}
     for order, template in (("psm", family.psm), ("spm", family.spm)):
         if template is not None:
-            arranged = find_format(ids, "model", order=order).arrange([100], [200], [300], [400])
+            arranged = find_format(ids, name, order=order).arrange([100], [200], [300], [400])
             assert tuple(texts[token] for token in arranged) == template
 
 
@@ -96,6 +98,50 @@ def test_markers_of_codegemma_end_a_middle():
     assert found.stops >= {found.marker_ids[text] for text in family.markers if text != "<bos>"}
 
 
+STARCODER_MARKERS = ["<fim_prefix>", "<fim_suffix>", "<fim_middle>", "<filename>", "<|endoftext|>"]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "name", "family"),
+    [
+        (STARCODER_MARKERS, "bigcode/starcoder", "StarCoder"),
+        (STARCODER_MARKERS, "ibm-granite/granite-3.3-8b-base", "StarCoder"),
+        (STARCODER_MARKERS, "JetBrains/Mellum-4b-base", "Mellum"),
+        ([*STARCODER_MARKERS, "<|im_start|>"], "my-fine-tune", "Mellum"),
+        (["<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|repo_name|>", "<|file_sep|>"],
+         "Qwen/Qwen3-Coder-30B-A3B-Instruct", "Qwen-Coder"),
+        (["<s>", "</s>", "[SUFFIX]", "[PREFIX]", "[MIDDLE]"], "mistralai/Codestral-22B-v0.1", "Codestral"),
+    ],
+)  # fmt: skip
+def test_vocabularies_like_those_of_another_family_are_not_mistaken(tokens, name, family):
+    ids = {text: number for number, text in enumerate(tokens)}
+    assert find_format(ids, name, architecture="llama").family == family
+
+
+@pytest.mark.parametrize(
+    ("tokens", "options", "message"),
+    [
+        (
+            ["<PRE>", "<SUF>", "<MID>", "<b>"],
+            {},
+            r"has the markers <PRE>, <SUF>, <MID>, which are those of no",
+        ),
+        (STARCODER_MARKERS, {"family": "Qwen-Coder"}, "leave the family out, or say StarCoder"),
+        (
+            ["<PRE>", "<SUF>"],
+            {"family": "StarCoder"},
+            "it has <PRE>, <SUF>: describe them in a file fim.json",
+        ),
+        (["a"], {"family": "StarCoder"}, "it has no such markers at all"),
+        (STARCODER_MARKERS, {"family": "no"}, "no family no for x; those known are fimlsp, SantaCoder"),
+        (["<s>", "[SUFFIX]", "[PREFIX]"], {"order": "psm"}, "leave the order out, or say spm"),
+    ],
+)
+def test_a_family_never_ends_in_a_dead_end(tokens, options, message):
+    with pytest.raises(ModelError, match=message):
+        find_format({text: number for number, text in enumerate(tokens)}, "x", **options)
+
+
 def test_no_family():
     with pytest.raises(ModelError, match="model has no fill-in-the-middle markers"):
-        find_format({"<fim_prefix>": 1, "<fim_suffix>": 2}, "model")
+        find_format({"a": 1, "<s>": 2}, "model")

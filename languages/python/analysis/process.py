@@ -1,0 +1,124 @@
+"""The process of the analysis: answers questions one after the other, with bounds to time and memory.
+
+A look-up that takes too long is given up; where that cannot be, the process ends. It also ends when it has
+grown too large, and is started again with the next question. Pickled questions come in and pickled answers go
+out; both ends are the same program.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import BinaryIO
+
+from fimlsp.languages.python.analysis.questions import Begun, Done, Finding, Question
+from fimlsp.languages.python.names.known_names import Wanted
+
+LOOK_UP_S = 1.5
+"""Processor time after which a look-up is given up, where the system can interrupt one."""
+
+PATIENCE_S = 15.0
+"""A question that takes longer ends the process."""
+
+GROWN_BYTES = 300_000_000
+"""A process that has become larger ends after the question."""
+
+LARGEST_BYTES = 1_000_000_000
+"""The address space that it may take, where the system can see to it."""
+
+NICENESS = 5
+
+
+class _TooLongError(BaseException):
+    """A look-up takes too long. Not an `Exception`, so that jedi does not catch it."""
+
+
+def serve(guard: Callable[[Question], None] = lambda _: None) -> None:
+    """Answer what comes over standard input, to its end; *guard* hears of each question first."""
+    source, sink = _claim_pipes()
+    _be_modest()
+    from fimlsp.languages.python.analysis.jedi_names import find_names, read_builtins
+
+    def tell(answer: Begun | Finding | Done) -> None:
+        pickle.dump(answer, sink)
+        sink.flush()
+
+    @contextmanager
+    def limited(wanted: Wanted) -> Iterator[None]:
+        tell(Begun(wanted))
+        with suppress(_TooLongError), _time_limit():
+            yield
+
+    read_builtins()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    while True:
+        try:
+            question: Question = pickle.load(source)
+        except EOFError:
+            return
+        faulthandler.dump_traceback_later(PATIENCE_S, exit=True, file=nowhere)
+        guard(question)
+        for finding in find_names(question, limited):
+            tell(finding)
+        faulthandler.cancel_dump_traceback_later()
+        tell(Done())
+        if _largest_size() > GROWN_BYTES:
+            return
+
+
+@contextmanager
+def _time_limit() -> Iterator[None]:
+    """Raises `_TooLongError` in what takes longer than `LOOK_UP_S`, where the system has such a timer."""
+    if not hasattr(signal, "SIGPROF"):
+        yield
+        return
+    signal.signal(signal.SIGPROF, _interrupt)
+    signal.setitimer(signal.ITIMER_PROF, LOOK_UP_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _interrupt(_: int, __: object) -> None:
+    raise _TooLongError
+
+
+def _be_modest() -> None:
+    """Give way to others, and take no more memory than is allowed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (LARGEST_BYTES, most))
+
+
+def _largest_size() -> int:
+    """The most memory that the process has had, in bytes; 0 where the system does not tell."""
+    with suppress(ImportError):
+        import resource
+
+        unit = 1 if sys.platform == "darwin" else 1024
+        return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return 0
+
+
+def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for the answers alone; whatever else is printed goes to the error stream."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return source, sink
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,231 @@
+"""Follows Python code to the place that its end is: in a string, behind a dot, where a name is used or bound.
+
+Much less than the grammar, and cheap: it knows words, brackets and strings, and never fails. What is unclear
+is `Place.OPEN`, where any name may stand.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from keyword import kwlist
+
+
+class Place(Enum):
+    """What a name would be where it begins."""
+
+    OPEN = auto()
+    """Anything: it is bound there, or nothing can be known."""
+    USE = auto()
+    """A use of what is visible."""
+    START = auto()
+    """The first word of a statement: a use, unless an assignment follows."""
+    ELEMENT = auto()
+    """The first word in a bracket: a use, unless a comprehension binds it."""
+    ARGUMENT = auto()
+    """The first word of an argument: a use, or the name of a keyword argument."""
+    ATTRIBUTE = auto()
+    """An attribute of what stands before the dot."""
+    IMPORTED = auto()
+    """A name of the module that it is imported from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """An open bracket; *callee* is what is called with it, *binds* whether it holds parameters."""
+
+    sign: bytes
+    callee: bytes = b""
+    binds: bool = False
+
+
+KEYWORDS = frozenset(word.encode() for word in (*kwlist, "match", "case"))
+VALUES = frozenset([b"None", b"True", b"False"])
+UNKNOWN = b"."
+"""The chain of a value that no name tells, such as that of a call."""
+
+FAR = 20_000
+"""Bytes before a place within which a statement is looked for from which to read."""
+
+_BIND_NEXT = frozenset([b"def", b"class", b"as", b"import", b"global", b"nonlocal", b"for", b"lambda"])
+_BIND_MANY = frozenset([b"import", b"global", b"nonlocal", b"for", b"lambda", b"from import"])
+_OPEN_BLOCK = frozenset(b"if elif else for while with try except finally def class match case async".split())
+_PIECE = re.compile(
+    rb"[\w\x80-\xff]+|\\\r?\n|\n|[^\S\n]+|\"\"\"|'''|[\"'#.,;()\[\]{}]|:=|[-+*/%&|^@<>=!]+|.", re.DOTALL
+)
+_STRING_END = {
+    quote: re.compile(rb"(?:[^\\]|\\.)*?" + ending, re.DOTALL)
+    for quote, ending in {
+        b'"""': b'"""',
+        b"'''": b"'''",
+        b'"': b'["\\n]',
+        b"'": b"['\\n]",
+        b"#": b"\\n",
+    }.items()
+}
+_STARTS = re.compile(rb"^[ \t]*(?:(?:async def|def|class|import|from) |@)", re.M)
+_PREFIX = re.compile(rb"(?i)[rbuft]{1,3}\Z")
+_CLOSING = frozenset([b")", b"]", b"}"])
+
+
+@dataclass(frozen=True, slots=True)
+class CodeState:
+    """What is known behind some code.
+
+    Attributes:
+        quote: the string or comment that its end is in, by how it began; empty in code.
+        word: the word that is begun.
+        chain: the names with dots that end before it, such as `self.items.`; empty where there are none,
+            `UNKNOWN` or more behind it where they hang on something else.
+        last: the sign or keyword before them; empty at the start of a statement.
+        clause: the keyword that says what names are there, such as `for` up to its `in`.
+        module: what a `from` names.
+        head: the first word of the statement.
+        brackets: those that are open, the innermost last.
+    """
+
+    quote: bytes = b""
+    word: bytes = b""
+    chain: bytes = b""
+    last: bytes = b""
+    clause: bytes = b""
+    module: bytes = b""
+    head: bytes = b""
+    brackets: tuple[Bracket, ...] = ()
+
+    @property
+    def place(self) -> Place:
+        """What the begun word, or one that begins here, would be."""
+        if (
+            self.quote
+            or self.word[:1].isdigit()
+            or self.clause == b"from"
+            or self.head in (b"case", b"import")
+        ):
+            return Place.OPEN
+        if self.clause == b"from import":
+            return Place.OPEN if self.chain else Place.IMPORTED
+        if self.chain:
+            is_attribute = self.chain.endswith(b".") and not self.chain[:1].isdigit()
+            return Place.ATTRIBUTE if is_attribute and self.chain != UNKNOWN else Place.OPEN
+        return Place.OPEN if self.clause else self._place_of_name()
+
+    def _place_of_name(self) -> Place:
+        if not self.brackets:
+            is_target = self.last == b"," and self.head not in KEYWORDS
+            return Place.START if not self.last or is_target else Place.USE
+        inner = self.brackets[-1]
+        if inner.binds:
+            return Place.OPEN if self.last in (b"(", b",", b"*", b"**") else Place.USE
+        if inner.callee and self.last in (b"(", b","):
+            return Place.ARGUMENT
+        return Place.ELEMENT if self.last in (b"(", b"[", b"{", b",") else Place.USE
+
+    @property
+    def owner(self) -> bytes:
+        """The names with dots of whose value an attribute would be; empty if it is no chain of names."""
+        return b"" if self.chain.startswith(UNKNOWN) else self.chain[:-1]
+
+    @property
+    def callee(self) -> bytes:
+        """What is called, by its names with dots, if the end is right in the brackets of a call."""
+        callee = self.brackets[-1].callee if self.brackets else b""
+        return b"" if callee.startswith(UNKNOWN) else callee
+
+    def feed(self, code: bytes) -> CodeState:
+        """The state behind *code* as well. O(len(code))."""
+        state, offset = self, 0
+        while offset < len(code):
+            if state.quote:
+                end = _STRING_END[state.quote].match(code, offset)
+                if end is None:
+                    return state
+                state = replace(state, quote=b"")
+                offset = end.end() - code.startswith(b"\n", end.end() - 1)
+            else:
+                piece = first_piece(code, offset)
+                state = state.after(piece)
+                offset += len(piece)
+        return state
+
+    def after(self, piece: bytes) -> CodeState:
+        """The state behind one more piece, the end being in code."""
+        if is_word(piece):
+            return replace(self, word=self.word + piece)
+        if piece[:1] in (b'"', b"'"):
+            before = replace(self, word=b"") if self.is_prefix(piece) else self.ended()
+            return replace(before, quote=piece, chain=UNKNOWN)
+        ended = self.ended() if self.word else self
+        if piece == b"#":
+            return replace(ended, quote=piece)
+        if piece == b";" or (piece == b"\n" and not self.brackets):
+            return CodeState()
+        if piece[:1].isspace() or piece[:1] == b"\\":
+            return ended
+        if piece == b"." and ended.clause != b"from":
+            return replace(ended, chain=(ended.chain or UNKNOWN).rstrip(b".") + b".")
+        return ended._after_sign(piece)
+
+    def is_prefix(self, piece: bytes) -> bool:
+        """Whether the begun word belongs to the string that *piece* begins, if it does."""
+        return piece[:1] in (b'"', b"'") and _PREFIX.match(self.word) is not None
+
+    def ended(self) -> CodeState:
+        """The state behind the begun word, once something follows that ends it."""
+        word = self.word
+        if self.clause == b"from" and word != b"import":
+            return replace(self, word=b"", module=self.module + word)
+        if word in KEYWORDS and word not in VALUES and not self.chain.endswith(b"."):
+            return self._after_keyword(word)
+        clause = self.clause if self.clause in _BIND_MANY else b""
+        return replace(self, word=b"", chain=self.chain + word, head=self.head or word, clause=clause)
+
+    def _after_keyword(self, word: bytes) -> CodeState:
+        head = self.head or word
+        if self.clause == b"from import":  # the name behind `as` is a new one
+            return replace(self, word=b"", chain=UNKNOWN)
+        if head == b"from":
+            clause = b"from import" if word == b"import" else b"from"
+        else:
+            clause = word if word in _BIND_NEXT else b""
+        return replace(self, word=b"", chain=b"", last=word, head=head, clause=clause)
+
+    def _after_sign(self, sign: bytes) -> CodeState:
+        if self.clause == b"from":
+            return replace(self, module=self.module + sign)
+        if sign in (b"(", b"[", b"{"):
+            binds = sign == b"(" and self.last == b"def"
+            callee = self.chain if sign == b"(" and not (binds or self.clause) else b""
+            bracket = Bracket(sign, callee, binds)
+            clause = self.clause if self.clause in _BIND_MANY else b""
+            return replace(self, chain=b"", last=sign, clause=clause, brackets=(*self.brackets, bracket))
+        if sign in _CLOSING:
+            return replace(self, chain=UNKNOWN, last=self.last or sign, brackets=self.brackets[:-1])
+        if sign == b":" and not self.brackets and self.clause != b"lambda" and self.head in _OPEN_BLOCK:
+            return CodeState()
+        keeps = (self.clause == b"lambda" and sign != b":") or sign in (b",", b"*")
+        clause = self.clause if keeps and self.clause in _BIND_MANY else b""
+        return replace(self, chain=b"", last=sign, clause=clause)
+
+
+def first_piece(code: bytes, offset: int) -> bytes:
+    """The word, white space or sign that *code* has at *offset*."""
+    found = _PIECE.match(code, offset)
+    assert found is not None
+    return found[0]
+
+
+def is_word(piece: bytes) -> bool:
+    """Whether *piece*, as a whole one, is a name, a keyword or a number."""
+    return piece[:1].isalnum() or piece[0] == 0x5F or piece[0] >= 0x80
+
+
+def state_behind(left: bytes) -> CodeState:
+    """The state at the end of *left*, read from where its last definition, decorator or import begins."""
+    near = left[-FAR:]
+    begin = max(
+        (found.start() for found in _STARTS.finditer(near)),
+        default=near.find(b"\n") if len(left) > FAR else 0,
+    )
+    return CodeState().feed(near[begin:])

@@ -1,0 +1,121 @@
+"""The process of the analysis with a guard: whatever a library opens there is held against what may be read.
+
+The library that reads the files of a workspace opens them by itself, so the rules of `WorkspaceFiles` are
+enforced where no library gets round them: Python's audit events. Nothing may be written, run or connected to.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import sysconfig
+from pathlib import Path
+
+from fimlsp.languages.python.analysis.process import serve
+from fimlsp.languages.python.analysis.questions import Question
+from fimlsp.lsp_server.workspace.workspace_files import LARGEST_FILE, WorkspaceFiles, workspace_files
+
+GUARDED_COMMAND = (
+    sys.executable,
+    "-c",
+    "import sys; sys.path = [p for p in sys.path if p]; "
+    "from fimlsp.lsp_server.worker.file_guard import main; main()",
+)
+
+_FORBIDDEN = frozenset(
+    [
+        "subprocess.Popen",
+        "socket.connect",
+        "socket.bind",
+        "ctypes.dlopen",
+        "shutil.rmtree",
+        "os.system",
+        "os.exec",
+        "os.posix_spawn",
+        "os.fork",
+        "os.forkpty",
+        "os.startfile",
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "os.mkdir",
+        "os.link",
+        "os.symlink",
+        "os.truncate",
+    ]
+)
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class FileGuard:
+    """Refuses what the process may not do, by raising an `OSError`.
+
+    Args:
+        trusted: folders whose files may be read and run, such as the standard library.
+    """
+
+    def __init__(self, trusted: tuple[Path, ...]) -> None:
+        self._trusted = tuple(os.path.realpath(folder) + os.sep for folder in trusted)
+        self._files = WorkspaceFiles()
+        self._rules: tuple[tuple[Path, ...], tuple[str, ...]] = (), ()
+
+    def follow(self, question: Question) -> None:
+        """Hold to the rules of *question* from now on."""
+        rules = question.folders, question.excluded
+        if rules != self._rules:
+            self._rules = rules
+            self._files = workspace_files(tuple(map(str, question.folders)), question.excluded)
+
+    def check(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Hear of an audit event.
+
+        Raises:
+            PermissionError: It may not be.
+            FileNotFoundError: It would read a file that may not be read.
+        """
+        if event in _FORBIDDEN:
+            raise PermissionError(f"{event} is not for the analysis")
+        if event == "open":
+            self._check_open(*arguments[:3])
+        elif event == "import" and isinstance(arguments[1], str):
+            self._check_run(arguments[1])
+        elif event == "exec":
+            self._check_run(getattr(arguments[0], "co_filename", ""))
+
+    def _check_open(self, path: object, _: object, flags: object) -> None:
+        if not isinstance(path, str | bytes):  # a descriptor that is open already
+            return
+        name = os.fsdecode(path)
+        if isinstance(flags, int) and flags & _WRITING and name != os.devnull:
+            raise PermissionError(f"{name} may not be written")
+        if name != os.devnull and not self._is_trusted(name) and not self._may_be_read(Path(name)):
+            raise FileNotFoundError(f"{name} may not be read")  # which libraries expect sooner
+
+    def _may_be_read(self, path: Path) -> bool:
+        real = self._files.permitted(path)
+        if real is None:
+            return False
+        state = real.stat()
+        return stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST_FILE
+
+    def _check_run(self, name: str) -> None:
+        if Path(name).is_absolute() and not self._is_trusted(name):
+            raise PermissionError(f"{name} may not be run")
+
+    def _is_trusted(self, name: str) -> bool:
+        return os.path.realpath(name).startswith(self._trusted)
+
+
+def trusted_folders() -> tuple[Path, ...]:
+    """Where this Python, its packages and fimlsp itself lie."""
+    paths = sysconfig.get_paths()
+    installed = [Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return *installed, *(Path(each) for each in sys.path if each), Path(__file__).parents[2]
+
+
+def main() -> None:
+    """Serve, with the guard."""
+    guard = FileGuard(trusted_folders())
+    sys.addaudithook(guard.check)
+    serve(guard.follow)

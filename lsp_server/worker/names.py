@@ -1,0 +1,61 @@
+"""The names that are known at the cursors of documents, looked up beside all other work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fimlsp.languages.python.analysis.client import Analysis
+from fimlsp.languages.python.analysis.questions import Cursor
+from fimlsp.languages.python.names.preference import NamePreference
+from fimlsp.lsp_server.documents.uris import path_of
+from fimlsp.lsp_server.messages import DocumentId, Workspace
+from fimlsp.lsp_server.worker.file_guard import GUARDED_COMMAND
+
+
+@dataclass(frozen=True, slots=True)
+class NamesHere:
+    """What is known at one cursor: what to prefer, and why that is nothing yet, if so."""
+
+    preference: NamePreference
+    problem: str | None
+
+
+class Names:
+    """The names at cursors in Python documents. *command* starts the process of the analysis."""
+
+    def __init__(self, command: Sequence[str] = GUARDED_COMMAND) -> None:
+        self._analysis = Analysis(command)
+        self._workspaces: dict[int, Workspace] = {}
+
+    def enter(self, workspace: Workspace) -> None:
+        """Take in which files may be read for a client."""
+        self._workspaces[workspace.client] = workspace
+
+    def leave(self, client: int) -> None:
+        """Forget what belongs to a client."""
+        self._workspaces.pop(client, None)
+        self._analysis.forget(lambda document: isinstance(document, DocumentId) and document.client == client)
+
+    def close(self, document: DocumentId) -> None:
+        """Forget a document."""
+        self._analysis.forget(lambda other: other == document)
+
+    def look(self, document: DocumentId, left: bytes, right: bytes) -> Cursor:
+        """Begin to find out what is known between *left* and *right* of *document*. About 0.5 ms."""
+        workspace = self._workspaces.get(document.client) or Workspace(document.client, (), ())
+        folders = tuple(map(Path, workspace.folders))
+        cursor = Cursor(path_of(document.uri), folders, left, right, workspace.exclude)
+        self._analysis.look(document, cursor)
+        return cursor
+
+    def at(self, document: DocumentId, left: bytes, right: bytes) -> NamesHere:
+        """What is known between *left* and *right* of *document* by now; as `look`, it never waits."""
+        cursor = self.look(document, left, right)
+        preference = NamePreference(left, right, cursor.state, lambda: self._analysis.known(document, cursor))
+        return NamesHere(preference, self._analysis.problem(document, cursor))
+
+    def learn(self, document: DocumentId, here: NamesHere) -> None:
+        """Look up with the next question what was missed *here*."""
+        self._analysis.miss(document, here.preference.missed)

@@ -1,0 +1,198 @@
+"""The fill-in-the-middle families: the markers of their prompts, in which order, and how they write files.
+
+A prompt has its parts in the order prefix, suffix, middle ("PSM") or suffix, prefix, middle ("SPM"; both
+Bavarian et al. 2022). In SPM order typing only appends to the prompt, so a network need not read it again;
+it is used if the family was trained with it and its authors say how they write it. All but our own model
+write the second variant of Bavarian et al., appendix D, where the prefix continues into the middle after all
+markers. A family is recognised by its markers being single tokens of the vocabulary, so a local fine-tune
+needs no configuration; Mellum, whose markers are StarCoder's, by its name or by its marker of a chat. For a
+family that is not here, see `family_file.py`. The marker names, and how other files of a project precede the
+one with the cursor, come from the model cards and from:
+
+| family | source |
+|---|---|
+| SantaCoder, StarCoder | arXiv 2301.03988, 2305.06161; `permute` in BigCode's Megatron-LM: both orders |
+| Granite | arXiv 2405.04324: both orders, with StarCoder's markers, as Granite 3; Granite 4 has Qwen's |
+| Mellum | the model card of Mellum-4b-base: the suffix first only, with StarCoder's markers |
+| StarCoder2 | arXiv 2402.19173, section 5.1 |
+| DeepSeek-Coder | arXiv 2401.14196, section 3.1: the prefix first only |
+| CodeLlama | arXiv 2308.12950, section 2.3; `infilling_prompt_tokens` in its repository |
+| CodeGemma | arXiv 2406.11409: trained in both orders, but only the prefix first is shown |
+| Qwen-Coder | arXiv 2409.12186, figures 3 and 4: the prefix first only; Qwen3-Coder has the same markers |
+| Seed-Coder | arXiv 2506.03524, its section on fill-in-the-middle: the suffix first only |
+| Codestral | mistral-common's tokenizers for it: the suffix first, and no marker of the middle |
+| Stable-Code | its model card, which shows the prefix first only |
+
+StarCoder's marker of a file name heads a document of one file; it was never shown a second one after it. So
+other files are introduced by comments, as for all families that were shown one file at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Literal
+
+LEFT, RIGHT = "{left}", "{right}"
+FILES, HERE = "{files}", "{here}"
+SLOTS = (LEFT, RIGHT, FILES, HERE)
+
+Template = tuple[str, ...]
+Order = Literal["psm", "spm"]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """How a family writes other files: marker texts, and text with the slots `{path}` and `{text}`.
+
+    Attributes:
+        begin: before all files.
+        file: one other file.
+        end: after all other files.
+        here: the path of the file with the cursor.
+    """
+
+    begin: Template = ()
+    file: Template = ("# Path: {path}\n{text}\n",)
+    end: Template = ()
+    here: Template = ("# Path: {path}\n",)
+
+    @property
+    def markers(self) -> list[str]:
+        """The marker texts of all parts."""
+        parts = self.begin + self.file + self.end + self.here
+        return [part for part in parts if part.startswith(("<", "[", "▁<")) and "{" not in part]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How a family of models writes a prompt (marker texts, and slots for text) and ends a middle.
+
+    The slots for other files, and for the path of the one with the cursor, stay empty if there are none.
+
+    Attributes:
+        psm: the prompt with the prefix first; None: the family was not trained with it.
+        spm: the prompt with the suffix first; None: the family was not trained with it.
+        stops: tokens that end a middle; its own markers are among them if its authors say so.
+        project: how other files are written.
+        architecture: the `model_type` that distinguishes the family from another with the same markers.
+        signs: a word in the model's name, or a token, any of which does the same.
+    """
+
+    name: str
+    psm: Template | None
+    spm: Template | None
+    stops: Template
+    project: Project = Project()
+    architecture: str | None = None
+    signs: tuple[str, ...] = ()
+
+    @property
+    def markers(self) -> list[str]:
+        """The marker texts of the prompt."""
+        parts = (*(self.psm or ()), *(self.spm or ()))
+        return [part for part in dict.fromkeys(parts) if part not in SLOTS]
+
+    @property
+    def all_markers(self) -> list[str]:
+        """The marker texts of the prompt and of other files."""
+        return [*self.markers, *self.project.markers]
+
+    def is_of(self, model_name: str, vocabulary: Container[str], architecture: str | None) -> bool:
+        """Whether a model of this name and architecture with these tokens is of the family."""
+        return (
+            self.architecture in (None, architecture)
+            and all(marker in vocabulary for marker in self.all_markers)
+            and (not self.signs or any(s in vocabulary or s in model_name.lower() for s in self.signs))
+        )
+
+    def prompt(self, order: Order | None) -> Template | None:
+        """The prompt in *order*; if that is None, with the suffix first if the family was trained so."""
+        return {"psm": self.psm, "spm": self.spm, None: self.spm or self.psm}[order]
+
+
+STARCODER_STOPS = ("<|endoftext|>", "<filename>", "<reponame>")
+
+FAMILIES = (
+    Family("fimlsp", None, ("<|right|>", RIGHT, "<|left|>", LEFT), ("<|endoftext|>",)),
+    Family(
+        "SantaCoder",
+        ("<fim-prefix>", FILES, HERE, LEFT, "<fim-suffix>", RIGHT, "<fim-middle>"),
+        ("<fim-prefix>", "<fim-suffix>", RIGHT, "<fim-middle>", FILES, HERE, LEFT),
+        ("<|endoftext|>",),
+    ),
+    Family(
+        "Stable-Code",
+        ("<fim_prefix>", FILES, HERE, LEFT, "<fim_suffix>", RIGHT, "<fim_middle>"),
+        None,
+        STARCODER_STOPS,
+        architecture="stablelm",
+    ),
+    Family(
+        "Mellum",
+        None,
+        (FILES, HERE, "<fim_suffix>", RIGHT, "<fim_prefix>", LEFT, "<fim_middle>"),
+        ("<|endoftext|>", "<filename>"),
+        Project(file=("<filename>", "{path}\n{text}\n"), here=("<filename>", "{path}\n")),
+        signs=("mellum", "<|im_start|>"),
+    ),
+    Family(
+        "StarCoder2",
+        (FILES, "<fim_prefix>", HERE, LEFT, "<fim_suffix>", RIGHT, "<fim_middle>"),
+        (FILES, "<fim_prefix>", "<fim_suffix>", RIGHT, "<fim_middle>", HERE, LEFT),
+        ("<|endoftext|>", "<file_sep>", "<repo_name>"),
+        Project(("<repo_name>", "project"), ("<file_sep>", "{path}\n{text}"), ("<file_sep>",), ("{path}\n",)),
+    ),
+    Family(  # and Granite, which has its tokenizer
+        "StarCoder",
+        ("<fim_prefix>", FILES, HERE, LEFT, "<fim_suffix>", RIGHT, "<fim_middle>"),
+        ("<fim_prefix>", "<fim_suffix>", RIGHT, "<fim_middle>", FILES, HERE, LEFT),
+        STARCODER_STOPS,
+    ),
+    Family(
+        "DeepSeek-Coder",
+        (
+            *("<｜begin▁of▁sentence｜>", "<｜fim▁begin｜>", FILES, HERE, LEFT),
+            *("<｜fim▁hole｜>", RIGHT, "<｜fim▁end｜>"),
+        ),
+        None,
+        ("<｜end▁of▁sentence｜>", "<|EOT|>"),
+        Project(file=("#{path}\n{text}\n",), here=("#{path}\n",)),
+    ),
+    Family(
+        "CodeGemma",
+        ("<bos>", FILES, HERE, "<|fim_prefix|>", LEFT, "<|fim_suffix|>", RIGHT, "<|fim_middle|>"),
+        None,
+        ("<|file_separator|>", "<eos>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
+        Project(file=("{path}\n{text}", "<|file_separator|>"), here=("{path}\n",)),
+    ),
+    Family(
+        "Qwen-Coder",
+        (FILES, HERE, "<|fim_prefix|>", LEFT, "<|fim_suffix|>", RIGHT, "<|fim_middle|>"),
+        None,
+        ("<|endoftext|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>", "<|im_end|>"),
+        Project(
+            ("<|repo_name|>", "project\n"),
+            ("<|file_sep|>", "{path}\n{text}\n"),
+            here=("<|file_sep|>", "{path}\n"),
+        ),
+    ),
+    Family(
+        "Seed-Coder",
+        None,
+        ("<[fim-suffix]>", RIGHT, "<[fim-prefix]>", FILES, HERE, LEFT, "<[fim-middle]>"),
+        ("<[end▁of▁sentence]>", "<[fim-suffix]>", "<[fim-prefix]>", "<[fim-middle]>"),
+    ),
+    Family(
+        "Codestral",
+        None,
+        ("<s>", "[SUFFIX]", RIGHT, "[PREFIX]", FILES, HERE, LEFT),
+        ("</s>", "[SUFFIX]", "[PREFIX]", "[MIDDLE]"),
+    ),
+    Family(
+        "CodeLlama",
+        ("<s>", "▁<PRE>", FILES, HERE, LEFT, "▁<SUF>", RIGHT, "▁<MID>"),
+        ("<s>", "▁<PRE>", "▁<SUF>", RIGHT, "▁<MID>", FILES, HERE, LEFT),
+        ("▁<EOT>", "</s>"),
+    ),
+)

@@ -1,0 +1,176 @@
+"""Which names jedi finds, and that whatever happens to its process costs nothing but names."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from fimlsp.languages.python.analysis import client
+from fimlsp.languages.python.analysis.client import Analysis
+from fimlsp.languages.python.analysis.jedi_names import find_names
+from fimlsp.languages.python.analysis.questions import MOST_BYTES, Cursor
+from fimlsp.languages.python.analysis.search_path import search_path
+from fimlsp.languages.python.names.known_names import KnownNames
+
+WAIT_S = 60.0
+
+SHOP = """import collections
+from orders import load
+
+class Shop:
+    def __init__(self, name, *, is_open=True):
+        self.name = name
+        self.orders = collections.OrderedDict()
+
+    def sell(self, order):
+        <|>
+
+def main():
+    shop = Shop("a")
+"""
+
+
+def cursor(marked, path=None, folders=()):
+    left, right = marked.encode().split(b"<|>")
+    return Cursor(path, folders, left, right)
+
+
+def found(at):
+    question = at.question(at.wanted())
+    return {each.wanted: set(each.names) for each in find_names(question, lambda _: nullcontext())}
+
+
+FOUND = [
+    ("", "visible", "", "self order collections load Shop main", "shop price"),
+    ("x = ", "visible", "", "self order Shop", "x"),
+    ("x = self.", "attributes", "self", "name orders sell", "order"),
+    ("x = self.orders.", "attributes", "self.orders", "popitem move_to_end", "name"),
+    ("x = collections.", "attributes", "collections", "Counter", "order"),
+    ("x = Shop(", "keywords", "Shop", "name is_open", "self order"),
+    ("from collections import ", "imports", "collections", "Counter deque", "order"),
+    ("from os import path, ", "imports", "os", "environ", "order"),
+]
+
+
+@pytest.mark.parametrize(("line", "kind", "name", "there", "not_there"), FOUND)
+def test_what_is_found_at_a_cursor(line, kind, name, there, not_there):
+    names = found(cursor(SHOP.replace("<|>", line + "<|>")))[kind, name.encode()]
+    assert names >= set(there.encode().split())
+    assert not names & set(not_there.encode().split())
+
+
+@pytest.mark.parametrize("opens", ["from somewhere import *", "exec('a = 1')", "globals()['a'] = 1"])
+def test_where_names_come_from_anywhere_none_is_preferred(opens):
+    assert ("visible", b"") not in found(cursor(f"{opens}\nx = <|>\n"))
+
+
+def test_a_call_that_takes_any_keyword_has_none_to_prefer():
+    assert ("keywords", b"f") not in found(cursor("def f(a, **more): pass\nf(<|>)\n"))
+
+
+def test_values_nearby_are_looked_up_before_they_are_needed():
+    at = cursor("import os\ndef f(a):\n    os.environ.get(a)\n    a.b\n    <|>\n    a.c.d()\n")
+    assert at.wanted() == (
+        ("visible", b""),
+        ("attributes", b"a"),
+        ("attributes", b"os.environ"),
+        ("attributes", b"a.c"),
+    )
+
+
+def test_imports_are_looked_for_in_the_workspace_and_its_environment(tmp_path):
+    for each in ("src/shop", ".venv/lib/python3.12/site-packages"):
+        (tmp_path / each).mkdir(parents=True)
+    (tmp_path / "src/shop/__init__.py").touch()
+    assert search_path(tmp_path / "src/shop/cart.py", [tmp_path]) == [
+        tmp_path / "src",
+        tmp_path,
+        tmp_path / ".venv/lib/python3.12/site-packages",
+    ]
+    assert search_path(None, []) == [Path(each) for each in dict.fromkeys(sys.path) if each]
+
+
+@pytest.fixture
+def analysis(request):
+    made = Analysis(*getattr(request, "param", ()))
+    yield made
+    made.close()
+
+
+def until(condition):
+    ends_at = time.monotonic() + WAIT_S
+    while not condition() and time.monotonic() < ends_at:
+        time.sleep(0.01)
+    return condition()
+
+
+def test_the_answer_comes_later_and_serves_the_whole_line_and_the_next(analysis):
+    first = cursor(SHOP)
+    analysis.look("shop", first)
+    assert analysis.problem("shop", first) == client.NOT_YET
+    assert until(lambda: analysis.problem("shop", first) is None)
+    known = analysis.known("shop", first)
+    assert b"order" in known.visible
+    for line in ("x = ", "x = sel", "pass\n        "):
+        later = cursor(SHOP.replace("<|>", line + "<|>"))
+        analysis.look("shop", later)
+        assert b"order" in analysis.known("shop", later).visible
+        assert analysis.problem("shop", later) is None
+    elsewhere = cursor(SHOP.replace("<|>", "pass") + "    <|>\n")
+    analysis.look("shop", elsewhere)
+    assert analysis.known("shop", elsewhere) == KnownNames()
+
+
+def test_what_was_missed_is_known_the_next_time(analysis):
+    at = cursor("import json\nx = <|>\n")
+    analysis.look("a", at)
+    analysis.miss("a", [("attributes", b"json")])
+    analysis.look("a", at)
+    assert until(lambda: b"json" in analysis.known("a", at).attributes)
+
+
+DEAD = [
+    (sys.executable, "-c", "import sys; sys.exit(3)"),
+    (sys.executable, "-c", "print('no answer')"),
+    ("/nonexistent/python",),
+]
+
+
+@pytest.mark.parametrize("analysis", [(command,) for command in DEAD], indirect=True)
+def test_a_process_that_dies_is_told_and_no_more(analysis):
+    at = cursor("x = <|>\n")
+    analysis.look("a", at)
+    assert until(lambda: analysis.problem("a", at) == client.ENDED)
+    assert analysis.known("a", at) == KnownNames()
+
+
+def test_a_process_that_ends_is_started_again(analysis):
+    at = cursor("x = <|>\n")
+    analysis.look("a", at)
+    assert until(lambda: analysis.problem("a", at) is None)
+    analysis._process.kill()
+    other = cursor("import os\nyz = 1\nos.<|>\n")
+    analysis.look("b", other)
+    for number in range(5):  # the first question after the end may be lost
+        at = cursor(f"import os\nyz = {number}\nos.<|>\n")
+        analysis.look("c", at)
+        time.sleep(0.3)
+    assert until(lambda: analysis.known("c", at).visible is not None)
+
+
+def test_large_files_are_left_alone(analysis):
+    at = cursor("x = 1\n" * (MOST_BYTES // 6 + 1) + "<|>")
+    analysis.look("a", at)
+    assert analysis.problem("a", at) == client.TOO_LARGE
+    assert analysis.known("a", at) == KnownNames()
+
+
+def test_without_jedi_nothing_is_known(monkeypatch):
+    monkeypatch.setattr(client.importlib.util, "find_spec", lambda _: None)
+    analysis, at = Analysis(), cursor("x = <|>\n")
+    analysis.look("a", at)
+    assert analysis.problem("a", at) == client.NOT_INSTALLED
+    assert analysis.known("a", at) == KnownNames()

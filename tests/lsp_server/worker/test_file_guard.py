@@ -1,0 +1,100 @@
+"""What a hostile workspace can make the analysis of names do: nothing but find fewer names."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fimlsp.languages.python.analysis.questions import Question
+from fimlsp.lsp_server.messages import DocumentId, Workspace
+from fimlsp.lsp_server.worker.file_guard import FileGuard, trusted_folders
+from fimlsp.lsp_server.worker.names import Names
+
+from ..local_files import write
+
+WAIT_S = 60.0
+
+
+def guard_of(folder, *excluded):
+    guard = FileGuard(trusted_folders())
+    guard.follow(Question(None, (folder,), excluded, b"", b"", b"", ()))
+    return guard
+
+
+def test_only_what_the_workspace_allows_is_read(tmp_path):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    write(inside, {"a.py": "", "secret/b.py": "", "large.py": "x" * 500_001, "a.txt": ""})
+    write(outside, {"c.py": ""})
+    (inside / "link.py").symlink_to(outside / "c.py")
+    os.mkfifo(inside / "pipe.py")
+    guard = guard_of(inside, "**/secret/**")
+    for allowed in (inside / "a.py", os.__file__, bytes(inside / "a.py"), 3):
+        guard.check("open", (str(allowed) if isinstance(allowed, Path) else allowed, "rb", os.O_RDONLY))
+    for name in ("secret/b.py", "large.py", "a.txt", "link.py", "pipe.py", "../outside/c.py", "none.py"):
+        with pytest.raises(FileNotFoundError):
+            guard.check("open", (str(inside / name), "rb", os.O_RDONLY))
+
+
+def test_nothing_is_written_run_or_connected_to(tmp_path):
+    write(tmp_path, {"a.py": ""})
+    guard = guard_of(tmp_path)
+    code = compile("", str(tmp_path / "a.py"), "exec")
+    for event in (
+        ("open", (str(tmp_path / "a.py"), "wb", os.O_WRONLY | os.O_CREAT)),
+        ("import", ("evil", str(tmp_path / "evil.so"), None, None, None)),
+        ("exec", (code,)),
+        ("subprocess.Popen", ("ls", [], None, None)),
+        ("socket.connect", (None, ("127.0.0.1", 1))),
+        ("os.remove", (str(tmp_path / "a.py"), -1)),
+    ):
+        with pytest.raises(PermissionError):
+            guard.check(*event)
+    guard.check("exec", (compile("", os.__file__, "exec"),))
+    guard.check("import", ("math", None, None, None, None))
+
+
+HOSTILE = {
+    "shop/__init__.py": "open('MARK', 'w')\ndef sell(order, *, price=1): ...\n",
+    "conftest.py": "open('MARK', 'w')\n",
+    "sitecustomize.py": "open('MARK', 'w')\n",
+    "json.py": "open('MARK', 'w')\nloot = 1\n",
+    "evil.abi3.so": "no library",
+    "bin/buildout": "open('MARK', 'w')\n",
+    ".jedi/project.json": '[1, {"path": ".", "environment_path": "bin/python"}]',
+    "hidden.py": "password = 1\n",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes to make")
+def test_a_hostile_workspace_is_read_and_not_run(tmp_path):
+    write(tmp_path, HOSTILE)
+    os.mkfifo(tmp_path / "pipe.py")
+    names, document = Names(), DocumentId(1, (tmp_path / "main.py").as_uri())
+    names.enter(Workspace(1, (str(tmp_path),), ("**/hidden.py",)))
+    left = b"import shop, evil, pipe, hidden, conftest, json\n"
+    owners = b"shop.a, evil.a, pipe.a, hidden.a, conftest.a\n"
+    try:
+        known = wait_for(names, document, left + owners, b"\n")
+        assert b"sell" in known.attributes[b"shop"]
+        found = {
+            name for names in known.attributes.values() for name in (b"password", b"loot") if name in names
+        }
+        assert not found
+        assert b"pipe" in known.visible
+    finally:
+        names._analysis.close()
+    assert not [*tmp_path.rglob("MARK")]
+
+
+def wait_for(names, document, left, right):
+    ends_at = time.monotonic() + WAIT_S
+    while time.monotonic() < ends_at:
+        names.at(document, left, right)
+        line = names._analysis._files[document].line
+        if line.is_done:
+            return line.names
+        time.sleep(0.02)
+    raise AssertionError("the names do not come")
