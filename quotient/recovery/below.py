@@ -175,11 +175,12 @@ class Below:
 
     def _laid_out(self, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
         """The edits by which a line that is valid by itself stands before what follows it."""
-        first = after = statements.next_line(reading.end)
-        while first is not None and after is not None and after.column.deeper_than(reading.column):
-            if first.column.deeper_than(after.column):
-                columns = (reading.column, first.column)
-                nearest = min(columns, key=lambda each: abs(each.tabs8 - after.column.tabs8))
+        after = statements.next_line(reading.end)
+        inner = None if after is None else after.column
+        while after is not None and inner is not None and after.column.deeper_than(reading.column):
+            if inner.deeper_than(after.column):
+                column = after.column.tabs8
+                nearest = inner if 2 * column >= inner.tabs8 + reading.column.tabs8 else reading.column
                 return ((after.start, statements.unit(after.start).code, indentation(nearest)),)
             after = statements.next_line(after.end)
         if after is None or after.column != reading.column:
