@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.options import ConnectOptions
 from fimlsp.quotient.connect.connect import connect, read_up_to
@@ -11,6 +13,7 @@ from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 from fimlsp.quotient.recovery.mended_text import Mend
 from fimlsp.quotient.recovery.recovery import Recovery
+from fimlsp.quotient.states.checked_state import Surroundings, checked
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import State
 
@@ -69,21 +72,40 @@ class EditedDocument(Document):
         self, start: int, end: int, options: ConnectOptions, relax: bool
     ) -> tuple[State | None, tuple[Mend, ...]]:
         found = read_up_to(self, start)
+        state: State | None = None
         if found is not None and not found[0].broken:
             state = connect(self, end, *found, options)
-            if state is not None or not relax:
-                return state, ()
-        if not relax:
-            return None, ()
-        if self._recovery is None or not self._recovery.serves(self, start, end):
-            self._recovery = Recovery(self, start, end)
-        return self._recovery.state(self, start, end, options)
+        relaxed: tuple[Mend, ...] = ()
+        if state is None and relax:
+            if self._recovery is None or not self._recovery.serves(self, start, end):
+                self._recovery = Recovery(self, start, end)
+            state, relaxed = self._recovery.state(self, start, end, options)
+        return self._checked(state, start, end, options, lenient=relax), relaxed
 
     def edit(self, start: int, end: int, replacement: bytes) -> None:
         """As `Document.edit`."""
         super().edit(start, end, replacement)
         if self._recovery is not None and not self._recovery.follow(self, start, end, replacement):
             self._recovery = None
+
+    def _checked(
+        self, state: State | None, start: int, end: int, options: ConnectOptions, *, lenient: bool
+    ) -> State | None:
+        """*state* with the language's check of whole texts, if it has one."""
+        check = self.tables.whole_text_check
+        if check is None or state is None:
+            return state
+        sides = self.data[:start], self.data[end:]
+        return checked(
+            Surroundings(
+                check,
+                sides,
+                state,
+                partial(self.statement_start, start),
+                stays=options.forbid_escape,
+                lenient=lenient,
+            )
+        )
 
 
 class Engine:
