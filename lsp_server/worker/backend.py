@@ -94,7 +94,7 @@ class Backend:
         self.documents = EngineDocuments(Engine)
         self._files: dict[int, WorkspaceFiles] = {}
         self._model: FimModel | None = None
-        self._is_bundled = False
+        self._loaded: Load | None = None
         self._why_no_model = "no model is loaded yet"
         self._slow = 0
 
@@ -117,7 +117,7 @@ class Backend:
             report(step, GRAMMAR_PERCENT)
             telling = distinct_percents(lambda percent: report(step, percent))
             self._model = loaded(load, telling)
-            self._is_bundled = not load.model
+            self._loaded = load
         except Exception as error:
             problem = explain(error, "loading the model", log)
             self._why_no_model = f"no model is loaded: {problem}"
@@ -187,8 +187,7 @@ class Backend:
         except Exception:
             self.documents.renew(request.document)
             raise
-        if self._is_bundled:
-            answer = of_bundled_model(answer, self.documents.grammar(request.document))
+        answer = of_bundled_model(answer, self._loaded, self.documents.grammar(request.document))
         if names is None or self._names is None:
             return answer
         self._names.learn(request.document, names)

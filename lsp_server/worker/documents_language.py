@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fimlsp.languages.python import Python
-from fimlsp.lsp_server.messages import Completion
+from fimlsp.lsp_server.messages import Completion, Load
 from fimlsp.quotient.language.contract import Language
 
 KNOWS_PYTHON_ONLY = "the bundled model knows Python only, so choose another one (option model)"
@@ -16,8 +16,8 @@ def is_python(grammar: Language) -> bool:
     return isinstance(grammar, Python)
 
 
-def of_bundled_model(answer: Completion, grammar: Language) -> Completion:
-    """What the bundled model's *answer* is where it knows little: with why there is nothing."""
-    if answer.reason is None or is_python(grammar):
+def of_bundled_model(answer: Completion, loaded: Load | None, grammar: Language) -> Completion:
+    """*answer*, which says as well if there is nothing because the bundled model knows little."""
+    if answer.reason is None or loaded is None or loaded.model or is_python(grammar):
         return answer
     return replace(answer, reason=f"{answer.reason}; {KNOWS_PYTHON_ONLY}")
