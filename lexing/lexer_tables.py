@@ -73,6 +73,7 @@ class LexerTables:
         "line_end",
         "line_joiner",
         "loops",
+        "marks",
         "mode_changers",
         "most_blocks",
         "most_counted",
@@ -110,6 +111,7 @@ class LexerTables:
                 f"comments too."
             )
         self.mode_changers = frozenset(map(self._kind, lexis.mode_changers))
+        self.marks = frozenset(map(self._kind, lexis.marks))
         self.brackets = lexis.brackets
         unseen = tuple(map(self._kind, sorted(lexis.unseen)))
         skipped = (self.space, self.comment, self.line_end, self.line_joiner, *unseen)

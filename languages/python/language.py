@@ -14,6 +14,7 @@ from fimlsp.lexing.lexis import Lexis
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
 
+_IN_KINDS = ("FSTRING_START:", "STRING:", "BYTES:", "FSTRING_TEXT:")
 _ENCLOSURES = {**BRACKETS, "FIELD_OPEN": "FIELD_CLOSE", "FSTRING_START": "FSTRING_END"}
 
 
@@ -44,8 +45,8 @@ class Python(Language):
         return python_grammar(self.version)
 
     def terminal(self, kind: str) -> str:
-        """As in `Language`. The starts of f-strings are a single terminal, whatever their quotes."""
-        return "FSTRING_START" if kind.startswith("FSTRING_START:") else kind
+        """As in `Language`. Kinds that differ in quotes or in what can be decoded are a single terminal."""
+        return kind.partition(":")[0] if kind.startswith(_IN_KINDS) else kind
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
         """As in `Language`. What may be open are f-strings and their parts."""

@@ -35,7 +35,7 @@ class RightEntry:
 
     def admits(self, lexer: LexerState) -> bool:
         """Whether a middle that ends with this lexer state may enter here, by its modes and delimiters."""
-        if lexer.modes.opened != self.opened:
+        if not lexer.modes.closes_as(self.opened):
             return False
         if self.delimiter is None or self.delimiter[0] not in lexer.modes.forbidden_thrice:
             return True

@@ -74,7 +74,7 @@ class LanguageTables:
         self.shortest_words = lexical.shortest_words
         self.kinds_of = self._kinds_of()
         self.enclosures = Enclosures(grammar.terminals, language.enclosures)
-        self.enclosing_kinds = lexical.mode_changers.union(
+        self.enclosing_kinds = (lexical.mode_changers - lexical.marks).union(
             kind for kind, terminal in enumerate(self.terminal_of) if terminal in self.enclosures
         )
         self.forward = Direction(self._rules(backward=False), self.enclosures)
