@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -119,7 +120,7 @@ class LexerTables:
         self.delimiters = lexis.delimiters
         self.offside = lexis.offside is not None
         self.quiet = lexis.offside.blank if lexis.offside else frozenset[int]()
-        self.most_blocks = lexis.offside.most_blocks if lexis.offside else 0
+        self.most_blocks = lexis.offside.most_blocks if lexis.offside else sys.maxsize
         self.word_part, self.counted_part = lexis.word_part, lexis.counted_part
         self.words = lexis.word_part.words
         self.word_states, self.counted_states = lexis.word_part.states, lexis.counted_part.states

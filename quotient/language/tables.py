@@ -105,6 +105,20 @@ class LanguageTables:
     @cached_property
     def cheapest(self) -> CheapestSentences:
         """The cheapest derivation of each symbol of the grammar, in bytes of text."""
+        return CheapestSentences(
+            *cheapest(self.forward.rules.alternatives(), self._costs()), self.forward.rules
+        )
+
+    @cached_property
+    def cheapest_without_blocks(self) -> CheapestSentences:
+        """As `cheapest`, where no block may begin."""
+        costs = self._costs()
+        del costs[self.indent]
+        found = cheapest(self.forward.rules.alternatives(), costs)
+        return CheapestSentences(*found, self.forward.rules, other=None)
+
+    def _costs(self) -> dict[int, int]:
+        """What each terminal costs."""
         starts = self.lexical.dfa.starts.values()
         costs = {self.newline: 1, self.indent: _INDENT_COST, self.dedent: 1}
         costs |= dict.fromkeys(map(self.grammar.symbol, () if self.offside else SENTINELS), 0)
@@ -116,7 +130,7 @@ class LanguageTables:
                 if (text := self.shortest_words.suffix(s, kind)) is not None
             ]
             costs[terminal] = min(len(text) + text.decode().isidentifier() for text in texts)
-        return CheapestSentences(*cheapest(self.forward.rules.alternatives(), costs), self.forward.rules)
+        return costs
 
     def _find_suites(self) -> None:
         for production in self.grammar.productions:
