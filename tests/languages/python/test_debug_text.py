@@ -1,4 +1,4 @@
-r"""The source of a field with `=`: from 3.12 on it is decoded like the text of its f-string, escapes included.
+r"""The source of a field with `=`: from 3.12 on it is decoded like the text of its f-string.
 
 What CPython 3.12 and 3.13 say of each case was asked there.
 """
