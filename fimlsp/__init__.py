@@ -9,6 +9,7 @@ import os
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
 if TYPE_CHECKING:
+    from fimlsp.languages.custom import load_grammar as load_grammar
     from fimlsp.languages.json import json as json
     from fimlsp.languages.python import python as python
     from fimlsp.models.completion import complete_many as complete_many
@@ -25,6 +26,7 @@ __all__ = [
     "Engine",
     "complete_many",
     "json",
+    "load_grammar",
     "load_model",
     "python",
     "score_middle",
@@ -36,6 +38,7 @@ _ORIGINS = {
     "Engine": ("fimlsp.quotient.engine", "Engine"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
     "json": ("fimlsp.languages.json", "json"),
+    "load_grammar": ("fimlsp.languages.custom", "load_grammar"),
     "load_model": ("fimlsp.models.loading", "load_model"),
     "python": ("fimlsp.languages.python", "python"),
     "score_middle": ("fimlsp.models.scoring", "score_middle"),

@@ -25,6 +25,8 @@ from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspac
 from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
+from fimlsp.models.served.address import is_address
+from fimlsp.models.served.failures import ServerError
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
@@ -47,6 +49,11 @@ PRECISIONS: Mapping[str | None, Mapping[str, int]] = {None: {}, "int8": {"bits":
 
 GRAMMAR_PERCENT = 40
 """How much of loading is done when the grammar is there and the model comes next."""
+
+TOO_SLOW = "the model has not answered within {} ms (option deadlineMs)"
+
+SLOW_IN_A_ROW = 3
+"""A server that is too slow so many times in a row is taken for one that fails."""
 
 ONLY_ESCAPES = "only a text that closes this bracket and opens another would connect (option contextEscape)"
 
@@ -85,6 +92,7 @@ class Backend:
         self._files: dict[int, WorkspaceFiles] = {}
         self._model: FimModel | None = None
         self._why_no_model = "no model is loaded yet"
+        self._slow = 0
 
     @property
     def model(self) -> FimModel | None:
@@ -108,8 +116,16 @@ class Backend:
         except Exception as error:
             problem = explain(error, "loading the model", log)
             self._why_no_model = f"no model is loaded: {problem}"
+            if isinstance(error, ModelError):
+                raise
             raise ModelError(problem) from error
         return self._model.name
+
+    def is_there(self, load: Load) -> bool:
+        """Whether the server of a model answers; true of a model that needs none."""
+        from fimlsp.models.served.connecting import answers
+
+        return load.model is None or not is_address(load.model) or answers(load.model, load.api_key_variable)
 
     def enter(self, workspace: Workspace) -> None:
         """Take in which files may be read for a client."""
@@ -211,6 +227,9 @@ class Backend:
             neighbours=neighbours,
             path=path,
         )
+        if is_too_slow(written):
+            return self._too_slow(model, limits)
+        self._slow = 0
         with interruptible(time_limit(CHOOSING_S)):
             return self._chosen(written, request, model, left, right, constraint.start, constraint.relaxed)
 
@@ -244,6 +263,21 @@ class Backend:
             return replace(answer, texts=(), reason=answer.reason or NOT_SURE)
         return to_completion([sure], relaxed, left, right, start)
 
+    def _too_slow(self, model: FimModel, limits: Limits) -> Completion:
+        """The answer where there was no time for one token.
+
+        Raises:
+            ServerError: that happened several times in a row.
+        """
+        self._slow += 1
+        if self._slow >= SLOW_IN_A_ROW:
+            self._slow = 0
+            raise ServerError(
+                f"{model.name} was too slow {SLOW_IN_A_ROW} times in a row; look what else its server does, "
+                f"use a smaller model, or allow more time (option deadlineMs)."
+            )
+        return Completion(reason=TOO_SLOW.format(limits.deadline_ms))
+
     def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
         """The file's path as the model is told it, and what it reads of other files."""
         tokens = request.limits.neighbour_tokens
@@ -271,6 +305,7 @@ def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
 
     precision: Any = PRECISIONS.get(load.precision, {"dtype": load.precision})
     order: Any = load.order
+    api: Any = load.api
     return load_model(
         load.model,
         device=load.device,
@@ -278,6 +313,8 @@ def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
         family=load.family,
         order=order,
         threads=load.threads or default_threads(),
+        api=api,
+        api_key_variable=load.api_key_variable,
         on_progress=tell,
         **precision,
     )
@@ -307,6 +344,11 @@ def decode_settings(limits: Limits, left: bytes, right: bytes, seconds: float) -
         seconds=seconds,
         candidates=limits.candidates,
     )
+
+
+def is_too_slow(written: Sequence[Middle]) -> bool:
+    """Whether the time was over before the model had said anything."""
+    return written[0].stop_reason == "deadline" and written[0].stop_at_start is None
 
 
 def as_limited(written: Sequence[Middle], limits: Limits, start: State) -> list[Middle]:

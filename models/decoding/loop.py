@@ -10,7 +10,8 @@ can still complete, and at worst the shortest completion itself is written, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
@@ -23,7 +24,14 @@ from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
 from fimlsp.models.decoding.stopwatch import Stopwatch, time_limit
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import Candidates, Launching, NextToken, Preference
+from fimlsp.models.protocols import (
+    Attended,
+    Candidates,
+    Launching,
+    NextToken,
+    Preference,
+    TellsStop,
+)
 from fimlsp.quotient.states.protocol import State
 from numpy.random import default_rng
 
@@ -48,7 +56,9 @@ def decode_middle(
     complete unless it was cancelled. Costs at most `settings.tokens` + 1 steps of the network and 50
     rejections each.
     """
-    return Decoding.begin(model, prompt, start, settings).run(should_stop)
+    decoding = Decoding.begin(model, prompt, start, settings)
+    with decoding.attended(should_stop):
+        return decoding.run(should_stop)
 
 
 @dataclass(slots=True)
@@ -117,10 +127,20 @@ class Decoding:
         """The most tokens that may be written."""
         return min(self.settings.tokens, self.prompt.room)
 
+    def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
+        """While this lasts, no run with this end of time waits for a network elsewhere in vain."""
+        if not isinstance(self.model, Attended):
+            return nullcontext()
+        return self.model.attended(lambda: should_stop() or monotonic() >= self.ends_at)
+
     def run(self, should_stop: Callable[[], bool]) -> Middle:
         """Take steps until there is a reason to stop."""
         while (reason := self.interruption(should_stop)) is None:
-            self._write_token(self._ask_network())
+            try:
+                step = self._ask_network()
+            except Interrupted:
+                return self._result(self.interruption(should_stop) or "cancelled")
+            self._write_token(step)
         return self._result(reason)
 
     def step_with(self, candidates: Candidates) -> None:
@@ -303,4 +323,24 @@ class Decoding:
     def _best_stop(self, length: int) -> PartialMiddle | None:
         """The best place to stop among the first *length* tokens."""
         stops = [step for step in islice(self.steps, length + 1) if step.complete]
-        return max(stops, key=lambda step: step.score).middle if stops else None
+        if not stops:
+            return None
+        if isinstance(self.model, TellsStop) and any(step.candidates.stop_is_bound for step in stops):
+            with suppress(Interrupted):
+                return self._best_asked(self.model, stops)
+        return max(stops, key=lambda step: step.score).middle
+
+    def _best_asked(self, model: TellsStop, stops: Sequence[DecodeStep]) -> PartialMiddle:
+        """The best of *stops*, where it is asked of those that might be the best how likely the end is."""
+        bounds = sorted(stops, key=lambda step: -step.score)
+        best, best_score = bounds[0].middle, float("-inf")
+        for step in bounds:
+            if step.score <= best_score:
+                break
+            score = step.score
+            if step.candidates.stop_is_bound:
+                stop = model.stop_after(self.prompt.tokens, step.middle.tokens)
+                score = step.middle.score(step.candidates.stop if stop is None else stop)
+            if score > best_score:
+                best, best_score = step.middle, score
+        return best

@@ -27,6 +27,7 @@ from fimlsp.quotient.language.direction import Direction
 from fimlsp.quotient.language.escape import Enclosures
 from fimlsp.quotient.language.interner import Interner
 from fimlsp.quotient.language.line_classes import LineClasses
+from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 _MOST_LINE_STARTS = 3_000
 _MOST_COMMON_NODES = 4096
@@ -57,6 +58,7 @@ class LanguageTables:
         self.terminal_of = tuple(self._terminal(kind) for kind in lexical.kinds)
         self.suites: dict[int, int] = {}
         self.lists: dict[int, int] = {}
+        self._suites_of: BoundedDict[frozenset[int], tuple[int, ...]] = BoundedDict(_MOST_LINE_STARTS)
         self._live_terminals: dict[int, tuple[int, ...]] = {}
         self._common_nodes: BoundedDict[tuple[OpenRules, OpenRules, Open, Open], CommonNodes] = BoundedDict(
             _MOST_COMMON_NODES
@@ -70,7 +72,7 @@ class LanguageTables:
         self.bodies = frozenset(self.lists) or frozenset((grammar.start,))
         self.neighbours = neighbours(grammar)
         layout = {self.newline, self.dedent}
-        self.line_ends = frozenset(symbol for symbol, last in _ends(grammar, -1).items() if last <= layout)
+        self.line_ends = frozenset(symbol for symbol, last in ends(grammar, -1).items() if last <= layout)
         self.shortest_words = lexical.shortest_words
         self.kinds_of = self._kinds_of()
         self.enclosures = Enclosures(grammar.terminals, language.enclosures)
@@ -86,6 +88,11 @@ class LanguageTables:
         return LineClasses(
             self.grammar, self.suites.keys(), self.lists.keys(), self.lists.values(), self.forward
         )
+
+    @cached_property
+    def whole_text_check(self) -> WholeTextCheck | None:
+        """As in `Language`; one for all documents, as it remembers what it has seen."""
+        return self.language.whole_text_check()
 
     @property
     def first_free_symbol(self) -> int:
@@ -129,7 +136,7 @@ class LanguageTables:
                 for s in starts
                 if (text := self.shortest_words.suffix(s, kind)) is not None
             ]
-            costs[terminal] = min(len(text) + text.decode().isidentifier() for text in texts)
+            costs[terminal] = min((_cost_of_text(text) for text in texts), default=0)
         return costs
 
     def _find_suites(self) -> None:
@@ -200,16 +207,24 @@ class LanguageTables:
             found = self._at_line_start[group] = canonical, completed
         return found
 
-    def suites_of(self, bodies: Iterable[int]) -> tuple[int, ...]:
-        """The suite symbols whose groups are among *bodies*."""
-        wanted = set(bodies)
-        return tuple(suite for suite, body in self.suites.items() if body in wanted)
+    def suites_of(self, bodies: frozenset[int]) -> tuple[int, ...]:
+        """The suite symbols whose groups are among *bodies*; cached."""
+        found = self._suites_of.get(bodies)
+        if found is None:
+            found = tuple(suite for suite, body in self.suites.items() if body in bodies)
+            self._suites_of[bodies] = found
+        return found
+
+
+def _cost_of_text(text: bytes) -> int:
+    """The cost of writing a lexeme: its length, and one more for a word, which may need a space."""
+    return len(text) + text.decode().isidentifier()
 
 
 def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
     """The pairs of terminals that may be adjacent in a sentence."""
-    first = _ends(grammar, 0)
-    last = _ends(grammar, -1)
+    first = ends(grammar, 0)
+    last = ends(grammar, -1)
     pairs: set[tuple[int, int]] = set()
     for production in grammar.productions:
         for left, right in pairwise(production.rhs):
@@ -217,18 +232,18 @@ def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
     return frozenset(pairs)
 
 
-def _ends(grammar: Grammar, side: int) -> dict[int, set[int]]:
+def ends(grammar: Grammar, side: int) -> dict[int, set[int]]:
     """For each symbol the first (*side* 0) or last (*side* -1) terminals of what it derives."""
-    ends = {symbol: {symbol} for symbol in range(len(grammar.terminals))}
-    ends.update({production.lhs: set() for production in grammar.productions})
+    found = {symbol: {symbol} for symbol in range(len(grammar.terminals))}
+    found.update({production.lhs: set() for production in grammar.productions})
     changed = True
     while changed:
         changed = False
         for production in grammar.productions:
-            size = len(ends[production.lhs])
-            ends[production.lhs] |= ends[production.rhs[side]]
-            changed |= len(ends[production.lhs]) > size
-    return ends
+            size = len(found[production.lhs])
+            found[production.lhs] |= found[production.rhs[side]]
+            changed |= len(found[production.lhs]) > size
+    return found
 
 
 @cache

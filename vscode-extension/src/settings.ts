@@ -11,6 +11,8 @@ export const OWN_SETTINGS = ["interpreter", "installFrom", "wheelhouse"] as cons
 /** The server's options; they mean what `lsp_server/settings/options.py` says. */
 export const SERVER_OPTIONS = [
   "model",
+  "api",
+  "apiKeyVariable",
   "device",
   "revision",
   "precision",
@@ -94,4 +96,9 @@ export function isHubName(text: string): boolean {
 
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
+}
+
+/** Whether *text* is written like the address of a model server. */
+export function isAddress(text: string): boolean {
+  return /^https?:\/\/[^\s/]+/i.test(text);
 }
