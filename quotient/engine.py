@@ -42,8 +42,14 @@ class EditedDocument(Document):
 
         If nothing may, parts of the contexts are ignored, as few as possible, unless *relax* is off. Unless
         it *may_escape*, a middle stays in the brackets and blocks that both its ends are in, and in the
-        string or comment at the cursor, if any such middle exists (see `escape.py`).
+        string or comment at the cursor, if any such middle exists (see `escape.py`). A cut inside a character
+        has middles that begin or end with the bytes that are missing there.
+
+        Raises:
+            ValueError: the cut is not within the text.
         """
+        if not 0 <= start <= end <= len(self.data):
+            raise ValueError(f"the cut {start}:{end} is not within a text of {len(self.data)} bytes")
         options = ConnectOptions(forbid_escape=not may_escape)
         if start >= len(BYTE_ORDER_MARK) or not self._may_be_marked(start):
             return Constraint(*self._middle(start, end, options, relax))
