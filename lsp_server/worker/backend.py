@@ -16,6 +16,7 @@ from fimlsp.languages.python.suggested.brackets import swaps_brackets
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
+from fimlsp.lsp_server.worker.assumptions import in_words
 from fimlsp.lsp_server.worker.certainty import NOT_SURE, what_is_sure
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.names import Names, NamesHere
@@ -213,6 +214,7 @@ class Backend:
         if constraint.start is None:
             return Completion(reason=cannot_connect(limits), final=True)
         left, right = document.data[: request.offset], document.data[request.offset :]
+        relaxed = in_words(document.data, constraint.relaxed)
         path, neighbours = self._beside(model, request, document.data)
         written = complete_many(
             model,
@@ -231,7 +233,7 @@ class Backend:
             return self._too_slow(model, limits)
         self._slow = 0
         with interruptible(time_limit(CHOOSING_S)):
-            return self._chosen(written, request, model, left, right, constraint.start, constraint.relaxed)
+            return self._chosen(written, request, model, left, right, constraint.start, relaxed)
 
     def _chosen(
         self,
@@ -241,7 +243,7 @@ class Backend:
         left: bytes,
         right: bytes,
         start: State,
-        relaxed: str | None,
+        relaxed: tuple[str, ...],
     ) -> Completion:
         """What the editor is told of the middles *written* for *request*."""
         limits = request.limits
@@ -370,7 +372,7 @@ def first_line(middle: Middle, start: State) -> Middle:
 
 
 def to_completion(
-    written: Sequence[Middle], relaxed: str | None, left: bytes, right: bytes, start: State
+    written: Sequence[Middle], relaxed: tuple[str, ...], left: bytes, right: bytes, start: State
 ) -> Completion:
     """What the editor is told about the middles *written* under the constraint *start*; at least one."""
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
