@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from fimlsp.languages import LANGUAGES
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.checks import Check
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lsp_server.documents.text_positions import Text, encode
 from fimlsp.lsp_server.documents.uris import is_cell, path_of
@@ -31,12 +32,14 @@ Position = tuple[int, int]
 class Rules:
     """Which documents are completed, and in which Python; None: in that of their workspace.
 
-    `grammars` has the languages of the user's own, or why one cannot be used, by identifier.
+    What has to be true of a document with a completion is `check`. `grammars` has the languages of the user's
+    own, or why one cannot be used, by identifier.
     """
 
     languages: tuple[str, ...] = ("python",)
     excluded: Exclusions = NOTHING
     python: PythonVersion | None = None
+    check: Check = "compile"
     grammars: Mapping[str, Language | str] = field(default_factory=dict)
 
     def refusal(self, uri: str, language: str) -> str | None:
@@ -203,7 +206,7 @@ class Documents:
     ) -> Document:
         by_rules = self._rules.refusal(name.uri, language)
         own = self._rules.grammars.get(language)
-        python = self._rules.python or self._python_of(name.uri)
+        python = Python(self._rules.python or self._python_of(name.uri), self._rules.check)
         grammar = own if isinstance(own, Language) else grammar_of(language, python)
         refusal = by_rules or refusal_of_text(text, cell)
         return Document(name, language, version, text, grammar, cell, by_rules, refusal)
@@ -246,11 +249,11 @@ def difference(old: bytes, new: bytes) -> Replacement:
     return Replacement(start, len(old) - same, new[start : len(new) - same])
 
 
-def grammar_of(identifier: str, python: PythonVersion) -> Language:
+def grammar_of(identifier: str, python: Python) -> Language:
     """The language of documents that an editor calls *identifier*; *python* if no other is called so."""
     others = (known for name, known in LANGUAGES.items() if name != "python")
     found = next((known for known in others if identifier in known.identifiers), None)
-    return Python(python) if found is None else found.language()
+    return python if found is None else found.language()
 
 
 def language_name(identifier: str) -> str:
