@@ -190,6 +190,7 @@ class Backend:
             replace(
                 decode_settings(limits, left, right, time.monotonic() - request.asked_at),
                 preference=None if names is None else names.preference,
+                least_total=model.acceptance.least_total(limits.confidence),
             ),
             should_stop,
             neighbours=neighbours,
@@ -208,9 +209,12 @@ class Backend:
             model.acceptance,
             limits,
             is_python=is_python(self.documents.grammar(request.document)),
+            preference=None if names is None else names.preference,
         )
         if sure is None:
-            return replace(answer, texts=(), reason=answer.reason or NOT_SURE)
+            is_cut_short = allowed[0].stop_reason == "unsure"
+            reason = NOT_SURE if is_cut_short else answer.reason or NOT_SURE
+            return replace(answer, texts=(), reason=reason)
         return to_completion([sure], constraint.relaxed, left, right, constraint.start)
 
     def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:

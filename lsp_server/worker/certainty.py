@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
 from fimlsp.languages.python.suggested.faults import first_fault
+from fimlsp.languages.python.suggested.idle_names import first_idle_name
 from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 
 if TYPE_CHECKING:
+    from fimlsp.languages.python.names.preference import NamePreference
     from fimlsp.lsp_server.messages import Limits
     from fimlsp.models.decoding.acceptance import Acceptance
     from fimlsp.models.decoding.middle import Middle
@@ -27,19 +29,27 @@ def what_is_sure(
     limits: Limits,
     *,
     is_python: bool,
+    preference: NamePreference | None = None,
 ) -> Middle | None:
     """The beginning of *middle* that is most worth showing between *left* and *right*; None if none is.
 
     Of ten that are shown, 10 * `limits.confidence` are right by *acceptance*. What steering chose
-    is never shown, nor, in Python, what is seen to be wrong. *start* constrained the middle.
+    is never shown, nor, in Python, what is seen to be wrong, or has names that *preference* does not know
+    unless the model is sure of them. *start* constrained the middle.
     """
     from fimlsp.models.decoding.beginnings import Surroundings, beginnings
 
-    limit = first_fault(left, middle.text, right) if is_python else None
+    faults = [first_fault(left, middle.text, right)] if is_python else []
+    if preference is not None:
+        tokens = ((token.text, token.log_probability) for token in middle.trace)
+        faults.append(preference.first_misfit(tokens))
+    limit = min((each for each in faults if each is not None), default=None)
     found = [
         each
         for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
-        if (limit is None or len(each.text) <= limit) and len(each.text.strip()) >= limits.min_length
+        if (limit is None or len(each.text) <= limit)
+        and len(each.text.strip()) >= limits.min_length
+        and not (is_python and each.ends_line and first_idle_name(left, each.text, right) is not None)
     ]
     cost = acceptance.cost(limits.confidence)
     best = acceptance.best_sound(

@@ -240,6 +240,8 @@ class Decoding:
         text = self.model.token_bytes[token] or b""
         self.trace.append(TokenTrace(text, middle.total - step.middle.total, rejected, steered))
         self.middle = middle
+        if stop_reason is None and middle.total < self.settings.least_total:
+            return "unsure"
         if stop_reason is None and self.settings.stop_rule == "first" and n_repeated(middle.tokens):
             return "repetition"
         return stop_reason
@@ -273,7 +275,7 @@ class Decoding:
         """The part of the middle to keep, completed where that is wanted."""
         middle = self.middle
         takes_first = self.settings.stop_rule == "first"
-        if reason in ("cancelled", "lines") or (reason == "end" and takes_first):
+        if reason in ("cancelled", "lines", "unsure") or (reason == "end" and takes_first):
             return middle
         length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)
         return self._best_stop(length) or (middle.completed() if self.settings.steer else middle)

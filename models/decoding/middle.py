@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-StopReason = Literal["end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled"]
+StopReason = Literal["end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled", "unsure"]
 
 
 @dataclass(frozen=True, slots=True)

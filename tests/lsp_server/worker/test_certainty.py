@@ -11,7 +11,7 @@ from fimlsp.models.decoding.acceptance import Acceptance, Level, Weight
 from fimlsp.models.decoding.middle import Middle, TokenTrace
 from fimlsp.quotient.engine import Engine
 
-ESTIMATE = Acceptance(4.0, {"total": Weight(0.0, 1.0, 1.0)}, 1, 1, levels=(Level(8.0, 0.5, 0.5),))
+ESTIMATE = Acceptance(4.0, {"total": Weight(0.0, 1.0, 1.0)}, 1, 1, levels=(Level(8.0, 0.5, 0.5, -9.0),))
 """A text of total log-probability t is right with the log-odds 4 + t; a wrong one costs 8 characters."""
 
 ENGINE = Engine(python())

@@ -344,3 +344,9 @@ def test_lines_are_exceeded_by_two_where_blocks_nest():
 def test_settings_that_make_no_sense_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         DecodeSettings(**changes)
+
+
+@pytest.mark.parametrize(("least", "text", "reason"), [(-2.0, b"ab", "unsure"), (-9.0, b"abc", "end")])
+def test_what_is_too_unlikely_is_not_decoded_any_further(least, text, reason):
+    middle = decode(ScriptedModel([b"a"], [b")", b"b"], [b"c"], [END]), least_total=least)
+    assert (middle.text, middle.stop_reason) == (text, reason)
