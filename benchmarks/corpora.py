@@ -6,14 +6,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from keyword import kwlist, softkwlist
+from pathlib import Path
 from random import Random
 from typing import Protocol
 
 from corpus import shuffled_files, text_of_length
+from fimlsp.languages.custom import load_grammar
 from fimlsp.languages.json import json
+from fimlsp.languages.lua import lua
+from fimlsp.languages.lua.lexis import KEYWORDS
 from fimlsp.languages.python import python
 from fimlsp.quotient.language.contract import Language
 from json_corpus import json_files, records_of_length, separator
+from lua_corpus import functions_of_length, lua_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +82,13 @@ class PythonCorpus:
 class JsonCorpus:
     """Lists of records."""
 
-    language = json
     lengths = (10_000, 100_000, 1_000_000, 5_000_000)
     word = re.compile(rb'(?<=")[a-z_]{2,}(?=")')
 
-    def __init__(self, *, minified: bool) -> None:
+    def __init__(self, language: Language, *, minified: bool) -> None:
+        self.language = language
         self.minified = minified
-        self.title = "JSON, minified" if minified else "JSON, indented"
+        self.title = f"{language.name}, minified" if minified else f"{language.name}, indented"
 
     def files(self, random: Random) -> Iterator[Text]:
         """As in `Corpus`."""
@@ -109,8 +114,39 @@ class JsonCorpus:
         return Text(self.language, name, above + core + below, len(above), len(above) + len(core), self.word)
 
 
+class LuaCorpus:
+    """Made-up functions."""
+
+    title = "Lua"
+    language = lua
+    lengths = (10_000, 100_000, 500_000, 2_000_000)
+    word = re.compile(rb"(?<![\w.:'\"<\[])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"\]>])" % "|".join(KEYWORDS).encode())
+
+    def files(self, random: Random) -> Iterator[Text]:
+        """As in `Corpus`."""
+        for name, data in lua_files(random):
+            yield self._text(name, b"", data, b"")
+
+    def growing(self, random: Random, lengths: Sequence[int]) -> Iterator[Text]:
+        """As in `Corpus`."""
+        core = functions_of_length(random, lengths[0])
+        above = below = b""
+        for length in lengths:
+            missing = length - len(core) - len(above) - len(below)
+            if missing > 1_000:
+                above += functions_of_length(random, missing // 2)
+                below += functions_of_length(random, missing // 2)
+            yield self._text(f"{length}", above, core, below)
+
+    def _text(self, name: str, above: bytes, core: bytes, below: bytes) -> Text:
+        return Text(self.language, name, above + core + below, len(above), len(above) + len(core), self.word)
+
+
+_LARK = load_grammar(Path(__file__).parent / "json.lark")
 CORPORA: Mapping[str, Sequence[Corpus]] = {
     "python": (PythonCorpus(),),
-    "json": (JsonCorpus(minified=False), JsonCorpus(minified=True)),
+    "json": (JsonCorpus(json, minified=False), JsonCorpus(json, minified=True)),
+    "lua": (LuaCorpus(),),
+    "lark": (JsonCorpus(_LARK, minified=False), JsonCorpus(_LARK, minified=True)),
 }
-"""What is measured of each language."""
+"""What is measured of each language; of a grammar of a user's own JSON, written for Lark."""

@@ -9,16 +9,28 @@ import os
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
 if TYPE_CHECKING:
+    from fimlsp.languages.custom import load_grammar as load_grammar
     from fimlsp.languages.json import json as json
     from fimlsp.languages.python import python as python
     from fimlsp.models.completion import complete_many as complete_many
     from fimlsp.models.decoding.settings import DecodeSettings as DecodeSettings
     from fimlsp.models.loading import load_model as load_model
+    from fimlsp.models.scoring import score_middle as score_middle
     from fimlsp.quotient.engine import EditedDocument as Document
     from fimlsp.quotient.engine import Engine as Engine
 
-__version__ = "0.1.0"
-__all__ = ["DecodeSettings", "Document", "Engine", "complete_many", "json", "load_model", "python"]
+__version__ = "0.2.0"
+__all__ = [
+    "DecodeSettings",
+    "Document",
+    "Engine",
+    "complete_many",
+    "json",
+    "load_grammar",
+    "load_model",
+    "python",
+    "score_middle",
+]
 
 _ORIGINS = {
     "DecodeSettings": ("fimlsp.models.decoding.settings", "DecodeSettings"),
@@ -26,8 +38,10 @@ _ORIGINS = {
     "Engine": ("fimlsp.quotient.engine", "Engine"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
     "json": ("fimlsp.languages.json", "json"),
+    "load_grammar": ("fimlsp.languages.custom", "load_grammar"),
     "load_model": ("fimlsp.models.loading", "load_model"),
     "python": ("fimlsp.languages.python", "python"),
+    "score_middle": ("fimlsp.models.scoring", "score_middle"),
 }
 _ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 

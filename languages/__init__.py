@@ -38,10 +38,17 @@ def _json() -> Language:
     return json
 
 
+def _lua() -> Language:
+    from fimlsp.languages.lua import lua
+
+    return lua
+
+
 LANGUAGES: Mapping[str, KnownLanguage] = MappingProxyType(
     {
         "python": KnownLanguage(("python",), ("*.py", "*.pyi"), _python),
         "json": KnownLanguage(("json",), ("*.json",), _json),
+        "lua": KnownLanguage(("lua",), ("*.lua",), _lua),
     }
 )
 """All languages, by the names that users give them."""

@@ -194,8 +194,10 @@ class _Lexer:
 
     def read(self, byte: int) -> bool:
         following = self.rows[self.state][byte]
-        if not following:
-            return self.state != self.start and self._end_before(byte)
+        while not following:
+            if self.state == self.start or not self.read_again():
+                return False
+            following = self.rows[self.state][byte]
         if self.modes.restricted and not self._permits(byte):
             return False
         if self.margin is not None:
@@ -226,9 +228,6 @@ class _Lexer:
             self.word += bytes((byte,))
         elif byte not in self.lexical.counted_part.uncounted:
             self.counted += 1
-
-    def _end_before(self, byte: int) -> bool:
-        return self.read_again() and self.read(byte)
 
     def read_again(self) -> bool:
         """End the lexeme where the DFA last accepted, and read the bytes since then as the next ones."""

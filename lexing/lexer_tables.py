@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache, partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from fimlsp.lexing.automata.dfa import DEAD
+from fimlsp.lexing.automata.separation import Separation
 from fimlsp.lexing.automata.shortest_words import ShortestWords
 from fimlsp.lexing.checked_parts import NO_KIND, Loops
 from fimlsp.lexing.lexis import Lexis
@@ -49,14 +51,16 @@ class LexerTables:
     `blank` kinds are allowed wherever the lexer reads them. `word_states` are the DFA states inside a word
     that must be one of `words`, `counted_states` those inside a part of limited length, and `checked` is
     their union. `loops[state]` are the bytes that change neither the state nor anything that is checked.
-    In the states `separated` a separator has just been read. `always_viable` and `ends_line` are bit sets of
-    kinds.
+    In the states `separated` a line may be cut. `always_viable` and `ends_line` are bit sets of kinds.
+    `separation` tells what may follow what, in a language without white space of its own; None in others.
+    `between` are texts that keep lexemes apart.
     """
 
     __slots__ = (
         "always_viable",
         "answers",
         "bad",
+        "between",
         "blank",
         "brackets",
         "checked",
@@ -80,6 +84,7 @@ class LexerTables:
         "offside",
         "quiet",
         "separated",
+        "separation",
         "separators",
         "shortest_words",
         "skipped",
@@ -96,7 +101,6 @@ class LexerTables:
         self.lexis = lexis
         self.answers: dict[Callable[..., Any], Callable[..., Any]] = {}  # see `remembered`
         self.start, self.unknown = lexis.start, lexis.unknown
-        self.shortest_words = ShortestWords(dfa)
         self.kinds: tuple[str, ...] = (*dfa.kinds, NEWLINE, DEDENT)
         self.newline = len(dfa.kinds)
         self.dedent = self.newline + 1
@@ -125,13 +129,32 @@ class LexerTables:
         self.most_counted = lexis.counted_part.most
         self.checked = self.word_states | self.counted_states
         self.loops = Loops(dfa, self.checked)
-        self.separators = lexis.separators
-        after = {dfa.rows[dfa.starts[lexis.start.mode]][byte] for byte in lexis.separators}
-        self.separated = frozenset(state for state in after if not any(dfa.rows[state]))
+        cuts = {byte: self._cuts_after(byte) for byte in lexis.separators}
+        self.separators = bytes(byte for byte in lexis.separators if cuts[byte])
+        self.separated = frozenset[int]().union(*cuts.values())
         blank = (self.space, self.line_joiner, *unseen)
         self.blank = tuple(kind for kind in blank if kind != NO_KIND)
-        self.always_viable = sum(1 << kind for kind in self.blank)
+        self.separation: Separation | None = None
+        self.between: tuple[bytes, ...] = (b"", b" ")
+        free: Collection[int] = self.blank
+        if self.space == NO_KIND and not self.offside:
+            self.separation = Separation(dfa, lexis.start.mode, self.skipped)
+            self.between = self.separation.separators
+            free = self.separation.free
+        self.shortest_words = ShortestWords(dfa, None if self.separation is None else self.separation.ends)
+        self.always_viable = sum(1 << kind for kind in free)
         self.ends_line = sum(1 << kind for kind in (self.comment, self.line_end) if kind != NO_KIND)
+
+    def _cuts_after(self, byte: int) -> frozenset[int]:
+        """The states after *byte* in which a line may be cut."""
+        return frozenset(state for row in self.dfa.rows if self._may_be_cut(state := row[byte]))
+
+    def _may_be_cut(self, state: int) -> bool:
+        """Whether a lexeme that has been read up to *state* may as well end there."""
+        row, first = self.dfa.rows[state], self.dfa.rows[self.dfa.starts[self.start.mode]]
+        if self.dfa.accepts[state] in self.skipped:
+            return all(following in (DEAD, other) for following, other in zip(row, first, strict=True))
+        return self.dfa.accepts[state] >= 0 and not any(row)
 
     def _kind(self, name: str | None) -> int:
         return self.dfa.kinds.index(name) if name in self.dfa.kinds else NO_KIND

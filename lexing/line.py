@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.columns import MARGIN, Column
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.longest_match import closing_delimiter
@@ -125,6 +126,7 @@ class LineReader:
 
     def _stretches(self, data: bytes, start: int) -> list[bytes]:
         """Some stretches from *start* on, at least one."""
+        checkpoint()
         chunk = data[start : start + _CHUNK]
         texts = chunk.splitlines(keepends=True) if self._stretch is None else self._stretch.findall(chunk)
         if start + len(chunk) < len(data):
@@ -161,6 +163,7 @@ class LineReader:
         first_end, position, closing = end, start, start
         symbols: list[Symbol] = []
         while True:
+            checkpoint()
             step = lexer.feed(data[position:end])
             if step is None:
                 return Line(first_end - start, broken=True, reach=end - start if end > first_end else 0)

@@ -27,7 +27,7 @@ class DocumentId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load the model *model*: a folder, a hub name, or None for the bundled one.
+    """Load the model *model*: a folder, a hub name, a GGUF file, an address, or None for the bundled one.
 
     The other fields are as in the settings; None leaves the choice to the model.
     """
@@ -39,6 +39,8 @@ class Load:
     family: str | None = None
     order: str | None = None
     threads: int | None = None
+    api: str | None = None
+    api_key_variable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""From a name to a loaded model: the bundled one, a checkpoint folder, or a hub name whose files are here.
+"""From a name to a loaded model: the bundled one, a checkpoint folder, a hub name, a GGUF file, a server.
 
 Only data is read: weights as safetensors (a pickle can run code) and architectures that transformers itself
-has (no code of the checkpoint runs). Nothing is fetched.
+has (no code of the checkpoint runs). Nothing is fetched, and no server is asked but the one that is named.
 """
 
 from __future__ import annotations
@@ -27,12 +27,18 @@ from fimlsp.models.checkpoints.memory import (
 from fimlsp.models.decoding.acceptance import Acceptance
 from fimlsp.models.errors import ModelError, is_out_of_memory, require
 from fimlsp.models.family_file import chosen_family
+from fimlsp.models.finding.names import find_file
 from fimlsp.models.networks.numpy import llama as small
 from fimlsp.models.networks.torch.threads import limit_threads
 from fimlsp.models.prompts.families import Order
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
+from fimlsp.models.prompts.prompt import Prompt, build_prompt
 from fimlsp.models.prompts.vocabulary import Vocabulary, read_vocabulary
 from fimlsp.models.protocols import NextToken
+from fimlsp.models.served.address import Address, is_address
+from fimlsp.models.served.connecting import Api, connect
+from fimlsp.models.served.gguf_model import is_gguf, load_gguf, path_of
+from fimlsp.models.served.model import ServedModel
 
 if TYPE_CHECKING:
     from fimlsp.models.networks.torch.placement import DType, WantedBits
@@ -52,7 +58,7 @@ class FimModel:
         vocabulary: token ids and their bytes.
         fim: markers and order of the prompt.
         context: how many tokens prompt and middle may have together.
-        device: for instance `cpu` or `cuda:1`.
+        device: for instance `cpu` or `cuda:1`, or the server that it is on.
         uses_buffer: whether predictions are mixed with what the buffer suggests.
         acceptance: how likely what it writes is right.
     """
@@ -66,6 +72,14 @@ class FimModel:
     uses_buffer: bool
     acceptance: Acceptance
 
+    def prompt(self, left: bytes, right: bytes, tokens: int) -> Prompt:
+        """What the network reads before it writes at most *tokens* tokens between *left* and *right*.
+
+        Raises:
+            ModelError: so many tokens do not fit into the model's context.
+        """
+        return build_prompt(self.vocabulary, self.fim, self.context, left, right, tokens)
+
 
 def load_model(
     name_or_path: str | None = None,
@@ -78,13 +92,17 @@ def load_model(
     bits: WantedBits = "auto",
     threads: int | None = None,
     uses_buffer: bool | None = None,
+    api: Api | None = None,
+    api_key_variable: str | None = None,
     on_progress: Callable[[float], None] = lambda _: None,
 ) -> FimModel:
     """Load a fill-in-the-middle model.
 
     Args:
         name_or_path: a folder, or the name of a hub model that is on this machine, such as
-            `bigcode/gpt_bigcode-santacoder`; None: the bundled model.
+            `bigcode/gpt_bigcode-santacoder`; a file that ends with `.gguf`; or the address of a model
+            server, such as `http://127.0.0.1:8012`, with the model's name behind a `#` if it has several.
+            None: the bundled model.
         device: `cpu`, `cuda`, `cuda:N` or `mps`; None: a GPU if there is one (the bundled model always runs
             on the CPU).
         revision: branch, tag or commit of a hub model; None: the newest on this machine.
@@ -103,11 +121,20 @@ def load_model(
         uses_buffer: whether predictions are mixed with what the buffer suggests, which helps a small
             network; None: only if the checkpoint's own config.json asks for it, as do those of the bundled
             model and of `fimlsp train`.
+        api: what a model server speaks: `llama-server`, `completions` (vLLM and others) or `ollama`; None:
+            that is found out.
+        api_key_variable: the environment variable with the key of a model server; None: FIMLSP_API_KEY.
         on_progress: is called with the share of the weights that is there, from 0 to 1, if that is known.
 
     Raises:
         ModelError: it cannot be used; the message says in one sentence what to do about it.
     """
+    if name_or_path is not None and is_address(name_or_path):
+        own = None if family is None else chosen_family(family, Path())
+        return _served(connect(Address.parse(name_or_path), api, api_key_variable, own, order), uses_buffer)
+    if name_or_path is not None and (file := _gguf_file(name_or_path)) is not None:
+        own = chosen_family(family, file.parent)
+        return _served(load_gguf(file, device, threads, own, order), uses_buffer)
     folder = BUNDLED if name_or_path is None else find_folder(name_or_path, revision)
     name = name_or_path or "bundled"
     files = read_files(folder, name)
@@ -178,6 +205,28 @@ def _load_with_transformers(
     acceptance = _estimate_of(files.folder)
     device, context = placement.device, placement.context
     return FimModel(files.name, network, vocabulary, fim, context, device, uses_buffer, acceptance)
+
+
+def _gguf_file(name: str) -> Path | None:
+    """The GGUF file that *name* stands for, or whose path it is; None if it is none."""
+    return find_file(name) or (path_of(name) if is_gguf(name) else None)
+
+
+def _served(served: ServedModel, uses_buffer: bool | None) -> FimModel:
+    wants_buffer = served.wants_buffer if uses_buffer is None else uses_buffer
+    acceptance = _estimate_of(BUNDLED)
+    model = FimModel(
+        f"{served.name} ({served.kind}{'' if served.is_exact else ', approximate'})",
+        served.network,
+        served.vocabulary,
+        served.fim,
+        served.context,
+        served.device,
+        wants_buffer,
+        acceptance,
+    )
+    _try_out(model)
+    return model
 
 
 def _estimate_of(folder: Path) -> Acceptance:

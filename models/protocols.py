@@ -7,8 +7,12 @@ knows the other, and no protocol names torch, so a scripted model will do as wel
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +20,14 @@ class Candidates:
     """The most likely next tokens, best first, with their log-probabilities (nats).
 
     Stop tokens appear among the others at their rank; *stop* is the log-probability that the middle ends
-    here, whether or not that is likely enough to be listed.
+    here, whether or not that is likely enough to be listed; *stop_is_bound*: it is at most so likely, which
+    is all that is known.
     """
 
     tokens: Sequence[int]
     log_probabilities: Sequence[float]
     stop: float
+    stop_is_bound: bool = False
 
 
 class Preference(Protocol):
@@ -63,6 +69,28 @@ class Launching(NextToken, Protocol):
         """
 
 
+@runtime_checkable
+class TellsStop(NextToken, Protocol):
+    """A network that does not list the end of the middle everywhere, but tells how likely it is if asked."""
+
+    def stop_after(self, tokens: Sequence[int], written: Sequence[int]) -> float | None:
+        """The log-probability that the middle ends behind a prompt and what was *written*.
+
+        None: it cannot be told. What was read before is forgotten.
+        """
+
+
+@runtime_checkable
+class Scoring(NextToken, Protocol):
+    """A network that tells how likely every token is, not only the likeliest."""
+
+    def log_probabilities(self, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """Log-probabilities (nats) [vocabulary] of what follows *tokens*, at least one.
+
+        Replaces the text that was read before, but reuses the work on a common beginning.
+        """
+
+
 class Rows(Protocol):
     """Several texts with a common beginning that a network reads side by side."""
 
@@ -81,4 +109,15 @@ class SideBySide(NextToken, Protocol):
         """A reader for texts that share *tokens*, at least one, and have at most *room* tokens after them.
 
         None: this network cannot do that. Replaces the text that was read before.
+        """
+
+
+@runtime_checkable
+class Attended(NextToken, Protocol):
+    """A network elsewhere, for which its caller may have to wait."""
+
+    def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
+        """While this lasts, waiting ends with `Interrupted` as soon as *should_stop* says so.
+
+        At its end nothing is under way any more.
         """

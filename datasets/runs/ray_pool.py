@@ -1,4 +1,4 @@
-"""Runs cases on a Ray cluster (the extra `fimlsp[ray]`); each of its machines must have fimlsp installed."""
+"""Runs cases on a Ray cluster (the extra `ray`); each of its machines must have fimlsp installed."""
 
 from __future__ import annotations
 

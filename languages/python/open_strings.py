@@ -21,6 +21,7 @@ from fimlsp.languages.python.fstrings import (
     sealed_by,
     unknown_bottom,
 )
+from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.longest_match import longest_match
 from fimlsp.lexing.modes import ModeStack, has_none
 from fimlsp.quotient.language.contract import OpenModes, StringTail, TextAfterCursor
@@ -97,6 +98,8 @@ class OpenStrings(OpenModes):
         kinds: list[int] = []
         brackets: list[str] = []
         while not modes.in_code:
+            if len(kinds) % EVERY == EVERY - 1:
+                checkpoint()
             begin, position = position, self._skip_text(modes, position, kinds)
             found = longest_match(lexical, lexical.dfa.starts[modes.mode], self.data, position)
             if found is None or not self._put(kinds, found[0]):

@@ -6,6 +6,7 @@ import re
 
 from fimlsp.languages.python.fstrings import FieldRules
 from fimlsp.languages.python.terminals import F_STRING_STYLES, QUOTES
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.language.contract import TextAfterCursor
 
 _ESCAPED = (b"'", b'"', b"\\", b"\r", b"\n")
@@ -45,11 +46,19 @@ def closing_quote(data: bytes, cursor: int, quote: str) -> int | None:
         return found.end() if found else None
     start = data.find(plain, cursor)
     while start >= 0:
-        before = data[cursor:start]
-        if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
+        checkpoint()
+        if _n_backslashes(data, cursor, start) % 2 == 0:
             return start + len(plain)
         start = data.find(plain, start + 1)
     return None
+
+
+def _n_backslashes(data: bytes, first: int, end: int) -> int:
+    """How many backslashes `data[first:end]` ends with."""
+    start = end
+    while start > first and data.startswith(b"\\", start - 1):
+        start -= 1
+    return end - start
 
 
 _ON_ONE_LINE = {

@@ -14,6 +14,7 @@ from fimlsp.lexing.automata.nfa import Nfa, Terminals, byte_classes, thompson
 DEAD = 0
 """The state from which no accepting state can be reached."""
 
+_APART = -2  # no kind
 Rows = list[tuple[int, ...]]
 
 
@@ -63,7 +64,24 @@ def compile_terminals(terminals: Terminals) -> CompactDfa:
     nfa = thompson(terminals)
     classes = byte_classes(nfa)
     rows, accepts, starts = _subsets(nfa, classes)
-    block = _equivalent(rows, accepts)
+    return minimised(classes, rows, accepts, starts, terminals.kinds)
+
+
+def minimised(
+    classes: bytes,
+    rows: Rows,
+    accepts: list[int],
+    starts: Mapping[str, int],
+    kinds: tuple[str, ...],
+    *,
+    apart: int | None = None,
+) -> CompactDfa:
+    """The minimal DFA that is equivalent to the one with these parts, whose state 0 is `DEAD`.
+
+    The state *apart* is not merged with any other, even if nothing tells them apart.
+    """
+    labels = [_APART if state == apart else kind for state, kind in enumerate(accepts)]
+    block = _equivalent(rows, labels)
     members = [block.index(number) for number in range(max(block) + 1)]
     merged = tuple(tuple(block[target] for target in rows[member]) for member in members)
     merged_accepts = tuple(accepts[member] for member in members)
@@ -73,7 +91,7 @@ def compile_terminals(terminals: Terminals) -> CompactDfa:
         merged_accepts,
         _live(merged, merged_accepts),
         {mode: block[state] for mode, state in starts.items()},
-        terminals.kinds,
+        kinds,
     )
 
 

@@ -5,6 +5,8 @@ Among equally short strings it prefers letters a person would type, so that comp
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from fimlsp.lexing.automata.dfa import Dfa
 
 
@@ -21,11 +23,17 @@ _RANK = {byte: rank for rank, byte in enumerate(reversed(_ORDER))}
 
 
 class ShortestWords:
-    """The shortest completions of lexemes, found by one backward search per kind, on first use."""
+    """The shortest completions of lexemes, found by one backward search per kind, on first use.
 
-    def __init__(self, dfa: Dfa) -> None:
-        self._accepts = dfa.accepts
+    With *ends*, lexemes end in these states where they can.
+    """
+
+    def __init__(self, dfa: Dfa, ends: Collection[int] | None = None) -> None:
+        self._accepts = tuple(
+            kind if ends is None or state in ends else -1 for state, kind in enumerate(dfa.accepts)
+        )
         self._suffixes: dict[int, list[bytes | None]] = {}
+        self._anywhere = None if ends is None else ShortestWords(dfa)
         self._sources: list[list[tuple[int, int]]] = [[] for _ in dfa.rows]
         for state, row in enumerate(dfa.rows):
             best_byte = {row[byte]: byte for byte in _ORDER}
@@ -40,7 +48,10 @@ class ShortestWords:
         """
         if kind not in self._suffixes:
             self._suffixes[kind] = self._search(kind)
-        return self._suffixes[kind][state]
+        found = self._suffixes[kind][state]
+        if found is None and self._anywhere is not None:
+            return self._anywhere.suffix(state, kind)
+        return found
 
     def _search(self, kind: int) -> list[bytes | None]:
         """The suffix of every state, by breadth-first search backwards from the accepting states."""

@@ -65,6 +65,22 @@ def to_language(_: click.Context, __: click.Parameter, value: str) -> Language:
         raise click.BadParameter(f"{error}.") from None
 
 
+def to_grammar(file: Path, start: str) -> Language:
+    """The language of a Lark grammar."""
+    from fimlsp.languages.custom import load_grammar
+    from fimlsp.quotient.grammar.cfg import GrammarError
+
+    try:
+        return load_grammar(file, start)
+    except GrammarError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def is_given(context: click.Context, name: str) -> bool:
+    """Whether the parameter *name* was written on the command line."""
+    return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+
+
 def is_loopback(host: str) -> bool:
     """Whether *host* names this machine and nothing else."""
     try:
@@ -142,7 +158,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
     wanted = [option for option in OPTIONS if option.field in MODEL_FIELDS]
     for option in reversed(wanted):
         command = click.option(
-            f"--{option.name}",
+            f"--{option.field.replace('_', '-')}",
             default=str(option.default),
             callback=to_value(option),
             metavar=option.name.upper(),
@@ -209,11 +225,24 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     default="python",
     show_default=True,
     callback=to_language,
-    help="Whose grammar holds: python or json.",
+    help="Whose grammar holds: python, json or lua.",
 )
+@click.option(
+    "--grammar",
+    metavar="FILE.lark",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A Lark grammar of your own that holds instead.",
+)
+@click.option("--start", metavar="RULE", help="The rule of --grammar that a file is made of. Default: start.")
 @_PYTHON
 @click.pass_context
-def verify(context: click.Context, language: Language, python: tuple[int, int]) -> None:
+def verify(
+    context: click.Context,
+    language: Language,
+    grammar: Path | None,
+    start: str | None,
+    python: tuple[int, int],
+) -> None:
     """Judge middles: JSON lines in, JSON lines out, in the same order.
 
     A line is {"id", "left", "middle", "right"}; its answer {"id", "connectable", "complete", "viable_bytes",
@@ -222,9 +251,15 @@ def verify(context: click.Context, language: Language, python: tuple[int, int]) 
     from fimlsp.languages.python import Python
     from fimlsp.lsp_server.command_line.verify_command import answer_lines
 
+    if grammar is not None:
+        if is_given(context, "language"):
+            raise click.UsageError("Give either --language or --grammar.")
+        language = to_grammar(grammar, start or "start")
+    elif start is not None:
+        raise click.UsageError("--start is a rule of --grammar; give that as well.")
     if isinstance(language, Python):
         language = Python(python)
-    elif context.get_parameter_source("python") is not click.core.ParameterSource.DEFAULT:
+    elif is_given(context, "python"):
         raise click.UsageError(f"--python-version is of Python alone; leave it out for {language.name}.")
     for line in answer_lines(sys.stdin.buffer, language):
         click.echo(line)

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fimlsp.lsp_server.settings.options import SECTION, Settings, resolve, unknown_names
+from fimlsp.lsp_server.settings.options import SECTION, Settings, resolve, unknown_names, with_own_server
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -70,8 +70,9 @@ class Configuration:
         return sections[0] if sections else None
 
     async def _use(self, raw: object) -> None:
-        settings, problems = resolve(raw, self._initial)
-        for problem in problems:
+        resolved, problems = resolve(raw, self._initial)
+        settings, refused = with_own_server(resolved, self._initial)
+        for problem in problems + refused:
             self._server.log.warning("%s", problem)
         self._server.session.configure(settings)
         await self._register_completion()

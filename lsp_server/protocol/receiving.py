@@ -25,6 +25,7 @@ from pygls.exceptions import (
     JsonRpcException,
     JsonRpcInternalError,
     JsonRpcInvalidRequest,
+    JsonRpcParseError,
     JsonRpcServerNotInitialized,
 )
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
@@ -35,6 +36,7 @@ LARGEST_MESSAGE = 1 << 28
 """Bytes."""
 
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,12})[ \t]*\r?\n", re.IGNORECASE)
+_ID = re.compile(rb'\s*\{[^{}\[\]]*?"id"\s*:\s*(-?\d{1,15}(?!\d)|"[ !#-\[\]-~]{0,200}")')
 _HTTP = re.compile(rb"[A-Z]+ \S+ HTTP/\d")
 
 
@@ -144,6 +146,10 @@ class InlineCompletionProtocol(LanguageServerProtocol):
                 raise ValueError("its id is neither a text nor a number")
         except (ValueError, RecursionError) as error:
             log.error("a message cannot be read: %s", error)
+            asked = id_of_request(body)
+            if asked is not None:
+                unreadable = JsonRpcParseError("the message cannot be read")
+                self._send_response(asked, error=unreadable.to_response_error())
             return
         if "id" in data and "method" in data:
             refusal = self._admit(data) if data["method"] == types.INITIALIZE else self._refusal()
@@ -220,6 +226,12 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             if "id" in data and "method" in data:
                 self._send_response(data["id"], error=error.to_response_error())
             raise
+
+
+def id_of_request(body: bytes) -> str | int | None:
+    """The id of the request that *body*, which cannot be read, seems to be; None if it seems to be none."""
+    found = _ID.match(body)
+    return json.loads(found[1]) if found and b'"method"' in body else None
 
 
 async def read_body(reader: asyncio.StreamReader) -> bytes | None:

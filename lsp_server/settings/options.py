@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
-from textwrap import shorten
+from reprlib import Repr
 from typing import Any
 
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
@@ -24,6 +24,7 @@ from fimlsp.lsp_server.settings.option_values import (
     text,
     whole,
 )
+from fimlsp.models.served.address import is_elsewhere
 
 SECTION = "fimlsp"
 AUTO = "auto"
@@ -45,9 +46,23 @@ class Settings:
 
     model: str = _option(
         "",
-        text("a folder or a hub name"),
+        text("a folder, a hub name, a `.gguf` file or a server's address"),
         "The fill-in-the-middle model that writes the completions; empty: the bundled one. `owner/name` is "
-        "always a hub name; a folder of the workspace is written `./owner/name`.",
+        "always a hub name; a folder of the workspace is written `./owner/name`. A server is "
+        "`http://127.0.0.1:8012`, and `http://127.0.0.1:11434#NAME` if it has several models; one on another "
+        "machine must be named in `initializationOptions`.",
+    )
+    api: str = _option(
+        AUTO,
+        one_of(AUTO, "llama-server", "completions", "ollama"),
+        "What a model server speaks: that of llama.cpp, `/v1/completions` with log-probabilities as vLLM has "
+        "it, or Ollama's; auto: that is found out.",
+    )
+    api_key_variable: str = _option(
+        "",
+        pattern(r"[A-Za-z0-9_]{0,100}", "the name of a variable"),
+        "The environment variable that has the key of a model server; empty: `FIMLSP_API_KEY`. Taken from "
+        "`initializationOptions` alone; the key itself is in no setting and no log.",
     )
     device: str = _option(
         AUTO,
@@ -154,8 +169,8 @@ class Settings:
     languages: tuple[str, ...] = _option(
         ("python",),
         names("language identifiers", 100),
-        "The editor's names of the languages that are completed: `json` in the grammar of JSON, all others "
-        "as Python.",
+        "The editor's names of the languages that are completed: `json` and `lua` in their own grammars, all "
+        "others as Python.",
     )
     exclude: tuple[str, ...] = _option(
         (),
@@ -224,6 +239,24 @@ def _to_option(of: Field[Any]) -> Option:
 OPTIONS = tuple(_to_option(of) for of in fields(Settings))
 
 
+def with_own_server(settings: Settings, own: Settings) -> tuple[Settings, list[str]]:
+    """*settings* without what only the user's *own* settings may say, and one sentence for what was left out.
+
+    A workspace's settings may be among the others. They must not send code to another machine, nor what some
+    variable of the environment holds to anybody.
+    """
+    problems = []
+    if settings.api_key_variable != own.api_key_variable:
+        settings = replace(settings, api_key_variable=own.api_key_variable)
+        problems.append("apiKeyVariable is taken from initializationOptions only; it is ignored here.")
+    if is_elsewhere(settings.model) and settings.model != own.model:
+        settings = replace(settings, model=own.model)
+        problems.append(
+            "A model server on another machine is taken from initializationOptions only; it is ignored here."
+        )
+    return settings, problems
+
+
 def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
     """*base* with the options of *raw*, and one sentence for each value that cannot be used.
 
@@ -234,7 +267,7 @@ def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
     if raw is None:
         return base, []
     if not isinstance(raw, Mapping):
-        return base, [f"The settings must be an object, not {raw!r}; they are ignored."]
+        return base, [f"The settings must be an object, not {_told(raw)}; they are ignored."]
     given = [
         (option, raw[option.name])
         for option in OPTIONS
@@ -246,9 +279,19 @@ def resolve(raw: object, base: Settings) -> tuple[Settings, list[str]]:
         if option.values.allows(value):
             chosen[option.field] = _as_setting(option, value)
         else:
-            told = shorten(repr(value), LONGEST_TOLD, placeholder=" …")
-            problems.append(f"{option.name} must be {option.values.words}, not {told}; it is ignored.")
+            words = option.values.words
+            problems.append(f"{option.name} must be {words}, not {_told(value)}; it is ignored.")
     return replace(base, **chosen), problems
+
+
+def _told(value: object) -> str:
+    """*value* in messages. O(1), as a client may send anything."""
+    told = _SHORT.repr(value)
+    return told if len(told) <= LONGEST_TOLD else f"{told[:LONGEST_TOLD]} …"
+
+
+_SHORT = Repr()
+_SHORT.maxstring = LONGEST_TOLD
 
 
 def _as_setting(option: Option, value: Any) -> object:  # noqa: ANN401 - whatever JSON holds
@@ -266,7 +309,7 @@ def unknown_names(raw: object) -> list[str]:
         return []
     known = [option.name for option in OPTIONS]
     return [
-        f"There is no option {name!r}; there are {', '.join(known)}."
+        f"There is no option {_told(name)}; there are {', '.join(known)}."
         for name in raw
         if name not in (*known, TOKEN)
     ]

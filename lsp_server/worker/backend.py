@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.suggested.brackets import swaps_brackets
+from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
 from fimlsp.lsp_server.worker.certainty import NOT_SURE, what_is_sure
@@ -22,7 +23,10 @@ from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, show
 from fimlsp.lsp_server.worker.repetition import without_repetition
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
 from fimlsp.models.decoding.extent import is_one_line
+from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
+from fimlsp.models.served.address import is_address
+from fimlsp.models.served.failures import ServerError
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
@@ -46,10 +50,20 @@ PRECISIONS: Mapping[str | None, Mapping[str, int]] = {None: {}, "int8": {"bits":
 GRAMMAR_PERCENT = 40
 """How much of loading is done when the grammar is there and the model comes next."""
 
+TOO_SLOW = "the model has not answered within {} ms (option deadlineMs)"
+
+SLOW_IN_A_ROW = 3
+"""A server that is too slow so many times in a row is taken for one that fails."""
+
 ONLY_ESCAPES = "only a text that closes this bracket and opens another would connect (option contextEscape)"
+
+TAKES_TOO_LONG = "reading the text around the cursor takes longer than the time limit (option deadlineMs)"
 
 DEADLINE_SHARE_KEPT = 0.25
 """The share of its time limit that a request keeps for decoding, however long it had to wait."""
+
+CHOOSING_S = 0.5
+"""The engine may take so long to judge what was written, even when time is up."""
 
 
 def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:
@@ -78,6 +92,7 @@ class Backend:
         self._files: dict[int, WorkspaceFiles] = {}
         self._model: FimModel | None = None
         self._why_no_model = "no model is loaded yet"
+        self._slow = 0
 
     @property
     def model(self) -> FimModel | None:
@@ -101,8 +116,16 @@ class Backend:
         except Exception as error:
             problem = explain(error, "loading the model", log)
             self._why_no_model = f"no model is loaded: {problem}"
+            if isinstance(error, ModelError):
+                raise
             raise ModelError(problem) from error
         return self._model.name
+
+    def is_there(self, load: Load) -> bool:
+        """Whether the server of a model answers; true of a model that needs none."""
+        from fimlsp.models.served.connecting import answers
+
+        return load.model is None or not is_address(load.model) or answers(load.model, load.api_key_variable)
 
     def enter(self, workspace: Workspace) -> None:
         """Take in which files may be read for a client."""
@@ -138,14 +161,22 @@ class Backend:
         return self.documents.prepare_newest()
 
     def complete(self, request: Complete, should_stop: Callable[[], bool]) -> Completion:
-        """Write middles for the cursor of *request*; they are complete, or there is none and a reason."""
+        """Write middles for the cursor of *request*; they are complete, or there is none and a reason.
+
+        The engine stops soon after *should_stop* has become true or the request's time is up. What it has
+        read by then is kept.
+        """
         if self.documents.version(request.document) != request.version:
             return Completion(reason="the text was changed")
         if self._model is None:
             return Completion(reason=self._why_no_model)
         names = self._names_at(request)
         try:
-            answer = self._write(self._model, request, names, should_stop)
+            with interruptible(should_stop):
+                answer = self._write(self._model, request, names, should_stop)
+        except Interrupted:
+            self.documents.read_on(request.document)
+            return Completion(reason="cancelled" if should_stop() else TAKES_TOO_LONG)
         except Exception:
             self.documents.renew(request.document)
             raise
@@ -172,12 +203,13 @@ class Backend:
 
         limits = request.limits
         document = self.documents.document(request.document)
-        constraint = document.middle(
-            request.offset,
-            request.offset,
-            relax=limits.relaxed_contexts,
-            may_escape=limits.context_escape,
-        )
+        with interruptible(time_limit(seconds_left(limits, request))):
+            constraint = document.middle(
+                request.offset,
+                request.offset,
+                relax=limits.relaxed_contexts,
+                may_escape=limits.context_escape,
+            )
         if constraint.start is None:
             return Completion(reason=cannot_connect(limits), final=True)
         left, right = document.data[: request.offset], document.data[request.offset :]
@@ -188,7 +220,7 @@ class Backend:
             right,
             constraint.start,
             replace(
-                decode_settings(limits, left, right, time.monotonic() - request.asked_at),
+                decode_settings(limits, left, right, seconds_left(limits, request)),
                 preference=None if names is None else names.preference,
                 least_total=model.acceptance.least_total(limits.confidence),
             ),
@@ -196,8 +228,26 @@ class Backend:
             neighbours=neighbours,
             path=path,
         )
-        allowed = as_limited(written, limits, constraint.start)
-        answer = to_completion(allowed or written[:1], constraint.relaxed, left, right, constraint.start)
+        if is_too_slow(written):
+            return self._too_slow(model, limits)
+        self._slow = 0
+        with interruptible(time_limit(CHOOSING_S)):
+            return self._chosen(written, request, model, left, right, constraint.start, constraint.relaxed)
+
+    def _chosen(
+        self,
+        written: Sequence[Middle],
+        request: Complete,
+        model: FimModel,
+        left: bytes,
+        right: bytes,
+        start: State,
+        relaxed: str | None,
+    ) -> Completion:
+        """What the editor is told of the middles *written* for *request*."""
+        limits = request.limits
+        allowed = as_limited(written, limits, start)
+        answer = to_completion(allowed or written[:1], relaxed, left, right, start)
         if not allowed:
             return replace(answer, texts=(), reason=ONLY_ESCAPES)
         if not limits.confidence or allowed[0].stop_reason == "cancelled":
@@ -205,17 +255,37 @@ class Backend:
         sure = what_is_sure(
             allowed[0],
             *self.documents.around(request.document, request.offset),
-            constraint.start,
+            start,
             model.acceptance,
             limits,
             is_python=is_python(self.documents.grammar(request.document)),
             preference=None if names is None else names.preference,
         )
         if sure is None:
+<<<<<<< HEAD
             is_cut_short = allowed[0].stop_reason == "unsure"
             reason = NOT_SURE if is_cut_short else answer.reason or NOT_SURE
             return replace(answer, texts=(), reason=reason)
         return to_completion([sure], constraint.relaxed, left, right, constraint.start)
+=======
+            return replace(answer, texts=(), reason=answer.reason or NOT_SURE)
+        return to_completion([sure], relaxed, left, right, start)
+
+    def _too_slow(self, model: FimModel, limits: Limits) -> Completion:
+        """The answer where there was no time for one token.
+
+        Raises:
+            ServerError: that happened several times in a row.
+        """
+        self._slow += 1
+        if self._slow >= SLOW_IN_A_ROW:
+            self._slow = 0
+            raise ServerError(
+                f"{model.name} was too slow {SLOW_IN_A_ROW} times in a row; look what else its server does, "
+                f"use a smaller model, or allow more time (option deadlineMs)."
+            )
+        return Completion(reason=TOO_SLOW.format(limits.deadline_ms))
+>>>>>>> main
 
     def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
         """The file's path as the model is told it, and what it reads of other files."""
@@ -244,6 +314,7 @@ def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
 
     precision: Any = PRECISIONS.get(load.precision, {"dtype": load.precision})
     order: Any = load.order
+    api: Any = load.api
     return load_model(
         load.model,
         device=load.device,
@@ -251,6 +322,8 @@ def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
         family=load.family,
         order=order,
         threads=load.threads or default_threads(),
+        api=api,
+        api_key_variable=load.api_key_variable,
         on_progress=tell,
         **precision,
     )
@@ -263,18 +336,28 @@ def cannot_connect(limits: Limits) -> str:
     return "the file is broken elsewhere (option relaxedContexts)"
 
 
-def decode_settings(limits: Limits, left: bytes, right: bytes, waited: float) -> DecodeSettings:
-    """*limits* for the decoding loop, at the cursor between *left* and *right*, after *waited* seconds."""
+def seconds_left(limits: Limits, request: Complete) -> float:
+    """How long *request* may still take; a share of its time even if it had to wait for longer than that."""
+    deadline = limits.deadline_ms / 1000
+    return max(deadline - (time.monotonic() - request.asked_at), DEADLINE_SHARE_KEPT * deadline)
+
+
+def decode_settings(limits: Limits, left: bytes, right: bytes, seconds: float) -> DecodeSettings:
+    """*limits* for the decoding loop, at the cursor between *left* and *right*, if *seconds* are left."""
     from fimlsp.models.decoding.settings import DecodeSettings
 
-    deadline = limits.deadline_ms / 1000
     return DecodeSettings(
         tokens=limits.max_tokens,
         lines=1 if is_one_line(limits.one_line, left, right) else None,
         steer=limits.steering,
-        seconds=max(deadline - waited, DEADLINE_SHARE_KEPT * deadline),
+        seconds=seconds,
         candidates=limits.candidates,
     )
+
+
+def is_too_slow(written: Sequence[Middle]) -> bool:
+    """Whether the time was over before the model had said anything."""
+    return written[0].stop_reason == "deadline" and written[0].stop_at_start is None
 
 
 def as_limited(written: Sequence[Middle], limits: Limits, start: State) -> list[Middle]:

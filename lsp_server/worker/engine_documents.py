@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from fimlsp.lexing.interruption import Interrupted
 from fimlsp.lsp_server.documents.uris import is_cell, path_of
 from fimlsp.lsp_server.messages import DocumentId, Replacement
 from fimlsp.quotient.engine import EditedDocument, Engine
@@ -108,7 +109,10 @@ class EngineDocuments:
         ]
 
     def prepare_newest(self) -> bool:
-        """Make some contexts of the document touched last, if they are not there; whether there was work."""
+        """Make some contexts of the document touched last, if they are not there; whether there was work.
+
+        If that is interrupted, what was made is kept, and the next call goes on from there.
+        """
         if not self._entries:
             return False
         name, entry = next(reversed(self._entries.items()))
@@ -116,9 +120,16 @@ class EngineDocuments:
             entry.steps = preparation(self.document(name))
         if entry.steps is None:
             return False
-        if next(entry.steps, None) is None:
-            entry.steps = None
+        try:
+            if next(entry.steps, None) is None:
+                entry.steps = None
+        except Interrupted:
+            self.read_on(name)
         return True
+
+    def read_on(self, name: DocumentId) -> None:
+        """Let `prepare_newest` make what contexts of the document are missing."""
+        self._entries[name].steps = preparation(self.document(name))
 
     def renew(self, name: DocumentId) -> None:
         """Make the contexts of a document again when they are next asked for."""

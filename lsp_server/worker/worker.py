@@ -22,6 +22,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import BinaryIO, Protocol
 
+from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.messages import (
     Answer,
     Cancel,
@@ -43,7 +44,9 @@ from fimlsp.lsp_server.messages import (
     pack,
     read_request,
 )
+from fimlsp.lsp_server.worker.server_watch import ServerWatch
 from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
+from fimlsp.models.served.failures import ServerError
 from fimlsp.quotient.language.contract import Language
 
 from fimlsp.errors import explain
@@ -68,6 +71,9 @@ class Backend(Protocol):
 
     def load(self, load: Load, report: Callable[[str, int], None]) -> str:
         """Load a model, telling *report* each step in a few words and how far it is in per cent; its name."""
+
+    def is_there(self, load: Load) -> bool:
+        """Whether the server of a model answers; true of a model that needs none. From any thread."""
 
     def enter(self, workspace: Workspace) -> None:
         """Take in which files may be read for a client."""
@@ -107,12 +113,20 @@ class Inbox:
                 self._waiting.put(message)
         os._exit(0)
 
+    def put(self, message: Request) -> None:
+        """Add a message as if it had come from the server."""
+        self._waiting.put(message)
+
     def next(self, seconds: float | None = None) -> Request | None:
         """The next message; None when none comes within so many *seconds*, if that is a number."""
         try:
             return self._waiting.get(timeout=seconds)
         except Empty:
             return None
+
+    def has_message(self) -> bool:
+        """Whether a message has come that was not taken yet."""
+        return not self._waiting.empty()
 
     def is_cancelled(self, request_id: int) -> bool:
         """Whether the server has cancelled the request."""
@@ -131,12 +145,13 @@ class Worker:
         self._inbox = inbox
         self._sink = sink
         self._wanted = Load()
+        self._watch = ServerWatch(backend.is_there, inbox.put)
 
     def run(self) -> None:
         """Work for ever. Idle time goes to what the backend can prepare, then to garbage."""
         while True:
             message = self._inbox.next(PAUSE_S)
-            while message is None and self._attempt(self._backend.prepare):
+            while message is None and self._attempt(self._prepare):
                 message = self._inbox.next(0)
             if message is None:
                 message = self._inbox.next(SILENCE_S)
@@ -164,6 +179,14 @@ class Worker:
             case Leave(client):
                 self._attempt(lambda: backend.leave(client))
 
+    def _prepare(self) -> bool:
+        """Do one piece of work ahead of a request, and give it up if a message comes."""
+        try:
+            with interruptible(self._inbox.has_message):
+                return self._backend.prepare()
+        except Interrupted:
+            return True
+
     def _attempt(self, work: Callable[[], bool | None]) -> bool:
         """Do *work* on a document; a failure is logged, and the next completion there will report it."""
         try:
@@ -174,11 +197,14 @@ class Worker:
 
     def _load(self, load: Load) -> None:
         self._wanted = load
+        self._watch.end()
         try:
             name = self._backend.load(load, self._tell)
         except Exception as error:
             missing = error.extra if isinstance(error, MissingExtraError) else None
             self._load_bundled(explain(error, "loading the model", log), missing)
+            if isinstance(error, ServerError):
+                self._watch.begin(load)
         else:
             self._send(Ready(name))
 
@@ -211,6 +237,10 @@ class Worker:
         except OutOfMemoryError as error:
             problem = explain(error, "completing", log)
             completion = Completion(reason=problem)
+        except ServerError as error:
+            self._load_bundled(explain(error, "completing", log))
+            self._watch.begin(self._wanted)
+            completion = self._completion(request)
         self._inbox.finish(request.id)
         self._send(Answer(request.id, completion, 1000 * (time.perf_counter() - began)))
         if problem is not None:
@@ -220,11 +250,14 @@ class Worker:
         if self._inbox.is_cancelled(request.id):
             return Completion(reason="cancelled")
         try:
-            return self._backend.complete(request, lambda: self._inbox.is_cancelled(request.id))
-        except OutOfMemoryError:
+            completion = self._backend.complete(request, lambda: self._inbox.is_cancelled(request.id))
+        except (OutOfMemoryError, ServerError):
             raise
         except Exception as error:
             return Completion(reason=explain(error, "completing", log))
+        if completion.texts:
+            self._watch.served_well()
+        return completion
 
     def _send(self, report: Report) -> None:
         self._sink.write(pack(report))

@@ -69,10 +69,20 @@ def find_folder(name_or_path: str, revision: str | None = None) -> Path:
 def find_on_command_line(name_or_path: str) -> str:
     """What the user of a command line means by *name_or_path*, for `find_folder`.
 
-    A hub name of no model on this machine may be a folder below the working directory, which this user chose.
+    A hub name of no model on this machine may be a folder below the working directory, which this user chose;
+    and so may a name of a GGUF file.
     """
+    if _is_gguf_file(name_or_path):
+        return str(Path(name_or_path).expanduser().absolute())
     is_folder = is_hub_name(name_or_path) and _folder(name_or_path) is not None
     return f"./{name_or_path}" if is_folder and _cached_folder(name_or_path) is None else name_or_path
+
+
+def _is_gguf_file(path: str) -> bool:
+    try:
+        return path.lower().endswith(".gguf") and Path(path).expanduser().is_file()
+    except (OSError, RuntimeError, ValueError):  # nobody has that home; a name that no file can have
+        return False
 
 
 def is_hub_name(name: str) -> bool:

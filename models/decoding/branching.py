@@ -66,9 +66,17 @@ def decode_several(
     are complete and not empty. Costs at most three runs for each middle beyond the first.
     """
     first = Decoding.begin(model, prompt, start, settings)
+    with first.attended(should_stop):
+        if settings.independent:
+            return (first.run(should_stop), *_independent(first, should_stop))
+        found = _different(first, should_stop)
+    return tuple(sorted(found, key=lambda middle: -middle.log_probability))
+
+
+def _different(first: Decoding, should_stop: Callable[[], bool]) -> list[Middle]:
+    """What *first* writes, and further middles as long as they are wanted."""
+    settings = first.settings
     found = [first.run(should_stop)]
-    if settings.independent:
-        return (*found, *_independent(first, should_stop))
     others = _samples(first, should_stop) if settings.temperature else _branches(first, found, should_stop)
     for run in islice(others, RUNS_PER_MIDDLE * (settings.candidates - 1)):
         middle = run.run(should_stop)
@@ -78,7 +86,7 @@ def decode_several(
             found.append(middle)
         if len(found) == settings.candidates:
             break
-    return tuple(sorted(found, key=lambda middle: -middle.log_probability))
+    return found
 
 
 def _independent(first: Decoding, should_stop: Callable[[], bool]) -> Iterator[Middle]:

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 Pair = tuple[int, float]
 
+DRAWN_FROM = 64
+"""So many of the likeliest candidates; whatever else a network lists is not drawn."""
+
 
 def best_first(candidates: Candidates) -> Iterator[Pair]:
     """Tokens with their log-probabilities, from the likeliest down."""
@@ -37,14 +40,14 @@ def preferred_first(pairs: Iterable[Pair], misfit: Callable[[int], float]) -> It
 
 
 def at_random(candidates: Candidates, temperature: float, top_p: float, random: Generator) -> Iterator[Pair]:
-    """The same pairs in the order of draws without replacement.
+    """The 64 likeliest of these pairs in the order of draws without replacement.
 
     Law: the first pair that passes a test is distributed as the candidates that pass it, renormalised; so
     trying them in this order is exact adaptive rejection sampling. Probabilities are those listed, to the
     power 1 / *temperature*. The nucleus, the likeliest candidates that hold a share of *top_p* (Holtzman et
     al. 2020), comes before all others. Sorting by Gumbel noise draws without replacement (Vieira 2014).
     """
-    scores = np.asarray(candidates.log_probabilities) / temperature
+    scores = np.asarray(candidates.log_probabilities[:DRAWN_FROM]) / temperature
     noisy = scores + random.gumbel(size=len(scores))
     n = _nucleus_size(scores, top_p)
     order = np.concatenate([np.argsort(-noisy[:n]), n + np.argsort(-noisy[n:])])

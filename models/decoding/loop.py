@@ -10,19 +10,28 @@ can still complete, and at worst the shortest completion itself is written, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
+from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.models.decoding.candidate_order import at_random, best_first, preferred_first
 from fimlsp.models.decoding.middle import Middle, StopReason, TokenTrace
 from fimlsp.models.decoding.partial_middle import Continuation, DecodeStep, PartialMiddle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
-from fimlsp.models.decoding.stopwatch import Stopwatch
+from fimlsp.models.decoding.stopwatch import Stopwatch, time_limit
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import Candidates, Launching, NextToken, Preference
+from fimlsp.models.protocols import (
+    Attended,
+    Candidates,
+    Launching,
+    NextToken,
+    Preference,
+    TellsStop,
+)
 from fimlsp.quotient.states.protocol import State
 from numpy.random import default_rng
 
@@ -30,6 +39,8 @@ REJECTIONS_PER_STEP_MAX = 50
 STEERING_HORIZON = 16
 STEERED_PER_STEP_MAX = 16
 STEERED_BYTES_PER_TOKEN = 2
+ENGINE_SECONDS = 0.5
+"""The constraint may take so long for one token, or for the end of a middle, even when time is up."""
 
 
 def decode_middle(
@@ -45,7 +56,9 @@ def decode_middle(
     complete unless it was cancelled. Costs at most `settings.tokens` + 1 steps of the network and 50
     rejections each.
     """
-    return Decoding.begin(model, prompt, start, settings).run(should_stop)
+    decoding = Decoding.begin(model, prompt, start, settings)
+    with decoding.attended(should_stop):
+        return decoding.run(should_stop)
 
 
 @dataclass(slots=True)
@@ -73,6 +86,7 @@ class Decoding:
     stop_reason: StopReason | None = None
     tried: int = 0
     rejected: int = 0
+    refused: list[tuple[int, float]] = field(default_factory=list)
     steered: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
     rule: LineRule = field(init=False)
@@ -113,10 +127,20 @@ class Decoding:
         """The most tokens that may be written."""
         return min(self.settings.tokens, self.prompt.room)
 
+    def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
+        """While this lasts, no run with this end of time waits for a network elsewhere in vain."""
+        if not isinstance(self.model, Attended):
+            return nullcontext()
+        return self.model.attended(lambda: should_stop() or monotonic() >= self.ends_at)
+
     def run(self, should_stop: Callable[[], bool]) -> Middle:
         """Take steps until there is a reason to stop."""
         while (reason := self.interruption(should_stop)) is None:
-            self._write_token(self._ask_network())
+            try:
+                step = self._ask_network()
+            except Interrupted:
+                return self._result(self.interruption(should_stop) or "cancelled")
+            self._write_token(step)
         return self._result(reason)
 
     def step_with(self, candidates: Candidates) -> None:
@@ -154,17 +178,22 @@ class Decoding:
         return step
 
     def _write_token(self, step: DecodeStep) -> None:
-        self.stop_reason = self._best_allowed(step, self.budget - len(self.middle.tokens))
+        left = max(ENGINE_SECONDS, self.ends_at - monotonic())
+        try:
+            with interruptible(time_limit(left)):
+                self.stop_reason = self._best_allowed(step, self.budget - len(self.middle.tokens))
+        except Interrupted:
+            self.stop_reason = "deadline"
 
     def _best_allowed(self, step: DecodeStep, left: int) -> StopReason | None:
         """Take the best candidate that is allowed, *left* tokens being left; a reason to stop, if any."""
         if left <= 0:
             return "budget"
-        before = self.rejected
+        refused = self.refused = list[tuple[int, float]]()
         allowed = islice(self._allowed(step), STEERED_PER_STEP_MAX)
         for n_steered, continuation in enumerate(allowed):
             if not self._steers_away(continuation, left - 1):
-                return self._take(step, continuation, self.rejected - before, n_steered > 0)
+                return self._take(step, continuation, tuple(refused), n_steered > 0)
             self.steered = True
         return "dead_end"
 
@@ -174,19 +203,18 @@ class Decoding:
         With the rule "best" a refused candidate ends a middle that is complete, as in the released code of
         Melcer et al. 2024; what else could be written there is then not asked.
         """
-        refused = 0
         for token, log_probability in self._ordered(step):
             continuation = self._continuation(step, token, log_probability)
             self.tried += 1
             if continuation is not None:
                 yield continuation
                 continue
-            refused += 1
+            self.refused.append((token, log_probability))
             self.rejected += 1
             if self.settings.stop_rule == "best" and step.complete:
                 yield Continuation(step.middle, "end")
                 return
-            if refused == REJECTIONS_PER_STEP_MAX:
+            if len(self.refused) == REJECTIONS_PER_STEP_MAX:
                 return
 
     def _ordered(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
@@ -228,7 +256,11 @@ class Decoding:
         return need > STEERED_BYTES_PER_TOKEN * left and need > len(self.middle.state.shortest_completion)
 
     def _take(
-        self, step: DecodeStep, continuation: Continuation, rejected: int = 0, steered: bool = False
+        self,
+        step: DecodeStep,
+        continuation: Continuation,
+        refused: tuple[tuple[int, float], ...] = (),
+        steered: bool = False,
     ) -> StopReason | None:
         """Go on with *continuation*; the reason to stop there, if there is one."""
         middle, stop_reason = continuation
@@ -238,10 +270,16 @@ class Decoding:
         if self.launch and stop_reason is None:
             self.pending = self.launch(token)
         text = self.model.token_bytes[token] or b""
-        self.trace.append(TokenTrace(text, middle.total - step.middle.total, rejected, steered))
+        log_probability = middle.total - step.middle.total
+        self.trace.append(TokenTrace(text, log_probability, refused, steered, token=token))
         self.middle = middle
+<<<<<<< HEAD
         if stop_reason is None and middle.total < self.settings.least_total:
             return "unsure"
+=======
+        if stop_reason is None and self.rule.is_asked_to_stop(middle):
+            return "asked"
+>>>>>>> main
         if stop_reason is None and self.settings.stop_rule == "first" and n_repeated(middle.tokens):
             return "repetition"
         return stop_reason
@@ -272,10 +310,21 @@ class Decoding:
             yield replace(token, stop=stops[number]) if number < len(stops) else token
 
     def _finished(self, reason: StopReason) -> PartialMiddle:
-        """The part of the middle to keep, completed where that is wanted."""
+        """The part of the middle to keep, completed where that is wanted and does not take too long."""
+        try:
+            with interruptible(time_limit(ENGINE_SECONDS)):
+                return self._finished_in_time(reason)
+        except Interrupted:
+            return self.middle
+
+    def _finished_in_time(self, reason: StopReason) -> PartialMiddle:
         middle = self.middle
         takes_first = self.settings.stop_rule == "first"
+<<<<<<< HEAD
         if reason in ("cancelled", "lines", "unsure") or (reason == "end" and takes_first):
+=======
+        if reason in ("cancelled", "lines", "asked") or (reason == "end" and takes_first):
+>>>>>>> main
             return middle
         length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)
         return self._best_stop(length) or (middle.completed() if self.settings.steer else middle)
@@ -283,4 +332,24 @@ class Decoding:
     def _best_stop(self, length: int) -> PartialMiddle | None:
         """The best place to stop among the first *length* tokens."""
         stops = [step for step in islice(self.steps, length + 1) if step.complete]
-        return max(stops, key=lambda step: step.score).middle if stops else None
+        if not stops:
+            return None
+        if isinstance(self.model, TellsStop) and any(step.candidates.stop_is_bound for step in stops):
+            with suppress(Interrupted):
+                return self._best_asked(self.model, stops)
+        return max(stops, key=lambda step: step.score).middle
+
+    def _best_asked(self, model: TellsStop, stops: Sequence[DecodeStep]) -> PartialMiddle:
+        """The best of *stops*, where it is asked of those that might be the best how likely the end is."""
+        bounds = sorted(stops, key=lambda step: -step.score)
+        best, best_score = bounds[0].middle, float("-inf")
+        for step in bounds:
+            if step.score <= best_score:
+                break
+            score = step.score
+            if step.candidates.stop_is_bound:
+                stop = model.stop_after(self.prompt.tokens, step.middle.tokens)
+                score = step.middle.score(step.candidates.stop if stop is None else stop)
+            if score > best_score:
+                best, best_score = step.middle, score
+        return best

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp
 from typing import Literal
 
+<<<<<<< HEAD
 StopReason = Literal["end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled", "unsure"]
+=======
+StopReason = Literal["end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled", "asked"]
+>>>>>>> main
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,16 +20,28 @@ class TokenTrace:
     Attributes:
         text: all of its bytes, even if the middle ends inside the token.
         log_probability: its log-probability (nats).
-        rejected: candidates that the constraint refused before this one.
+        refused: candidates that the constraint refused before this one, as ids and log-probabilities.
         steered: whether steering refused a likelier candidate.
         stop: log-probability of ending the middle after this token; None if the network was not asked.
+        token: its id.
     """
 
     text: bytes
     log_probability: float
-    rejected: int
+    refused: tuple[tuple[int, float], ...]
     steered: bool
     stop: float | None = None
+    token: int = -1
+
+    @property
+    def rejected(self) -> int:
+        """How many candidates were refused."""
+        return len(self.refused)
+
+    @property
+    def refused_mass(self) -> float:
+        """The probabilities of the refused candidates in sum."""
+        return sum(exp(log_probability) for _, log_probability in self.refused)
 
 
 @dataclass(frozen=True, slots=True)

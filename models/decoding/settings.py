@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Literal, get_args
@@ -28,6 +29,8 @@ class DecodeSettings:
             "best": decoding goes on until the model ends the middle or the budget is used up; the result is
             the complete beginning with the best length-normalised log-probability, its end included (the
             rule of the evaluation by Melcer et al. 2024).
+        stop_when: a rule of the caller's own: it is given the text after each token with which the middle is
+            complete, and ends it there by saying True.
         candidates: how many different middles are wanted.
         temperature: 0: the likeliest candidate is taken; otherwise candidates are drawn from the 64
             likeliest, which hold nearly all of the probability.
@@ -50,6 +53,7 @@ class DecodeSettings:
     steer: bool = True
     seconds: float | None = None
     stop_rule: StopRule = "first"
+    stop_when: Callable[[bytes], bool] | None = None
     candidates: int = 1
     temperature: float = 0.0
     top_p: float = 1.0

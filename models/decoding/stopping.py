@@ -59,6 +59,11 @@ class LineRule:
                 return Continuation(line, "lines")
         return Continuation(following)
 
+    def is_asked_to_stop(self, middle: PartialMiddle) -> bool:
+        """Whether the caller's own rule ends *middle*, which is complete."""
+        wanted = self.settings.stop_when
+        return wanted is not None and middle.complete and wanted(middle.text)
+
     def leaves_line(self, middle: PartialMiddle) -> bool:
         """Whether *middle* has a line end although none is wanted."""
         return self.settings.lines == 0 and LINE_END in middle.text

@@ -1,8 +1,15 @@
-"""Splits elapsed time between network and constraint."""
+"""Splits elapsed time between network and constraint, and limits it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
+
+
+def time_limit(seconds: float) -> Callable[[], bool]:
+    """A function that tells whether *seconds* have passed since this call; see `lexing/interruption.py`."""
+    ends_at = monotonic() + seconds
+    return lambda: monotonic() >= ends_at
 
 
 class Stopwatch:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.gguf.header import Header, read_header
-from fimlsp.models.prompts.families import LEFT, RIGHT, Order, Project
+from fimlsp.models.prompts.families import LEFT, RIGHT, Family, Order, Project
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
 from fimlsp.models.prompts.vocabulary import byte_level_bytes, sentence_piece_bytes
 
@@ -104,7 +104,7 @@ def described(header: Header, called: str) -> GgufModel:
 
 
 def format_of(
-    header: Header, called: str, *, family: str | None = None, order: Order | None = None
+    header: Header, called: str, *, family: str | Family | None = None, order: Order | None = None
 ) -> FimFormat:
     """Markers and order of the prompts of a model: those of a family, or those that the file names by itself.
 

@@ -15,11 +15,12 @@ short pieces of each text.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from fimlsp.models.prompts.vocabulary import Vocabulary
-from fimlsp.models.protocols import Candidates, NextToken
+from fimlsp.models.protocols import Attended, Candidates, NextToken, TellsStop
 from numpy.typing import NDArray
 
 AGREEMENT_MAX = 32
@@ -68,13 +69,29 @@ class BufferCache:
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
         """Read a prompt and what was written after it."""
-        self._written = (self._left + self._vocabulary.decode(written))[-AGREEMENT_MAX:]
+        self._written = self._last_bytes(written)
         return self._mixed(self._network.begin(tokens, written))
 
     def advance(self, token: int) -> Candidates:
         """Read one more token."""
         self._written = (self._written + (self.token_bytes[token] or b""))[-AGREEMENT_MAX:]
         return self._mixed(self._network.advance(token))
+
+    def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
+        """As of `Attended`, if the network is one."""
+        return self._network.attended(should_stop) if isinstance(self._network, Attended) else nullcontext()
+
+    def stop_after(self, tokens: Sequence[int], written: Sequence[int]) -> float | None:
+        """As of `TellsStop`, if the network is one; None otherwise."""
+        if not isinstance(self._network, TellsStop):
+            return None
+        stop = self._network.stop_after(tokens, written)
+        self._written = self._last_bytes(written)
+        mixed = None if stop is None else self._mixed(Candidates([], [], stop))
+        return None if mixed is None else mixed.stop
+
+    def _last_bytes(self, written: Sequence[int]) -> bytes:
+        return (self._left + self._vocabulary.decode(written))[-AGREEMENT_MAX:]
 
     def _mixed(self, candidates: Candidates) -> Candidates:
         for cache, weights in self._layers:
@@ -150,4 +167,5 @@ def mix(candidates: Candidates, votes: Counter[int], weight: float) -> Candidate
         [token for token, _ in ranked],
         np.log([value for _, value in ranked]).tolist(),
         candidates.stop + float(np.log(1 - weight)),
+        candidates.stop_is_bound,
     )

@@ -100,6 +100,12 @@ def find_format(
     return FimFormat(found.name, prompt, stops, found.project, marker_ids)
 
 
+def known_markers() -> list[str]:
+    """The texts of all tokens by which families are recognised, and that end a middle."""
+    texts = (text for each in FAMILIES for text in (*each.all_markers, *each.stops, *each.signs))
+    return list(dict.fromkeys(texts))
+
+
 def _recognised(vocabulary: Mapping[str, int], architecture: str | None, model_name: str) -> Family:
     for family in FAMILIES:
         if family.is_of(model_name, vocabulary, architecture):

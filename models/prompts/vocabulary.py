@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from fimlsp.models.errors import ModelError, is_panic
 from fimlsp.models.prompts.typed_texts import TypedTexts
@@ -26,9 +27,16 @@ SAMPLE = "\n\tdéf  f(x ):\r\n    return {'中': X[0]}  #\u00a0ﬁ ½ 12\n\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """A tokenizer together with the exact bytes of its tokens (None: a special token, which has no text)."""
+    """Which tokens a text has, and which bytes a token.
 
-    tokenizer: Tokenizer
+    Attributes:
+        ids: token ids of a text that stands alone; markers in it are text like any other.
+        token_bytes: the exact bytes of each token (None: a special token, which has no text).
+        adds_space: whether a text that stands alone gets a space in front.
+        visible_space: the tokens of the character `▁` where that means a space.
+    """
+
+    ids: Callable[[str], list[int]]
     token_bytes: Sequence[bytes | None]
     adds_space: bool
     visible_space: Sequence[int] = ()
@@ -61,8 +69,8 @@ class Vocabulary:
 
     def _ids_inside(self, text: str) -> list[int]:
         if not self.adds_space:
-            return self._ids(text)
-        return self._ids(SENTINEL + text)[len(self._ids(SENTINEL)) :]
+            return self.ids(text)
+        return self.ids(SENTINEL + text)[len(self.ids(SENTINEL)) :]
 
     def is_exact(self) -> bool:
         """Whether text comes back unchanged, including spaces, tabs, line ends and rare characters."""
@@ -70,9 +78,6 @@ class Vocabulary:
             return self.decode(self.encode(SAMPLE)) == SAMPLE.encode()
         except Exception:  # a vocabulary without its unknown token; the tokenizers library raises no narrower
             return False
-
-    def _ids(self, text: str) -> list[int]:
-        return encoded_ids(self.tokenizer, text)
 
     def decode(self, tokens: Sequence[int]) -> bytes:
         """Exact bytes of *tokens*."""
@@ -116,7 +121,7 @@ def read_vocabulary(tokenizer: Tokenizer, silent: Collection[int]) -> Vocabulary
         table[token] = None
     first = encoded_ids(tokenizer, "a")[0]
     adds_space = (table[first] or b"").startswith(b" ")
-    return Vocabulary(tokenizer, table, adds_space, _visible_space(tokenizer))
+    return Vocabulary(partial(encoded_ids, tokenizer), table, adds_space, _visible_space(tokenizer))
 
 
 def _visible_space(tokenizer: Tokenizer) -> list[int]:

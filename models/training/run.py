@@ -99,7 +99,7 @@ def run(options: Options, reports: Reports) -> Path:
         (f"It went on from the weights of {Path(options.start).name}.",) if options.start else (),
     )
     save(model, tokenizer, options.output)
-    quality = measure(model, load_model(str(options.output.absolute())), files, CUTS)
+    quality = measure(model, tokenizer, load_model(str(options.output.absolute())), files, CUTS)
     (options.output / "README.md").write_text(card(making, files, quality))
     (options.output / "loss.svg").write_text(loss_plot(progress.history))
     (options.output / STATE).unlink(missing_ok=True)
@@ -112,13 +112,12 @@ def n_parameters(model: torch.nn.Module) -> int:
 
 
 def measure(
-    model: Transformer, loaded: FimModel, files: Sequence[SourceFile], n_cuts: int
+    model: Transformer, tokenizer: Tokenizer, loaded: FimModel, files: Sequence[SourceFile], n_cuts: int
 ) -> dict[Split, Quality]:
     """Compare *model*, as trained and as *loaded* again, with the baselines on the held-out files."""
     learnt = _part(files, "train")
-    counts = TokenCounts(
-        loaded.vocabulary.tokenizer, (file.text for file in learnt[:: max(1, len(learnt) // COUNTED_FILES)])
-    )
+    counted = learnt[:: max(1, len(learnt) // COUNTED_FILES)]
+    counts = TokenCounts(tokenizer, (file.text for file in counted))
     predictors = {
         "model": predictor(loaded),
         "network": predictor(replace(loaded, uses_buffer=False)),

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from fimlsp.lexing.automata.dfa import DEAD
+from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.line import has_line_end
@@ -116,6 +117,8 @@ class BoundaryLexer:
         found: End = None
         word = -1  # the offset of a checked word that begins in the right context; -1 outside of one
         while True:
+            if len(path) % EVERY == EVERY - 1:
+                checkpoint()
             here = state, position
             if here in self.known:
                 found = self.known[here]
@@ -178,7 +181,9 @@ class BoundaryLexer:
         return self.data[word:position] not in self.lexical.words
 
     def _remember(self, path: list[tuple[int, int, int]], found: End) -> End:
-        for state, position, after in reversed(path):
+        for count, (state, position, after) in enumerate(reversed(path), 1):
+            if not count % EVERY:
+                checkpoint()
             kind = self.lexical.dfa.accepts[state]
             if found is None and kind >= 0:
                 nothing_follows = kind == self.lexical.line_joiner and after == len(self.data)

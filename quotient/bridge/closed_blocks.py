@@ -15,6 +15,7 @@ from functools import reduce
 from operator import or_
 
 from fimlsp.lexing.columns import MARGIN, Column
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.values import value
 from fimlsp.quotient.contexts.right import Ending, GroupContinuation, RightContext
 from fimlsp.quotient.earley.open_rules import OpenRules
@@ -173,6 +174,7 @@ class ClosedBlocks:
         inside = reduce(or_, (line_end.inside for line_end in line_ends), NOTHING)
         inner: tuple[ClosedBlock, ...] = ()
         for level in levels:
+            checkpoint()
             suites = (level.between, *level.bounded)
             self._add_suites(level, (*inner, *suites), inside)
             for block in (*level.bounded, level.between, level.same):

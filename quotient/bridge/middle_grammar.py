@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import field
 
 from fimlsp.lexing.columns import Column
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.closed_blocks import BlockEnd, ClosedBlock, ClosedBlocks, GroupEnd
 from fimlsp.quotient.bridge.open_blocks import left_blocks
@@ -119,6 +120,7 @@ class _Pairs:
 
     def _in_block(self, depth: int, closed: ClosedBlock, body: int) -> Iterator[Rhs]:
         """The middles in the block at *depth* with groups of kind *body*, which is closed as *closed*."""
+        checkpoint()
         for block_end in self.right.closed_blocks.block_ends_in(closed, self.blocks[depth].frame.column):
             if block_end.may_end(body, self.tables):
                 if body in self.tables.lists:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
 
+from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.grammar.costs import CheapestSentences
 
@@ -52,6 +53,8 @@ def completions(
         if (source, symbol, origin) in done:
             continue
         done.add((source, symbol, origin))
+        if not len(done) % EVERY:
+            checkpoint()
         for lhs, earlier, rest in _waiting(symbol, origin):
             if (source, lhs, earlier) not in done:
                 _push(queue, serial, cheapest, cost, source, lhs, earlier, rest, path)

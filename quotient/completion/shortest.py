@@ -7,10 +7,12 @@ straddles the cursor, is preferred if it is shorter.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from fimlsp.lexing.columns import MARGIN
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_into, way_to
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.dijkstra import Source, completions
@@ -21,6 +23,8 @@ from fimlsp.quotient.grammar.costs import CheapestSentences, Costs
 
 _TRIES = 200
 _PREFIX_TRIES = 20
+_TRIED_TEXTS = 2_000
+_LONGEST_TRIED = 12
 _COST_OF_CLOSED_INDENT = 4
 _COST_OF_SKIPPING = 40
 
@@ -46,6 +50,8 @@ def shortest_completion(state: Incomplete) -> bytes:
         found = next(_completions_after_a_step(state), None)
     if found is None:
         found = next(_completions_after_a_beginning(state), None)
+    if found is None and state.lexer.lexical.separation is not None:
+        found = _by_trying(state, state.lexer.lexical.separation.bytes_to_try)
     if found is None:
         raise NoCompletionError(f"no completion in state {state.lexer}")
     return found
@@ -74,6 +80,7 @@ def _completion(state: Incomplete, skipping: int) -> bytes | None:
         return b""
     direct = _straddling(state)
     for text in islice(_candidates(state, skipping), _TRIES):
+        checkpoint()
         if direct is not None and len(direct) <= len(text):
             break
         reached = state.feed(text)
@@ -86,6 +93,7 @@ def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
     """Completions with any possible next lexeme, if no cheapest one fits the columns on the right."""
     for source in _sources(state):
         for symbols in _steps(state.connection, source.chart):
+            checkpoint()
             writer = _written(state, source, symbols)
             if writer is not None:
                 reached = state.feed(writer.text)
@@ -101,6 +109,22 @@ def _completions_after_a_beginning(state: Incomplete) -> Iterator[bytes]:
             reached = state.feed(text[:size])
             if reached is not None:
                 yield from (text[:size] + rest for rest in _completions_after_a_step(reached))
+
+
+def _by_trying(state: Incomplete, alphabet: bytes) -> bytes | None:
+    """The shortest completion, by trying all short texts: where little keeps lexemes apart, few are right."""
+    tried = deque([(b"", state)])
+    for _ in range(_TRIED_TEXTS):
+        if not tried:
+            return None
+        text, reached = tried.popleft()
+        if reached.complete:
+            return text
+        for byte in alphabet if len(text) < _LONGEST_TRIED else b"":
+            following = reached.feed(bytes((byte,)))
+            if following is not None:
+                tried.append((text + bytes((byte,)), following))
+    return None
 
 
 def _steps(connection: Connection, chart: EarleySet, most: int = 3) -> Iterator[tuple[int, ...]]:
@@ -120,10 +144,12 @@ def _steps(connection: Connection, chart: EarleySet, most: int = 3) -> Iterator[
 
 def _straddling(state: Incomplete) -> bytes | None:
     """The shortest completion by a lexeme that straddles the cursor; None if there is none."""
+    skips = state.lexer.lexical.separation is not None and not state.lexer.at_lexeme_start
     ways = [
         way
         for entry in state.connection.right_entries
-        if entry.boundary.kind is not None and entry.admits(state.lexer)
+        if entry.boundary.kind is not None or (skips and entry.boundary.offset)
+        if entry.admits(state.lexer)
         if state.chart.expects(entry.marker)
         if (way := way_into(state.lexer, entry.boundary)) is not None
     ]
@@ -189,7 +215,7 @@ def _leads(entry: RightEntry, writer: Unlexer) -> Iterator[bytes]:
             yield indentation(writer.margin, before)
         if lead and column != MARGIN:
             yield indentation(writer.margin, column) + b"\\\n"
-    yield from (b"", b" ")
+    yield from writer.tables.lexical.between
 
 
 def _sources(state: Incomplete) -> list[Source]:
@@ -200,18 +226,29 @@ def _sources(state: Incomplete) -> list[Source]:
     live = state.live
     if live & lexer.lexical.always_viable | live & lexer.lexical.ends_line:
         return _after_skipped(state, live)
-    return [*_after_lexemes(state, live), *_after_fallback(state)]
+    sources = [*_after_lexemes(state, live), *_after_fallback(state)]
+    if lexer.lexical.separation is not None:
+        for kind in lexer.lexical.blank:
+            sources += _after_blank(state, kind) if live & 1 << kind else ()
+    return sources
+
+
+def _after_blank(state: Incomplete, kind: int) -> Iterator[Source]:
+    """The sources if the lexeme being read is of *kind*, which means nothing."""
+    lexical = state.lexer.lexical
+    suffix = lexical.shortest_words.suffix(state.lexer.state, kind)
+    if suffix is not None:
+        for between in lexical.between:
+            yield Source(state.chart, len(suffix + between), suffix + between)
 
 
 def _after_skipped(state: Incomplete, live: int) -> list[Source]:
     """As `_sources` if the lexeme being read never reaches the grammar; a comment ends with its line."""
     lexer, lexical = state.lexer, state.lexer.lexical
     if not live & lexical.ends_line:
-        skipped = next(kind for kind in lexical.blank if live & 1 << kind)
-        suffix = lexical.shortest_words.suffix(lexer.state, skipped)
-        assert suffix is not None
         # after a carriage return, a line end written next would be part of the same line end
-        return [Source(state.chart, len(way), way) for way in (suffix, suffix + b" ")]
+        skipped = next(kind for kind in lexical.blank if live & lexical.always_viable & 1 << kind)
+        return list(_after_blank(state, skipped))
     prefix = b"" if lexer.accepted == lexical.line_end else b"\n"
     if prefix and live & 1 << lexical.comment:
         prefix = (lexical.shortest_words.suffix(lexer.state, lexical.comment) or b"") + prefix

@@ -113,10 +113,20 @@ class Unlexer:
         start = self.tables.lexical.dfa.starts[lexer.modes.mode]
         for kind in kinds:
             text = self.tables.shortest_words.suffix(start, kind)
-            for candidate in (text, b" " + text) if text else ():
+            for candidate in self._candidates(text, kind) if text else ():
                 if self._reads_as(candidate, kind, [] if step is None else step.symbols):
                     return self.put(candidate)
         return False
+
+    def _candidates(self, text: bytes, kind: int) -> Iterator[bytes]:
+        """*text*, a lexeme of *kind*, kept apart from the lexeme before; or another such lexeme."""
+        for between in self.tables.lexical.between:
+            yield between + text
+        separation = self.tables.lexical.separation
+        if separation is not None and not self.lexer.at_lexeme_start:
+            other = separation.word_after(self.lexer.state, kind, self.tables.shortest_words)
+            if other is not None:
+                yield other
 
     def _reads_as(self, data: bytes, kind: int, ended: list[Symbol]) -> bool:
         """Whether *data* is read as one lexeme of *kind*, after exactly the symbols *ended*."""

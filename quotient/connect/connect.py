@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fimlsp.lexing.columns import MARGIN
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexer
@@ -62,6 +63,7 @@ def _connect(
     options: ConnectOptions,
     kept: KeptLexemes | None,
 ) -> GrammarState | None:
+    checkpoint()
     right = document.cached_for_suffix(
         cursor, (options, kept), lambda: RightSideFinder(document, cursor, options, kept).right_side()
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import TypeVar, cast
 
 from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.line import MOST_JOINED, Line, n_joined
 from fimlsp.quotient.contexts.left import LeftContext, start_of_file
 from fimlsp.quotient.contexts.left_offsets import LeftOffsets
@@ -186,6 +187,8 @@ class Document:
         context = self._rights.get(distance)
         assert context is not None
         while lines:
+            if not len(lines) % EVERY:
+                checkpoint()
             whole = line = lines[-1]
             count = 1
             if line.closers and not context.unmatched and not context.broken:

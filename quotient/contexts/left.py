@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fimlsp.lexing.columns import MARGIN, BlockColumns, Column
+from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
 from fimlsp.lexing.line import Line
 from fimlsp.lexing.modes import ModeStack
@@ -174,7 +175,10 @@ class LeftContext(Interned):
         """The context after *symbols* of a `LexerState`; None if they are invalid. O(symbols)."""
         lexical, terminal_of = self.tables.lexical, self.tables.terminal_of
         context, group = self, self.group
-        for symbol in symbols:
+        for count, symbol in enumerate(symbols, 1):
+            if not count % EVERY:
+                checkpoint()
+                group = self.tables.forward.canonical(group)  # frees the sets in between
             if isinstance(symbol, Column) or symbol == lexical.dedent:
                 following = context._at(context.frame, group)._after_layout(symbol)
                 if following is None:

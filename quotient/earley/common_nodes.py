@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.values import value
 from fimlsp.quotient.earley.open_rules import Child, Open, OpenRules, OpenSuite, RulesByNumber
 from fimlsp.quotient.grammar.rules import Rhs
@@ -41,6 +42,7 @@ def find_common_nodes(
     both = {(left_node, right_node): None} if left_node in left else {}
     waiting = deque(both)
     while waiting:
+        checkpoint()
         left_node, right_node = waiting.popleft()
         for before, inner, after in _gaps(left, right, left_node, right_node, repetitions):
             if inner is not None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.values import value
 from fimlsp.quotient.earley.automaton import Predicted, State
 from fimlsp.quotient.earley.sets import EarleySet
@@ -138,6 +139,7 @@ class OpenRuleFinder:
         else:
             pending[last] = set(found.open_suites)
         while pending:
+            checkpoint()
             at = next(iter(pending))
             known = found.opened.get(at, _NONE)
             fresh = self._starting_with(pending.pop(at), at.predicted) - known

@@ -4,30 +4,47 @@ An `EarleySet` (Earley, "An Efficient Context-Free Parsing Algorithm", CACM 13(2
 some symbols as pairs (state, origin), where the origin is the earlier set at which the rules of the state
 began. Sets refer to their origins directly, so a chart is a linked structure: a snapshot costs nothing, dead
 branches are freed, and a set can be continued any number of times.
+
+Right recursion, such as `a if b else a if b else ...`, ends all rules that are open with each operand. Where
+one completion leads to just one other and to nothing else, on and on, only the last of them is entered (Leo,
+"A General Context-Free Parsing Algorithm Running in Linear Time on Every LR(k) Grammar Without Using
+Lookahead", Theoretical Computer Science 82, 1991). Finding that takes time, so it begins after some.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.quotient.earley.automaton import Automaton, Predicted, State
 
 Entry = tuple[State, "EarleySet"]
+Completion = tuple[int, "EarleySet"]
+"""A symbol that was completed, and the set where it began."""
+
+_FEW = 16
+"""So many completions at a set are entered one by one, which is all there are at most sets."""
+
+
+_NONE_YET: dict[int, Completion] = {}
 
 
 class EarleySet:
     """The items after a sequence of symbols.
 
-    `entries` are the states with their origins, `predicted` is the prediction, whose origin is this set, and
-    `waiting` are the entries that expect a nonterminal.
+    `entries` are the states with their origins (what is complete is left out, except at an initial set, where
+    somebody may ask for it), `predicted` is the prediction, whose origin is this set, and
+    `waiting` are the entries that expect a nonterminal. `last_completions` is a cache of `Earley`: for a
+    symbol that began here, the last of the completions that follow from it without a choice.
     """
 
-    __slots__ = ("__weakref__", "entries", "predicted", "waiting")
+    __slots__ = ("__weakref__", "entries", "last_completions", "predicted", "waiting")
 
     def __init__(self, entries: tuple[Entry, ...], predicted: Predicted, waiting: tuple[Entry, ...]) -> None:
         self.entries = entries
         self.predicted = predicted
         self.waiting = waiting
+        self.last_completions: dict[int, Completion] = _NONE_YET
 
     def expects(self, terminal: int) -> bool:
         """Whether *terminal* may come next. O(entries)."""
@@ -58,6 +75,7 @@ class InitialSet(EarleySet):
     def __init__(self, automaton: Automaton, symbols: frozenset[int]) -> None:
         self.entries = ()
         self.waiting = ()
+        self.last_completions = _NONE_YET
         self._automaton = automaton
         self._symbols = symbols
         self._predicted: Predicted | None = None
@@ -108,36 +126,82 @@ class Earley:
     def read(self, before: EarleySet, symbols: Iterable[int]) -> EarleySet | None:
         """The set after all of *symbols*, in order; None if one of them is not expected."""
         current: EarleySet | None = before
-        for symbol in symbols:
+        for count, symbol in enumerate(symbols, 1):
             if current is None:
                 return None
+            if not count % EVERY:
+                checkpoint()
             current = self.scan(current, (symbol,))
         return current
 
     def _complete(self, entries: dict[Entry, None]) -> EarleySet:
         goto = self.automaton.goto
-        done: set[tuple[int, EarleySet]] = set()
+        done: set[Completion] = set()
         todo = list(entries)
         while todo:
             ended, origin = todo.pop()
             for symbol in ended.completed:
-                if (symbol, origin) in done:
+                completion = symbol, origin
+                if completion in done:
                     continue
-                done.add((symbol, origin))
-                states, symbols = origin.predicted.chain(symbol)
+                done.add(completion)
+                if len(done) > _FEW and (last := self._last_completion(*completion)) != completion:
+                    if last in done:
+                        continue
+                    done.add(last)
+                    completion = last
+                completed, begun = completion
+                states, symbols = begun.predicted.chain(completed)
                 for state in states:
-                    entries[state, origin] = None
-                for state, earlier in origin.waiting:
+                    entries[state, begun] = None
+                for state, earlier in begun.waiting:
                     for expected in state.expected:
                         if expected in symbols:
                             entry = state.gotos.get(expected) or goto(state, expected), earlier
                             if entry not in entries:
                                 entries[entry] = None
                                 todo.append(entry)
+        kept: list[Entry] = []
         waiting: list[Entry] = []
         wanted: set[int] = set()
         for entry in entries:
-            if entry[0].expected:
+            state, origin = entry
+            if state.by_symbol or not origin.entries:
+                kept.append(entry)
+            if state.expected:
                 waiting.append(entry)
-                wanted.update(entry[0].expected)
-        return EarleySet(tuple(entries), self.automaton.predicted(frozenset(wanted)), tuple(waiting))
+                wanted.update(state.expected)
+        return EarleySet(tuple(kept), self.automaton.predicted(frozenset(wanted)), tuple(waiting))
+
+    def _last_completion(self, symbol: int, origin: EarleySet) -> Completion:
+        """The last of the completions that follow from that of *symbol* without a choice. Amortised O(1)."""
+        path: list[Completion] = []
+        last: Completion | None = symbol, origin
+        while last is not None:
+            symbol, origin = last
+            if symbol in origin.last_completions:
+                symbol, origin = origin.last_completions[symbol]
+                break
+            path.append(last)
+            last = self._only_completion(symbol, origin)
+        for passed, at in path:
+            at.last_completions = {**at.last_completions, passed: (symbol, origin)}
+        return symbol, origin
+
+    def _only_completion(self, symbol: int, origin: EarleySet) -> Completion | None:
+        """What the completion of *symbol* completes, if that is one symbol and nothing else follows.
+
+        Not if that one began at an initial set, where somebody may ask for it.
+        """
+        states, symbols = origin.predicted.chain(symbol)
+        if any(state.by_symbol for state in states):
+            return None
+        found: set[Completion] = set()
+        for state, earlier in origin.waiting:
+            for expected in state.expected:
+                if expected in symbols:
+                    after = self.automaton.goto(state, expected)
+                    if after.by_symbol or len(after.completed) != 1 or not earlier.entries:
+                        return None
+                    found.add((after.completed[0], earlier))
+        return found.pop() if len(found) == 1 else None

@@ -33,13 +33,14 @@ class Grammar:
 
     `terminals` are the symbols 0 .. T-1, `nonterminals` the symbols T .. T+N-1, beginning with the start
     symbol. `productions` are grouped by left-hand side. `repetitions` maps a nonterminal L to its element E
-    if the productions of L are L -> E and L -> L E; no other production is left-recursive.
+    if the productions of L are L -> E and L -> L E. With `may_be_empty` the empty sequence is a sentence too.
     """
 
     terminals: tuple[str, ...]
     nonterminals: tuple[str, ...]
     productions: tuple[Production, ...]
     repetitions: Mapping[int, int] = field(hash=False)
+    may_be_empty: bool = False
     _symbols: Mapping[str, int] = field(init=False, repr=False, compare=False)
     _by_lhs: Mapping[int, tuple[Production, ...]] = field(init=False, repr=False, compare=False)
 
@@ -79,7 +80,9 @@ class Grammar:
 Alternatives = Mapping[str, Iterable[tuple[str, ...]]]
 
 
-def make_grammar(start: str, rules: Alternatives, repetitions: Mapping[str, str]) -> Grammar:
+def make_grammar(
+    start: str, rules: Alternatives, repetitions: Mapping[str, str], *, may_be_empty: bool = False
+) -> Grammar:
     """The grammar with these *rules*, which map the name of each nonterminal to its right-hand sides.
 
     Names that are no keys of *rules* are terminals.
@@ -98,9 +101,8 @@ def make_grammar(start: str, rules: Alternatives, repetitions: Mapping[str, str]
         for name in nonterminals
         for right in sides[name]
     )
-    return Grammar(
-        terminals, nonterminals, productions, {symbols[k]: symbols[v] for k, v in repetitions.items()}
-    )
+    elements = {symbols[name]: symbols[element] for name, element in repetitions.items()}
+    return Grammar(terminals, nonterminals, productions, elements, may_be_empty)
 
 
 SENTINELS = "⊢", "⊣"
@@ -111,7 +113,8 @@ def between_sentinels(grammar: Grammar) -> Grammar:
     """A grammar for the sentences of *grammar*, each enclosed by the `SENTINELS`."""
     begin, end = SENTINELS
     start = grammar.name(grammar.start)
-    rules: dict[str, list[tuple[str, ...]]] = {f"{begin}{start}{end}": [(begin, start, end)]}
+    files = [(begin, start, end), *([(begin, end)] if grammar.may_be_empty else [])]
+    rules: dict[str, list[tuple[str, ...]]] = {f"{begin}{start}{end}": files}
     for production in grammar.productions:
         rules.setdefault(grammar.name(production.lhs), []).append(tuple(map(grammar.name, production.rhs)))
     repetitions = {grammar.name(a): grammar.name(b) for a, b in grammar.repetitions.items()}

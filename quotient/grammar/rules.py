@@ -86,6 +86,7 @@ class LazyRules(Rules):
     def starts(self, lhs: int) -> Sequence[int]:
         """As `Rules.starts`."""
         if lhs not in self._starts:
-            make, arguments = self._makers.pop(lhs)
+            make, arguments = self._makers[lhs]
             self.add(lhs, *make(self, *arguments))
+            del self._makers[lhs]
         return self._starts[lhs]

@@ -6,6 +6,7 @@ Left contexts are parsed forwards; right contexts backwards, with reversed rules
 from __future__ import annotations
 
 from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.interruption import EVERY
 from fimlsp.quotient.earley.automaton import Automaton
 from fimlsp.quotient.earley.canonical_sets import CanonicalSets
 from fimlsp.quotient.earley.open_rules import OpenRuleFinder, OpenRules
@@ -64,8 +65,17 @@ class Direction:
         try:
             return self._sets_after[key]
         except KeyError:
-            found = self._sets_after[key] = self.earley.read(before, symbols)
+            found = self._sets_after[key] = self._read(before, symbols)
             return found
+
+    def _read(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
+        """As `read`. In between the sets are made canonical, so that those before need not be kept."""
+        current = self.earley.read(before, symbols[:EVERY])
+        for start in range(EVERY, len(symbols), EVERY):
+            if current is None:
+                return None
+            current = self.read(self.canonical(current), symbols[start : start + EVERY])
+        return current
 
     def canonical(self, found: EarleySet) -> EarleySet:
         """As `CanonicalSets.standing_for`."""

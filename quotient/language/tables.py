@@ -70,7 +70,7 @@ class LanguageTables:
         self.bodies = frozenset(self.lists) or frozenset((grammar.start,))
         self.neighbours = neighbours(grammar)
         layout = {self.newline, self.dedent}
-        self.line_ends = frozenset(symbol for symbol, last in _ends(grammar, -1).items() if last <= layout)
+        self.line_ends = frozenset(symbol for symbol, last in ends(grammar, -1).items() if last <= layout)
         self.shortest_words = lexical.shortest_words
         self.kinds_of = self._kinds_of()
         self.enclosures = Enclosures(grammar.terminals, language.enclosures)
@@ -115,7 +115,7 @@ class LanguageTables:
                 for s in starts
                 if (text := self.shortest_words.suffix(s, kind)) is not None
             ]
-            costs[terminal] = min(len(text) + text.decode().isidentifier() for text in texts)
+            costs[terminal] = min((_cost_of_text(text) for text in texts), default=0)
         return CheapestSentences(*cheapest(self.forward.rules.alternatives(), costs), self.forward.rules)
 
     def _find_suites(self) -> None:
@@ -192,10 +192,15 @@ class LanguageTables:
         return tuple(suite for suite, body in self.suites.items() if body in wanted)
 
 
+def _cost_of_text(text: bytes) -> int:
+    """The cost of writing a lexeme: its length, and one more for a word, which may need a space."""
+    return len(text) + text.decode().isidentifier()
+
+
 def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
     """The pairs of terminals that may be adjacent in a sentence."""
-    first = _ends(grammar, 0)
-    last = _ends(grammar, -1)
+    first = ends(grammar, 0)
+    last = ends(grammar, -1)
     pairs: set[tuple[int, int]] = set()
     for production in grammar.productions:
         for left, right in pairwise(production.rhs):
@@ -203,18 +208,18 @@ def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
     return frozenset(pairs)
 
 
-def _ends(grammar: Grammar, side: int) -> dict[int, set[int]]:
+def ends(grammar: Grammar, side: int) -> dict[int, set[int]]:
     """For each symbol the first (*side* 0) or last (*side* -1) terminals of what it derives."""
-    ends = {symbol: {symbol} for symbol in range(len(grammar.terminals))}
-    ends.update({production.lhs: set() for production in grammar.productions})
+    found = {symbol: {symbol} for symbol in range(len(grammar.terminals))}
+    found.update({production.lhs: set() for production in grammar.productions})
     changed = True
     while changed:
         changed = False
         for production in grammar.productions:
-            size = len(ends[production.lhs])
-            ends[production.lhs] |= ends[production.rhs[side]]
-            changed |= len(ends[production.lhs]) > size
-    return ends
+            size = len(found[production.lhs])
+            found[production.lhs] |= found[production.rhs[side]]
+            changed |= len(found[production.lhs]) > size
+    return found
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Step, Symbol
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.shortest import shortest_completion
@@ -48,9 +49,11 @@ class GrammarState:
     def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
         """The chart after *symbols*; None if they are not expected."""
         chart: EarleySet | None = self.chart
-        for symbol in symbols:
+        for count, symbol in enumerate(symbols, 1):
             if chart is None:
                 return None
+            if not count % EVERY:
+                checkpoint()
             chart = self.connection.scan(chart, symbol)
         return chart
 
@@ -68,6 +71,8 @@ class GrammarState:
             return not self._lacks_indent()
         if live & lexical.ends_line and self._may_end_line():
             return True
+        if lexical.separation is not None and self._may_leave(live):
+            return True
         chart = self.chart
         if chart is self.connection.grammar.start and self._may_meet_right():
             return True  # this needs no prediction of the initial set
@@ -75,6 +80,28 @@ class GrammarState:
             if chart.expects(terminal):
                 return True
         return self._may_meet_right() or self._may_fall_back()
+
+    def _may_leave(self, live: int) -> bool:
+        """Whether the lexeme being read may be one that means nothing and that something may come after."""
+        lexer, connection, separation = self.lexer, self.connection, self.lexer.lexical.separation
+        assert separation is not None
+        for kind in lexer.lexical.blank:
+            if not live >> kind & 1:
+                continue
+            following = connection.tables.live_terminals(separation.after(lexer.state, kind))
+            if any(self.chart.expects(terminal) for terminal in following):
+                return True
+            byte = connection.data[connection.cursor : connection.cursor + 1]
+            ends_here = separation.may_end_before(lexer.state, kind, byte[0] if byte else None)
+            for entry in connection.right_entries:
+                if entry.boundary.kind is not None or not self.chart.expects(entry.marker):
+                    continue
+                if ends_here if not entry.boundary.offset else self._leads_into(entry):
+                    return True
+        return False
+
+    def _leads_into(self, entry: RightEntry) -> bool:
+        return self.connection.way_into(self.lexer, entry.boundary) is not None
 
     @property
     def live(self) -> int:
@@ -100,6 +127,14 @@ class GrammarState:
         if following is None:
             return False
         lexer, tables = following.lexer, self.connection.tables
+        separation = lexer.lexical.separation
+        if separation is not None:
+            possible = separation.after_fallback(self.lexer.state, lexer.state)
+            blank = sum(1 << kind for kind in lexer.lexical.blank)
+            if possible & blank or lexer.leftover:
+                return True
+            after = tables.live_terminals(possible)
+            return any(map(following.chart.expects, after)) or following._may_meet_right()
         live = following.live
         if (
             lexer.at_lexeme_start
@@ -156,11 +191,13 @@ class GrammarState:
     def after_fallback(self) -> GrammarState | None:
         """The state if the lexeme being read ended earlier and the bytes since then begin the next one.
 
-        None if that is impossible, or if these bytes do not begin with ASCII: all other characters are alike
-        to the lexer, so a lexeme that can contain the first byte of one can contain the whole character.
+        None if that is impossible, or if these bytes do not begin with ASCII: where the language has white
+        space of its own, all other characters are alike to the lexer, so a lexeme that can contain the first
+        byte of one can contain the whole character.
         """
         leftover = self.lexer.leftover
-        step = self.lexer.fall_back() if leftover and leftover[0] < _NOT_ASCII else None
+        any_byte = self.lexer.lexical.separation is not None
+        step = self.lexer.fall_back() if leftover and (any_byte or leftover[0] < _NOT_ASCII) else None
         chart = step and self.scanned(step.symbols)
         if step is None or chart is None:
             return None

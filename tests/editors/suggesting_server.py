@@ -11,6 +11,7 @@ import json
 import os
 from pathlib import Path
 
+from fimlsp.lsp_server.session.statistics import Statistics
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
@@ -101,8 +102,8 @@ def toggle() -> dict[str, bool]:
 
 
 @server.command(STATISTICS)
-def statistics() -> dict[str, int]:
-    return {"requests": len(heard)}
+def statistics() -> dict[str, object]:
+    return Statistics().to_json() | {"requests": len(heard)}
 
 
 @server.command("test.heard")

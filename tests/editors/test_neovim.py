@@ -142,9 +142,11 @@ def test_dismissed(neovim):
 def test_escape_ends_it(neovim):
     neovim.open(script("one", text="f(<|>)\n"))
     neovim.assert_shows("f(one)")
+    neovim.assert_soon(lambda: neovim.state() == "suggestion")
     neovim.type("<Esc>")
     neovim.assert_shows("f()")
     assert neovim.suggested() is None
+    neovim.assert_soon(lambda: neovim.state() == "idle")
 
 
 def test_by_hand_only(neovim):
@@ -218,7 +220,7 @@ def test_commands(neovim):
     neovim.api.command("stopinsert | Fimlsp log")
     assert any("the script is ready" in line for line in neovim.api.current.buffer[:])
     neovim.api.command("close | Fimlsp statistics")
-    neovim.assert_soon(lambda: "requests" in "".join(neovim.api.current.buffer[:]))
+    neovim.assert_soon(lambda: "Suggestions " in neovim.api.current.buffer[0])
     neovim.api.command("close")
     with pytest.raises(Exception, match="there is no :Fimlsp nonsense"):
         neovim.api.command("Fimlsp nonsense")
@@ -243,21 +245,93 @@ def test_health(neovim, kind):
     assert "the server runs" in report
 
 
-def test_health_without_a_server(start_neovim, kind):
-    neovim = start_neovim(kind, "{ cmd = { '/no/such/fimlsp' } }")
+NOWHERE = "vim.env.PATH, vim.env.VIRTUAL_ENV = '/nowhere', nil"
+
+
+def messages(neovim):
+    return neovim.api.command_output("messages")
+
+
+def test_without_a_server_one_notice_says_what_to_do(start_neovim, kind):
+    neovim = start_neovim(kind, "{}", NOWHERE)
+    neovim.api.command("edit a.py | edit b.py | startinsert")
+    neovim.type("x = 1<Tab>")
+    neovim.assert_soon(lambda: neovim.text() == "x = 1\t\n")
+    told = "fimlsp: no server was found: `:Fimlsp install` sets it up, or name one in setup("
+    assert messages(neovim).count(told) == 1
+    assert neovim.lua("return require('fimlsp').status()") == "fimlsp ✗"
+    assert "no server: no server was found" in neovim.lua("return require('fimlsp.status').sentence()")
+
+    windows = len(neovim.api.windows)
+    neovim.api.command("stopinsert | Fimlsp doctor")
+    assert len(neovim.api.windows) == windows
+    assert messages(neovim).count(told) == 2
     neovim.api.command("checkhealth fimlsp")
     report = "\n".join(neovim.api.current.buffer[:])
-    assert "/no/such/fimlsp is no program here" in report
-    assert "pip install fimlsp" in report
+    assert "ERROR no server was found" in report
+    assert ":Fimlsp install sets the server up" in report
 
 
-def test_a_missing_server_is_told_in_the_statusline_and_breaks_nothing(start_neovim, kind):
+def test_a_program_that_is_not_there_is_told_in_the_statusline_and_breaks_nothing(start_neovim, kind):
     neovim = start_neovim(kind, "{ cmd = { '/no/such/fimlsp' } }")
     neovim.api.command("edit a.py | startinsert")
     neovim.type("x = 1<Tab>")
     neovim.assert_soon(lambda: neovim.text() == "x = 1\t\n")
     assert neovim.lua("return require('fimlsp').status()") == "fimlsp ✗"
     assert "is no program here" in neovim.lua("return require('fimlsp.status').sentence()")
+
+
+MAKES_AN_ENVIRONMENT = """#!/bin/sh
+test "$#" -gt 2 || exec {python} "$@"
+echo '{{"step": "making the environment"}}'
+mkdir -p "$3/environment-1/bin"
+printf '#!/bin/sh\nexec {server} "$@"\n' >"$3/environment-1/bin/python"
+chmod +x "$3/environment-1/bin/python"
+python=$3/environment-1/bin/python
+printf '{{"python": "%s", "extras": [], "version": "0.0.1"}}' "$python" >"$3/current.json"
+echo "{{\\"python\\": \\"$python\\"}}"
+echo "$@" >>{told}
+"""
+
+
+def test_the_server_is_installed_and_started(start_neovim, kind, tmp_path):
+    """By the first Python that can, here a script in its place, behind one that is broken."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    told = tmp_path / "told"
+    makes = MAKES_AN_ENVIRONMENT.format(python=sys.executable, server=" ".join(SCRIPTED), told=told)
+    for name, source in [("python3", "#!/bin/sh\necho broken >&2; exit 127\n"), ("python", makes)]:
+        (programs / name).write_text(source)
+        (programs / name).chmod(0o755)
+    path = f"vim.env.PATH, vim.env.VIRTUAL_ENV = '{programs}:/bin:/usr/bin', nil"
+    neovim = start_neovim(kind, "{ settings = { debounceMs = 20 } }", path)
+    (neovim.folder / "a.py").write_text(script("one", text="f()\n"))
+    neovim.api.command(f"edit {neovim.folder / 'a.py'}")
+    assert "no server was found" in messages(neovim)
+    neovim.api.command("Fimlsp install checkpoints")
+    neovim.open(script("one", text="f(<|>)\n"))
+    neovim.assert_shows("f(one)")
+    assert "--constraints" in told.read_text()
+    assert told.read_text().rstrip().endswith("--extra checkpoints")
+    neovim.api.command("stopinsert | checkhealth fimlsp")
+    assert "the server is 0.0.1 and the plugin " in "\n".join(neovim.api.current.buffer[:])
+
+
+def test_where_nothing_can_install_the_server_each_python_is_told_as_what_it_is(start_neovim, tmp_path):
+    (tmp_path / "python3").write_text('#!/bin/sh\necho \'{"unsuitable": "it is Python 3.8"}\'; exit 3\n')
+    (tmp_path / "python3").chmod(0o755)
+    only = f"vim.env.PATH = '{tmp_path}'; vim.fn.executable = (function(before) return function(name) "
+    only += "return name == '/usr/bin/python3' and 0 or before(name) end end)(vim.fn.executable)"
+    neovim = start_neovim("fallback", "{ cmd = { '/no/such/fimlsp' } }", only)
+    neovim.api.command("silent! Fimlsp install")
+    told = "No Python was found that fimlsp runs on (python3: it is Python 3.8)"
+    neovim.assert_soon(lambda: told.lower() in messages(neovim).lower(), lambda: messages(neovim))
+
+
+def test_no_settings_are_an_object(neovim):
+    assert neovim.lua("return vim.json.encode(require('fimlsp.config').settings())").startswith("{")
+    neovim.lua("require('fimlsp.config').set({})")
+    assert neovim.lua("return vim.json.encode(require('fimlsp.config').settings())") == "{}"
 
 
 @pytest.mark.parametrize(

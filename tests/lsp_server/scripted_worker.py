@@ -40,6 +40,9 @@ class ScriptedBackend:
         self.model = model or "scripted"
         return self.model
 
+    def is_there(self, _load):
+        return True
+
     def enter(self, workspace):
         self.workspaces[workspace.client] = workspace
 

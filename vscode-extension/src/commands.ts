@@ -3,7 +3,6 @@
 import * as vscode from "vscode";
 
 import { chooseModel } from "./choosing";
-import { installWithUser } from "./installing";
 import { entriesOf } from "./menu";
 import type { Server } from "./server";
 import { SECTION } from "./settings";
@@ -25,7 +24,8 @@ export function registerCommands(
     showLog: () => log.show(),
     openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", "@ext:fimlsp.fimlsp"),
     openWalkthrough: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH),
-    install: async () => (await installWithUser(server.folders.environment, log)) && server.restart(),
+    install: () => server.install(),
+    installExtra: () => server.install(bar.status.missing ?? undefined),
     dismiss: () => dismiss(server),
     doctor: () => runDoctor(server),
     reloadModel: () => reloadModel(server),
@@ -43,9 +43,9 @@ export function registerCommands(
 }
 
 async function showMenu(bar: StatusBar): Promise<void> {
-  const { state, automatic } = bar.status;
+  const { state, automatic, missing } = bar.status;
   const setting = vscode.workspace.getConfiguration(SECTION).get("automatic", true);
-  const entries = entriesOf({ state, automatic: automatic ?? setting, ...inFront() });
+  const entries = entriesOf({ state, missing, automatic: automatic ?? setting, ...inFront() });
   const chosen = await vscode.window.showQuickPick(entries, { title: "fimlsp", placeHolder: bar.summary });
   if (chosen !== undefined) {
     await vscode.commands.executeCommand(chosen.command);

@@ -17,9 +17,12 @@ let server: Server | undefined;
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("fimlsp", { log: true });
   const bar = new StatusBar();
-  const environment = vscode.Uri.joinPath(context.globalStorageUri, "environment").fsPath;
-  const only = new Server({ extension: context.extensionPath, environment }, log, (status) =>
-    bar.show(status),
+  const environments = context.globalStorageUri.fsPath;
+  const only = new Server(
+    { extension: context.extensionPath, environments },
+    context.globalState,
+    log,
+    (status) => bar.show(status),
   );
   server = only;
   context.subscriptions.push(

@@ -5,6 +5,8 @@ import type { State } from "./status";
 /** What the menu depends on. */
 export interface Situation {
   readonly state: State;
+  /** The extra that the user's model needs, if it is not installed. */
+  readonly missing?: string | null | undefined;
   readonly automatic: boolean;
   /** The language of the document in front, and whether it is completed; undefined without a document. */
   readonly language?: { readonly id: string; readonly isOn: boolean } | undefined;
@@ -23,6 +25,7 @@ export function entriesOf(situation: Situation): Entry[] {
   const runs = situation.state !== "stopped" && situation.state !== "missing";
   return [
     ...(situation.state === "missing" ? [entry("$(cloud-download) Install the server…", "install")] : []),
+    ...(situation.missing ? [entry("$(cloud-download) Install what the model needs…", "installExtra")] : []),
     ...switchesOf(situation),
     entry("$(file-code) Choose the model…", "chooseModel"),
     ...(runs ? [entry("$(refresh) Load the model again", "reloadModel")] : []),

@@ -18,8 +18,8 @@ export interface Places {
   readonly folders: readonly string[];
   /** The interpreter chosen in the Python extension. */
   readonly active?: string | undefined;
-  /** The environment that the extension makes when asked to. */
-  readonly own?: string | undefined;
+  /** The server in the environment that the extension made, if it did. */
+  readonly own?: Command | undefined;
 }
 
 const PATIENCE_MS = 20_000;
@@ -31,7 +31,7 @@ export function candidates(places: Places, platform: NodeJS.Platform = process.p
   }
   const local = places.folders.map((folder) => interpreterIn(joined(folder, ".venv", platform), platform));
   const interpreters = places.active ? [...local, places.active] : local;
-  const own = places.own ? [moduleOf(interpreterIn(places.own, platform))] : [];
+  const own = places.own ? [places.own] : [];
   return [...interpreters.map(moduleOf), { command: "fimlsp", args: [] }, ...own];
 }
 
@@ -56,12 +56,9 @@ export function isInstalled(command: Command, folder: string): Promise<boolean> 
   });
 }
 
-/** What to tell the user when no candidate works: one sentence with the remedy. */
-export function notFoundMessage(places: Places): string {
-  if (places.setting) {
-    return `fimlsp is not installed in ${places.setting}: run "${places.setting} -m pip install fimlsp", or choose another interpreter in the settings.`;
-  }
-  return "No Python with fimlsp was found: let the extension install it into an environment of its own, or name an interpreter that has it in the settings.";
+/** What to tell the user whose setting names an interpreter that does not run fimlsp, *because* of something. */
+export function unusableMessage(interpreter: string, because: string): string {
+  return `The setting fimlsp.interpreter names ${interpreter}, but ${because}: name one that has fimlsp, or let the extension use an environment of its own.`;
 }
 
 /** The interpreter chosen in the Python extension, if that is installed and works. */

@@ -6,11 +6,13 @@ export const SECTION = "fimlsp";
 export const SCHEMES: readonly string[] = ["file", "untitled", "vscode-notebook-cell"];
 
 /** The settings that are the extension's own; all others of the manifest are the server's. */
-export const OWN_SETTINGS = ["interpreter", "installFrom"] as const;
+export const OWN_SETTINGS = ["interpreter", "installFrom", "wheelhouse"] as const;
 
 /** The server's options; they mean what `lsp_server/settings/options.py` says. */
 export const SERVER_OPTIONS = [
   "model",
+  "api",
+  "apiKeyVariable",
   "device",
   "revision",
   "precision",
@@ -60,9 +62,14 @@ export function interpreterOf(settings: Settings): string | undefined {
   return settings.get("interpreter", "").trim() || undefined;
 }
 
-/** What pip installs into the extension's own environment. */
-export function installFromOf(settings: Settings): string {
-  return settings.get("installFrom", "").trim() || "fimlsp";
+/** The wheel or folder that is installed instead of the wheel that comes with the extension, if any. */
+export function installFromOf(settings: Settings): string | undefined {
+  return settings.get("installFrom", "").trim() || undefined;
+}
+
+/** The folder of wheels that is used instead of the network, if any. */
+export function wheelhouseOf(settings: Settings): string | undefined {
+  return settings.get("wheelhouse", "").trim() || undefined;
 }
 
 /** The ids of the languages that are completed. */

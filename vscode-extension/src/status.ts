@@ -18,6 +18,10 @@ export interface Status {
   readonly uri?: string | null;
   /** Whether completions are made while typing. */
   readonly automatic?: boolean;
+  /** Why another model is used than the user wants, as long as that is so. */
+  readonly problem?: string | null;
+  /** The extra that the wanted model needs, if it is not installed. */
+  readonly missing?: string | null;
 }
 
 /** The document that the user looks at. */
@@ -51,9 +55,9 @@ export function lookOf(status: Status, active?: Active): Look {
   const told = aboutActive(status, active);
   const look = LOOKS[told.state] ?? { icon: "$(info)", meaning: told.state };
   return {
-    text: `${look.icon} fimlsp${detailOf(told)}`,
+    text: `${look.icon} fimlsp${detailOf(told)}${told.problem ? " $(warning)" : ""}`,
     tooltip: [sentence(look.meaning, told), ...factsOf(told), "Click for the menu."].join("\n"),
-    isProblem: told.state === "stopped" || told.state === "missing",
+    isProblem: told.state === "stopped" || told.state === "missing" || Boolean(told.problem),
   };
 }
 
@@ -89,6 +93,9 @@ function sentence(meaning: string, status: Status): string {
 
 function factsOf(status: Status): string[] {
   const facts = status.model ? [`Model: ${status.model}`] : [];
+  if (status.problem && status.problem !== status.reason) {
+    facts.push(status.problem);
+  }
   return status.automatic === false ? [...facts, "Suggestions while typing are off."] : facts;
 }
 

@@ -5,9 +5,9 @@ end
 vim.g.loaded_fimlsp = true
 
 vim.api.nvim_create_user_command('Fimlsp', function(command)
-  require('fimlsp.commands').run(command.args)
+  require('fimlsp.commands').run(command.fargs[1], command.fargs[2])
 end, {
-  nargs = '?',
+  nargs = '*',
   desc = 'fimlsp: switches, status, log',
   complete = function(lead)
     return require('fimlsp.commands').complete(lead)

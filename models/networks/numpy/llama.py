@@ -107,12 +107,21 @@ class SmallNetwork:
         Raises:
             ValueError: the text is longer than the context.
         """
-        text = [*tokens, *written]
+        return best_candidates(self._logits_after([*tokens, *written]), self.stops)
+
+    def log_probabilities(self, tokens: Sequence[int]) -> Array:
+        """See `fimlsp.models.protocols.Scoring`."""
+        logits = self._logits_after(tokens)
+        logits = logits - logits.max()
+        scores: Array = logits - np.log(np.exp(logits).sum())
+        return scores
+
+    def _logits_after(self, text: Sequence[int]) -> Array:
         known = n_known(self._read, text)
         del self._read[known:]
         for start in range(known, len(text), CHUNK):
             logits = self.logits(text[start : start + CHUNK])
-        return best_candidates(logits, self.stops)
+        return logits
 
     def advance(self, token: int) -> Candidates:
         """Read one more token.

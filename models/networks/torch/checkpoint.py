@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles
 from fimlsp.models.errors import ModelError, OutOfMemoryError, is_out_of_memory
@@ -21,6 +22,7 @@ from fimlsp.models.networks.torch.placement import Placement
 from fimlsp.models.networks.torch.recorded_step import recorded_step
 from fimlsp.models.networks.torch.rows import PADDING, CheckpointRows
 from fimlsp.models.protocols import Candidates
+from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.utils import logging
@@ -115,6 +117,13 @@ class CheckpointNetwork:
             ValueError: the context is full.
         """
         return self.finish_reading(self.begin_reading([token]))
+
+    def log_probabilities(self, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """See `fimlsp.models.protocols.Scoring`."""
+        scores = self.read_on(tokens[self._keep_prefix(tokens) :])
+        with self._forgetting_if_it_fails():
+            array: NDArray[np.float32] = torch.log_softmax(scores.float(), dim=-1).cpu().numpy()
+        return array
 
     def launch(self, token: int) -> Callable[[], Candidates]:
         """Begin to read one more token; on the CPU, reading waits until the result is asked for."""

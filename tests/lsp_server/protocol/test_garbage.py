@@ -104,6 +104,32 @@ async def test_requests_that_make_no_sense_are_refused(wire):
         assert "items" in (await wire.answer(f"after {count}"))["result"]
 
 
+HALVES = [
+    (b'{"jsonrpc": "2.0", "id": "h0", "method": "a", "params": {"b": [', "h0"),
+    (b'{"id":71,"jsonrpc":"2.0","method":"a","params":{"id":72}', 71),
+    (b'{"method": "textDocument/hover", "id" : "h2" ', "h2"),
+    (b'{"jsonrpc": "2.0", "id": "h3", "method": "a", "params": "\xff"}', "h3"),
+    (b'{"jsonrpc": "2.0", "id": "h4", "method": "a", "params": ' + b"[" * 100_000, "h4"),
+]
+NO_HALVES = [
+    b'{"jsonrpc": "2.0", "id": 81, "result": {"a": ',
+    b'{"jsonrpc": "2.0", "method": "a", "params": {"id": 82',
+    b'["id": 83, "method": 1',
+    b'{"jsonrpc": "2.0", "method": "a", "id": "\\ud800", "a',
+    b'{"jsonrpc": "2.0", "method": "a", "id": 1111111111111111, "a',
+]
+
+
+async def test_half_a_request_is_answered(wire):
+    for half, id in HALVES:
+        wire.send(frame(half))
+        assert (await wire.answer(id))["error"]["code"] == -32700
+    known = {*wire.answers}
+    wire.send(*map(frame, NO_HALVES), inline("after"))
+    await wire.answer("after")
+    assert {*wire.answers} == known | {"after"}
+
+
 def unusual_frame(head, id):
     body = inline(id).partition(b"\r\n\r\n")[2]
     return head % len(body) + body

@@ -1,15 +1,18 @@
 """Two clients that edit, ask, cancel and send garbage at random, while the worker is killed now and then.
 
-Nothing crashes, every request is answered exactly once, and the memory does not grow. By default a short run
-with the scripted worker; `-m soak` is the long one, with the real engine and the bundled model.
+Meanwhile others are hostile (`hostile_steps.py`). Nothing crashes, every request is answered exactly once,
+and the memory does not grow. By default a short run with the scripted worker; `-m soak` is the long one, with
+the real engine and the bundled model, ten minutes or `FIMLSP_SOAK_SECONDS`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import textwrap
+import time
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -18,6 +21,7 @@ import psutil
 import pytest
 
 from ..wire import REAL, SCRIPTED, Wire, children, did_change, did_open, frame, inline, message, tcp_server
+from .hostile_steps import Hostile
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "inventory.py"
 TYPED = [
@@ -124,8 +128,12 @@ def memory(*processes):
     return resident / 2**20
 
 
-async def soak(server, seed, steps, kills):
-    """Run so many random steps, killing the worker before those in *kills*; memory of (server, worker)."""
+async def soak(server, seed, folder, progress, kills):
+    """Run random steps; memory of (server, workers) at 20 moments.
+
+    *progress* tells how much of the run is over, from 0 to 1; a worker is killed when that reaches each of
+    *kills*.
+    """
     rng = random.Random(seed)
     texts = [EXAMPLE.read_text(encoding="utf-8"), Path(textwrap.__file__).read_text(encoding="utf-8")]
     writers = []
@@ -135,13 +143,18 @@ async def soak(server, seed, steps, kills):
         writers.append(Writer(wire, f"file:///project/{number}.py", text, rng))
         writers[-1].open()
         await wire.idle()
-    measured = []
-    for step in range(steps):
-        if step in kills:
+    hostile = Hostile(server, await server.connect(), folder, rng)
+    await hostile.begin()
+    measured, kills = [], [*kills]
+    while (done := progress()) < 1:
+        if kills and done >= kills[0]:
+            kills.pop(0)
             (await server.worker()).kill()
-        await rng.choice(writers).step()
-        if step % (steps // 20) == 0 and children(server.pid):
+        await rng.choice([*writers, *writers, hostile]).step()
+        if done * 20 >= len(measured) and children(server.pid):
             measured.append((memory(psutil.Process(server.pid)), memory(*children(server.pid))))
+    n_asked = sum(len(each.asked) for each in (*writers, hostile))
+    await hostile.end()
     for writer in writers:
         for request in writer.asked:
             await writer.wire.answer(request, 60)
@@ -150,19 +163,34 @@ async def soak(server, seed, steps, kills):
         assert set(writer.wire.counts.values()) == {1}
     assert server.process.returncode is None
     assert children(server.pid) == []
+    print(f"{n_asked} requests, each answered once")
     return measured
 
 
-async def test_a_short_while():
+def steps_of(most):
+    """Progress by the number of steps."""
+    taken = count()
+    return lambda: next(taken) / most
+
+
+def seconds_of(most):
+    """Progress by the clock."""
+    began = time.monotonic()
+    return lambda: (time.monotonic() - began) / most
+
+
+async def test_a_short_while(tmp_path):
     async with tcp_server(*SCRIPTED) as server:
-        measured = await soak(server, seed=1, steps=400, kills={50, 200})
+        measured = await soak(server, 1, tmp_path, steps_of(600), kills=(0.1, 0.5))
     assert measured, "there was never a worker"
 
 
 @pytest.mark.soak
-async def test_ten_thousand_steps():
+async def test_a_long_while(tmp_path):
+    seconds = float(os.environ.get("FIMLSP_SOAK_SECONDS", "600"))
     async with tcp_server(*REAL, address="127.0.0.1:{}".format) as server:
-        measured = await soak(server, seed=2, steps=10_000, kills={500, 1500})
+        measured = await soak(server, 2, tmp_path, seconds_of(seconds), kills=(0.05, 0.15))
+    print(*(f"{server:.0f}+{workers:.0f} MB" for server, workers in measured))
     early, late = measured[8:11], measured[-3:]
     for name, before, after in zip(
         ("server", "worker"), zip(*early, strict=True), zip(*late, strict=True), strict=True

@@ -6,7 +6,14 @@ import dataclasses
 
 import pytest
 from fimlsp.lsp_server.messages import Load
-from fimlsp.lsp_server.settings.options import OPTIONS, Settings, load_of, resolve, unknown_names
+from fimlsp.lsp_server.settings.options import (
+    OPTIONS,
+    Settings,
+    load_of,
+    resolve,
+    unknown_names,
+    with_own_server,
+)
 
 RESOLVED = [
     (None, Settings(), 0),
@@ -84,3 +91,30 @@ LOADS = [
 @pytest.mark.parametrize(("settings", "load"), LOADS)
 def test_which_model_is_loaded(settings, load):
     assert load_of(settings) == load
+
+
+@pytest.mark.parametrize("raw", [["x" * 10**6], {"model": ["x" * 10**6] * 10}, [[[["y"] * 10**5] * 9] * 9]])
+def test_what_is_wrong_is_told_in_a_short_sentence(raw):
+    _, problems = resolve(raw, Settings())
+    assert [len(problem) < 500 for problem in problems] == [True]
+    assert all(len(problem) < 2_000 for problem in unknown_names({"x" * 10**6: 1}))
+
+
+HERE, ELSEWHERE = "http://127.0.0.1:8012", "https://models.example.org"
+OWN = [
+    (Settings(model=HERE), Settings(), Settings(model=HERE), 0),
+    (Settings(model="./folder"), Settings(model=ELSEWHERE), Settings(model="./folder"), 0),
+    (Settings(model=ELSEWHERE), Settings(), Settings(), 1),
+    (Settings(model=ELSEWHERE), Settings(model=HERE), Settings(model=HERE), 1),
+    (Settings(model=ELSEWHERE), Settings(model=ELSEWHERE), Settings(model=ELSEWHERE), 0),
+    (Settings(model=ELSEWHERE + "#other"), Settings(model=ELSEWHERE), Settings(model=ELSEWHERE), 1),
+    (Settings(model="http://me@127.0.0.1"), Settings(), Settings(), 1),
+    (Settings(api_key_variable="HOME"), Settings(), Settings(), 1),
+    (Settings(api_key_variable="KEY"), Settings(api_key_variable="KEY"), Settings(api_key_variable="KEY"), 0),
+]
+
+
+@pytest.mark.parametrize(("asked", "own", "used", "problems"), OWN)
+def test_only_the_users_own_settings_send_code_or_keys_elsewhere(asked, own, used, problems):
+    found, told = with_own_server(asked, own)
+    assert (found, len(told)) == (used, problems)

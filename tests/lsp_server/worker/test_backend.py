@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
 from fimlsp.languages.python import Python
-from fimlsp.lsp_server.messages import DocumentId, Limits, Load, Replacement
+from fimlsp.lexing.interruption import interruptible
+from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Replacement
 from fimlsp.lsp_server.worker import engine_documents
-from fimlsp.lsp_server.worker.backend import decode_settings, loaded, to_completion
+from fimlsp.lsp_server.worker.backend import (
+    TAKES_TOO_LONG,
+    Backend,
+    decode_settings,
+    loaded,
+    seconds_left,
+    to_completion,
+)
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.models import loading
 from fimlsp.models.decoding.middle import Middle
@@ -19,13 +28,15 @@ from fimlsp.models.networks.torch.threads import default_threads
 def test_limits_become_settings_of_the_decoding():
     limits = Limits(max_tokens=7, deadline_ms=1500, one_line="auto", candidates=2, steering=False)
     one_line = DecodeSettings(tokens=7, lines=1, seconds=1.5, candidates=2, steer=False)
-    assert decode_settings(limits, b"x = ", b"", 0.0) == one_line
-    assert decode_settings(limits, b"", b"", 0.0) == replace(one_line, lines=None)
+    assert decode_settings(limits, b"x = ", b"", 1.5) == one_line
+    assert decode_settings(limits, b"", b"", 1.5) == replace(one_line, lines=None)
 
 
 @pytest.mark.parametrize(("waited", "seconds"), [(0.0, 2.0), (0.5, 1.5), (1.9, 0.5), (60.0, 0.5)])
-def test_the_deadline_counts_from_the_request(waited, seconds):
-    assert decode_settings(Limits(deadline_ms=2000), b"", b"", waited).seconds == seconds
+def test_the_deadline_counts_from_the_request(waited, seconds, monkeypatch):
+    monkeypatch.setattr("time.monotonic", lambda: 100.0 + waited)
+    limits = Limits(deadline_ms=2000)
+    assert seconds_left(limits, Complete(1, named("a"), 1, 0, limits, 100.0)) == pytest.approx(seconds)
 
 
 ARGUMENTS = [
@@ -191,3 +202,33 @@ def test_an_edit_that_fails_makes_the_document_anew(documents):
     with pytest.raises(AssertionError):
         documents.edit(named("a"), 2, Replacement(1, 1, b"!"))
     assert (documents.document(named("a")).data, documents.version(named("a"))) == (b"x!", 2)
+
+
+LONG = b"".join(b"x%d = f(%d, y)\n" % (number, number) for number in range(20_000))
+
+
+def asked_in(data, seconds_ms, should_stop=lambda: False):
+    """What a backend says that has a model and has just got *data*; and the backend."""
+    backend = Backend()
+    backend._model = object()
+    backend.open(named("a"), 1, data, PYTHON)
+    limits = Limits(deadline_ms=seconds_ms)
+    return backend.complete(Complete(1, named("a"), 1, 4, limits, time.monotonic()), should_stop), backend
+
+
+def test_a_text_that_cannot_be_read_in_time_is_told_and_read_on():
+    said, backend = asked_in(LONG, 50)
+    assert (said.texts, said.reason, said.final) == ((), TAKES_TOO_LONG, False)
+    with interruptible(lambda: True):
+        assert backend.prepare()
+    while backend.prepare():
+        pass
+    with interruptible(lambda: True):
+        assert not backend.prepare()
+        assert not backend.documents.document(named("a")).right_at(0).broken
+
+
+def test_the_engine_stops_for_a_request_that_is_cancelled():
+    asks = iter([False] * 5)
+    said, _ = asked_in(LONG, 60_000, lambda: next(asks, True))
+    assert said.reason == "cancelled"

@@ -18,7 +18,7 @@ ENGINE = Engine(python())
 
 
 def middle(*tokens, steered=(), stop="end", complete=True):
-    trace = tuple(TokenTrace(text.encode(), sure, 0, n in steered) for n, (text, sure) in enumerate(tokens))
+    trace = tuple(TokenTrace(text.encode(), sure, (), n in steered) for n, (text, sure) in enumerate(tokens))
     text = b"".join(token.text for token in trace)
     return Middle(text, complete, len(trace), 0, bool(steered), stop, -1.0, 0.0, 0.0, trace=trace)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 
 import pytest
+from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lsp_server.messages import (
     Answer,
     Close,
     Complete,
+    Completion,
     DocumentId,
     Limits,
     Load,
@@ -16,9 +18,11 @@ from fimlsp.lsp_server.messages import (
     Ready,
     read_report,
 )
-from fimlsp.lsp_server.worker import worker
+from fimlsp.lsp_server.worker import server_watch, worker
 from fimlsp.lsp_server.worker.worker import PAUSE_S, SILENCE_S, Inbox, Worker
 from fimlsp.models.errors import ModelError, OutOfMemoryError
+from fimlsp.models.served.address import is_address
+from fimlsp.models.served.failures import ServerError
 from fimlsp.quotient.completion.shortest import NoCompletionError
 
 MESSAGE = Close(DocumentId(1, "a"))
@@ -32,6 +36,8 @@ class EnoughError(Exception):
 class Day:
     """An inbox and a backend: messages come after so many looks, and there is so much to prepare."""
 
+    is_there = put = None
+
     def __init__(self, messages, pieces):
         self.messages, self.pieces = messages, pieces
         self.done = []
@@ -41,6 +47,9 @@ class Day:
         if not self.messages:
             raise EnoughError
         return self.messages.pop(0)
+
+    def has_message(self):
+        return False
 
     def prepare(self):
         self.done.append("prepare")
@@ -69,6 +78,15 @@ def test_idle_time(messages, pieces, done, monkeypatch):
     assert day.done == done
 
 
+def test_idle_work_is_given_up_for_a_message():
+    day = Day([], 9)
+    day.prepare = checkpoint
+    idle = Worker(day, day, io.BytesIO())
+    assert not idle._prepare()
+    day.has_message = lambda: True
+    assert idle._prepare(), "there is still work"
+
+
 LARGE = Load("large", device="cuda", threads=2)
 COMPLETE = Complete(7, DocumentId(1, "a"), 1, 0, Limits(), 0.0)
 
@@ -80,9 +98,12 @@ class Models:
         self.unusable = unusable
         self.loaded = []
 
+    def is_there(self, load):
+        return load.model not in self.unusable
+
     def load(self, load, _):
         if load.model in self.unusable:
-            raise ModelError(f"no {load.model}.")
+            raise (ServerError if is_address(load.model or "") else ModelError)(f"no {load.model}.")
         self.loaded.append(load)
         return load.model or "bundled"
 
@@ -98,6 +119,55 @@ def reports(unusable, *messages):
         worker._handle(message)
     sink.seek(0)
     return list(iter(lambda: read_report(sink), None)), backend.loaded
+
+
+SERVER = "http://127.0.0.1:1"
+
+
+class Fleeting(Models):
+    """A backend whose server fails until it is there again; each model completes with its name."""
+
+    def complete(self, *_):
+        if self.loaded[-1].model == SERVER and SERVER in self.unusable:
+            raise ServerError("it has gone; start it.")
+        return Completion(texts=(self.loaded[-1].model or "bundled",))
+
+
+def test_a_server_that_fails_is_replaced_and_comes_back(monkeypatch):
+    monkeypatch.setattr(server_watch, "PAUSES_S", (0.01, 0.02))
+    backend, inbox, sink = Fleeting([SERVER]), Inbox(), io.BytesIO()
+    worker = Worker(backend, inbox, sink)
+    load = Load(SERVER)
+    worker._handle(load)
+    assert inbox.next(0.1) is None, "it is not there yet"
+    backend.unusable = []
+    assert inbox.next(10) == load
+    worker._handle(load)
+    backend.unusable = [SERVER]
+    worker._handle(COMPLETE)
+    backend.unusable = []
+    assert inbox.next(10) == load
+    worker._handle(load)
+    worker._handle(COMPLETE)
+    sink.seek(0)
+    told = list(iter(lambda: read_report(sink), None))
+    assert [each.problem or each.model for each in told if isinstance(each, Ready)] == [
+        f"no {SERVER}. {INSTEAD}",
+        SERVER,
+        f"it has gone; start it. {INSTEAD}",
+        SERVER,
+    ]
+    assert [each.completion.text for each in told if isinstance(each, Answer)] == ["bundled", SERVER]
+
+
+def test_a_server_is_not_waited_for_when_another_model_is_wanted(monkeypatch):
+    monkeypatch.setattr(server_watch, "PAUSES_S", (0.05, 0.05))
+    backend, inbox = Fleeting([SERVER]), Inbox()
+    worker = Worker(backend, inbox, io.BytesIO())
+    worker._handle(Load(SERVER))
+    worker._handle(Load())
+    backend.unusable = []
+    assert inbox.next(0.3) is None
 
 
 INSTEAD = "Until then the bundled model is used."
@@ -132,6 +202,8 @@ def test_the_bundled_model_without_memory_is_told():
 
 class Faulty:
     """A backend in which a *fault* happens wherever it works."""
+
+    is_there = None
 
     def __init__(self, fault):
         self.fault = fault

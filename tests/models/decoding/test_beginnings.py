@@ -29,7 +29,7 @@ class Allowed:
 
 
 def middle(tokens, text=None, steered=(), stop_reason="lines"):
-    trace = tuple(TokenTrace(token, -0.1 * (n + 1), 0, n in steered) for n, token in enumerate(tokens))
+    trace = tuple(TokenTrace(token, -0.1 * (n + 1), (), n in steered) for n, token in enumerate(tokens))
     text = b"".join(tokens) if text is None else text
     return Middle(text, True, len(tokens), 0, bool(steered), stop_reason, 0.0, 0.0, 0.0, trace=trace)
 

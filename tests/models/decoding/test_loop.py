@@ -5,6 +5,8 @@ from collections import Counter
 
 import pytest
 from fimlsp.languages.python import python
+from fimlsp.lexing.interruption import checkpoint
+from fimlsp.models.decoding import loop
 from fimlsp.models.decoding.loop import decode_middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import n_repeated
@@ -139,6 +141,28 @@ def test_cancelling_stops_before_the_next_step_of_the_network():
 
 def test_at_the_deadline_the_middle_is_finished():
     check([[b"a"]], b")", "deadline", start=b"(", steered=True, seconds=0)
+
+
+class Slow(Brackets):
+    """A constraint that is given up when an `s` comes, and whose end cannot be found in time either."""
+
+    def feed(self, text):
+        if b"s" in text:
+            checkpoint()
+        following = super().feed(text)
+        return following and Slow(following.open, following.pending)
+
+    @property
+    def shortest_completion(self):
+        checkpoint()
+        return super().shortest_completion
+
+
+@pytest.mark.parametrize("opened", [b"", b"("])
+def test_a_constraint_that_takes_too_long_ends_the_middle(opened, monkeypatch):
+    monkeypatch.setattr(loop, "time_limit", lambda _: lambda: True)
+    middle = decode(ScriptedModel([b"a"], [b"s"]), Slow(opened), tokens=64)
+    assert (middle.text, middle.stop_reason, middle.complete) == (b"a", "deadline", not opened)
 
 
 def test_tokens_may_end_inside_a_character():
@@ -350,3 +374,23 @@ def test_settings_that_make_no_sense_are_refused(changes, message):
 def test_what_is_too_unlikely_is_not_decoded_any_further(least, text, reason):
     middle = decode(ScriptedModel([b"a"], [b")", b"b"], [b"c"], [END]), least_total=least)
     assert (middle.text, middle.stop_reason) == (text, reason)
+
+
+def test_the_trace_names_tokens_and_what_was_refused():
+    model = ScriptedModel([b"))", b"]", b"a"], [b"(", END], [b")"], [END])
+    (first, *others) = decode(model).trace
+    assert model.token_bytes[first.token] == b"a"
+    assert [model.token_bytes[token] for token, _ in first.refused] == [b"))", b"]"]
+    assert first.refused_mass == pytest.approx(0.5 + 0.25)
+    assert [step.refused_mass for step in others] == [0, 0]
+
+
+def test_a_rule_of_the_callers_own_ends_what_is_complete():
+    seen = []
+
+    def wanted(text):
+        seen.append(text)
+        return text.count(b"a") == 2
+
+    check([[b"a"], [b"("], [b"a"], [b")"], [b"a"]], b"a(a)", "asked", stop_when=wanted, lines=None)
+    assert seen == [b"a", b"a(a)"]

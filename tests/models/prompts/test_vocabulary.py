@@ -66,8 +66,8 @@ FIRST = {"a": "▁a", " a": "▁ ▁a", "": "", "\na": "▁ <0x0A> a"}
 
 @pytest.mark.parametrize("text", FIRST)
 def test_a_document_begins_with_the_space_that_a_vocabulary_puts_there(text):
-    found = vocabulary_of("SentencePiece")
-    pieces = [found.tokenizer.id_to_token(token) for token in found.encode_first(text)]
+    (tokenizer, _), found = VOCABULARIES["SentencePiece"], vocabulary_of("SentencePiece")
+    pieces = [tokenizer.id_to_token(token) for token in found.encode_first(text)]
     assert " ".join(pieces) == FIRST[text]
     for kind in VOCABULARIES.keys() - {"SentencePiece"}:
         assert vocabulary_of(kind).encode_first(text) == vocabulary_of(kind).encode(text)

@@ -5,6 +5,7 @@ import random
 from functools import cache
 
 import pytest
+from fimlsp.quotient.earley import sets
 from fimlsp.quotient.earley.automaton import Automaton
 from fimlsp.quotient.earley.sets import Earley, EarleySet
 from fimlsp.quotient.grammar.costs import CheapestSentences, cheapest, cost_of
@@ -78,16 +79,21 @@ def check_members(sides: Sides, earley: Earley, *, backward: bool) -> None:
         assert spanned(earley, start, sentence[::-1] if backward else sentence) == expected, (sides, sentence)
 
 
+@pytest.mark.parametrize("few", [0, 16])
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("seed", range(40))
-def test_members(seed, backward):
+def test_members(seed, backward, few, monkeypatch):
+    """Whether long chains of completions are skipped from the first on, or later, changes nothing."""
+    monkeypatch.setattr(sets, "_FEW", few)
     sides = random_sides(random.Random(seed))
     check_members(sides, Earley(Automaton(made(sides, backward=backward))), backward=backward)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("few", [0, 16])
 @pytest.mark.parametrize("backward", [False, True])
-def test_many_members(backward):
+def test_many_members(backward, few, monkeypatch):
+    monkeypatch.setattr(sets, "_FEW", few)
     for seed in range(100, 2000):
         sides = random_sides(random.Random(seed))
         check_members(sides, Earley(Automaton(made(sides, backward=backward))), backward=backward)

@@ -12,6 +12,7 @@ const FILES = {
   "language.py": WANTED,
   "note.toml": "x = <|>\n",
   "other.py": WANTED,
+  "problem.py": WANTED,
 };
 
 const code = new VSCode(FILES);
@@ -86,6 +87,22 @@ scene(code, "the menu", async () => {
   await code.press("Escape");
 });
 
+scene(code, "a model that cannot be used is visible as long as that is so", async () => {
+  await code.open("problem.py");
+  code.configure({ "fimlsp.model": "/no/such/model" });
+  await code.statusSays("fimlsp", "warning");
+  await code.type("h");
+  await code.ghostAppears();
+  await code.statusSays("fimlsp", "warning");
+  assert.match(await code.tooltip(), /Suggestion given\s+Model: bundled\s+\/no\/such\/model is neither/);
+  await code.screenshot("problem");
+  await code.press("Escape");
+  await code.statusSays("fimlsp", "check");
+  code.configure();
+  await code.statusSays(/./, "loading");
+  await code.isReady();
+});
+
 scene(code, "statistics, from the menu", async () => {
   await code.open("other.py");
   await code.chooses("Show statistics");
@@ -115,16 +132,14 @@ scene(code, "the doctor speaks in a terminal", async () => {
   await code.screenshot("doctor");
 });
 
-scene(code, "without a server the extension says so and offers to install it", async () => {
+scene(code, "an interpreter that cannot be used is told as what it is", async () => {
   code.configure({}, { "fimlsp.interpreter": "/no/such/python" });
   await code.statusSays("fimlsp", "warning");
   const message = code.page.locator(".notification-list-item", {
-    hasText: "fimlsp is not installed in /no/such/python",
+    hasText: "The setting fimlsp.interpreter names /no/such/python, but it is not there",
   });
-  await message.getByRole("button", { name: "Install" }).click();
-  await code.row("For this computer's processor").waitFor();
+  await message.getByRole("button", { name: "Use Its Own" }).waitFor();
   await code.screenshot("missing");
-  await code.press("Escape");
   code.configure();
   await code.statusSays(/./, "loading");
   await code.isReady();

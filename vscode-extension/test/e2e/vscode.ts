@@ -1,7 +1,7 @@
 /** A real VS Code with the extension in it, driven as a user would: through a browser, by keyboard and eyes. */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -13,6 +13,7 @@ import { type Browser, chromium, type Locator, type Page } from "playwright-core
 const CODE_SERVER = process.env["FIMLSP_E2E"] ?? join(homedir(), ".cache", "fimlsp-e2e");
 /** The Python with the server under test. */
 export const PYTHON = resolve(process.env["FIMLSP_PYTHON"] ?? "../.venv/bin/python");
+const VSIX = resolve(readdirSync(".").find((name) => name.endsWith(".vsix")) ?? "no .vsix here");
 const SCREENSHOTS = "build/screenshots";
 const PATIENCE_MS = 60_000;
 const REST_MS = 1500;
@@ -52,11 +53,12 @@ export class VSCode {
   private tab: Page | undefined;
 
   /** *files* by name in the folder, `<|>` where the cursor is to be; *settings* beside those that make
-   *  tests quiet, and *machine* beside the Python under test. */
+   *  tests quiet, and *machine* beside the Python under test. *variables* are of the environment. */
   constructor(
     private readonly files: Readonly<Record<string, string>>,
     settings: Settings = {},
     machine: Settings = {},
+    private readonly variables: NodeJS.ProcessEnv = {},
   ) {
     this.folder = join(this.root, "project");
     mkdirSync(this.folder);
@@ -64,6 +66,11 @@ export class VSCode {
       writeFileSync(join(this.folder, name), text.replace(CURSOR, ""));
     }
     this.configure(settings, machine);
+  }
+
+  /** Where the extension's own environments lie. */
+  get environments(): string {
+    return join(this.root, "data", "User", "globalStorage", "fimlsp.fimlsp");
   }
 
   get page(): Page {
@@ -102,9 +109,8 @@ export class VSCode {
       join(this.root, "extensions"),
     ];
     const config = ["--config", join(this.root, "config.yaml")];
-    execFileSync(node, [entry, ...config, ...folders, "--install-extension", resolve("fimlsp-0.1.0.vsix")], {
-      stdio: "pipe",
-    });
+    const env = { ...process.env, ...this.variables };
+    execFileSync(node, [entry, ...config, ...folders, "--install-extension", VSIX], { stdio: "pipe", env });
     const quiet = [
       "--disable-telemetry",
       "--disable-update-check",
@@ -114,6 +120,7 @@ export class VSCode {
     const address = ["--auth", "none", "--bind-addr", `127.0.0.1:${port}`];
     this.process = spawn(node, [entry, ...config, ...address, ...folders, ...quiet, this.folder], {
       stdio: "ignore",
+      env,
     });
     await until(
       async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined))?.ok === true,
@@ -124,10 +131,15 @@ export class VSCode {
     await this.page.locator(".monaco-workbench").waitFor({ timeout: PATIENCE_MS });
   }
 
-  async stop(): Promise<void> {
+  /** Close it, as when the machine is switched off; what it has on the disk stays. */
+  async close(): Promise<void> {
     await this.browser?.close();
     this.process?.kill();
     await new Promise((done) => setTimeout(done, 500));
+  }
+
+  async stop(): Promise<void> {
+    await this.close();
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
 
@@ -248,10 +260,11 @@ export class VSCode {
   }
 
   /** Wait until the server has its model. */
-  async isReady(): Promise<void> {
+  async isReady(patience?: number): Promise<void> {
     await until(
       async () => (await this.page.locator(`${STATUS_ITEM} .codicon-check`).count()) > 0,
       () => "not ready",
+      patience,
     );
   }
 
@@ -302,8 +315,9 @@ export function parses(source: string): boolean {
 export async function until(
   condition: () => Promise<boolean>,
   otherwise = () => "not reached",
+  patience = PATIENCE_MS,
 ): Promise<void> {
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + patience;
   while (!(await condition())) {
     if (Date.now() > end) {
       throw new Error(otherwise());

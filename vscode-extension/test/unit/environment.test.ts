@@ -1,83 +1,117 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { bases, firstSuitable, install, InstallationError, pipCalls, stepOf } from "../../src/environment";
+import {
+  argumentsOf,
+  bases,
+  CalledOffError,
+  currentIn,
+  identityOf,
+  install,
+  InstallationError,
+  NoPythonError,
+  serverIn,
+  Supplies,
+  whyNot,
+} from "../../src/environment";
 import { isInstalled } from "../../src/python";
 import { makeWheel } from "../wheel";
 
+const PYTHON = "python3";
 let scratch = "";
+let supplies: Supplies;
+
 before(() => {
   scratch = mkdtempSync(join(tmpdir(), "fimlsp-test-"));
+  mkdirSync(join(scratch, "server"));
+  const wheel = makeWheel(PYTHON, scratch, "print('fimlsp, version 9.9.9')");
+  copyFileSync(wheel, join(scratch, "server", basename(wheel)));
+  cpSync("../editors/environment", join(scratch, "server", "environment"), { recursive: true });
+  writeFileSync(join(scratch, "server", "constraints.txt"), "");
+  supplies = new Supplies(scratch);
 });
 after(() => rmSync(scratch, { recursive: true }));
 
-const STEPS: [line: string, step: string | undefined][] = [
-  ["Collecting torch>=2.4 (from fimlsp)", "collecting torch>=2.4"],
-  ["  Downloading torch-2.4-cp311.whl (800 MB)", "downloading torch-2.4-cp311.whl"],
-  ["  Downloading https://somewhere/a/torch-2.4.whl (800 MB)", "downloading torch-2.4.whl"],
-  ["Processing /somewhere/fimlsp-0.1.0-py3-none-any.whl", "processing fimlsp-0.1.0-py3-none-any.whl"],
-  ["Installing collected packages: lark, fimlsp", "unpacking what was downloaded"],
-  ["Successfully installed fimlsp-0.1.0", "done"],
-  ["Requirement already satisfied: lark", undefined],
-  ["", undefined],
-];
+const QUIET = { step: () => {}, log: () => {} };
+const never = (): AbortSignal => new AbortController().signal;
 
-for (const [line, step] of STEPS) {
-  test(`a step of pip's: ${line.trim()}`, () => assert.equal(stepOf(line), step));
+function program(name: string, lines: string): string {
+  const path = join(scratch, name);
+  writeFileSync(path, `#!/bin/sh\n${lines}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+function wanted(folder: string) {
+  return { folder: join(scratch, folder), source: supplies.wheel, extras: [], wheelhouse: scratch };
 }
 
 test("the Python that the user works with makes the environment", () => {
-  assert.deepEqual(bases("/v/python", "linux"), ["/v/python", "python3", "python"]);
-  assert.deepEqual(bases(undefined, "win32"), ["py", "python"]);
+  assert.deepEqual(bases("/v/python", "linux").slice(0, 3), ["/v/python", "python3", "python"]);
+  assert.ok(bases(undefined, "linux").includes("python3.10"));
+  assert.deepEqual(bases(undefined, "win32"), ["py", "python", "python3"]);
 });
 
-test("PyTorch for the processor is installed first, so that the other is not fetched", () => {
-  const calls = pipCalls({ base: "python3", folder: "/e", what: "fimlsp", cpuOnly: true });
+test("what the maker is told", () => {
+  const given = { folder: "/f", source: "/w.whl", extras: ["checkpoints"], wheelhouse: "/h", cpuOnly: true };
   assert.deepEqual(
-    calls.map((args) => args.slice(-3)),
-    [
-      ["torch", "--index-url", "https://download.pytorch.org/whl/cpu"],
-      ["--no-input", "--upgrade", "fimlsp"],
-    ],
+    argumentsOf(given, "/c").join(" "),
+    "--folder /f --source /w.whl --constraints /c --extra checkpoints --wheelhouse /h --cpu-only",
   );
-  assert.equal(pipCalls({ base: "python3", folder: "/e", what: "fimlsp", cpuOnly: false }).length, 1);
 });
 
-test("a program that is no Python, or none at all, is not suitable", async () => {
-  assert.equal(await firstSuitable(["no-such-program-anywhere", process.execPath]), undefined);
+test("an environment is made by the first that can, the server in it found, and it is not made again", async () => {
+  const broken = program("broken", "echo lost its library >&2; exit 127");
+  const steps: string[] = [];
+  const listener = { step: (words: string) => steps.push(words), log: () => {} };
+  const there = wanted("environments");
+  const python = await install(["no-such-program", broken, PYTHON], supplies, there, listener, never());
+  const environment = currentIn(there.folder);
+  assert.ok(environment !== undefined);
+  assert.equal(environment.python, python);
+  assert.equal(environment.identity, identityOf(supplies.wheel, supplies.constraints));
+  assert.ok(await isInstalled(serverIn(environment), scratch));
+  assert.ok(steps.includes("processing fimlsp 9.9.9"), steps.join("\n"));
+  assert.equal(await install([PYTHON], supplies, there, QUIET, never()), python);
 });
 
-test("an environment is made, and the server in it found", async (t) => {
-  const base = await firstSuitable(bases(undefined));
-  if (base === undefined) {
-    t.skip("there is no Python 3.10 or newer here");
-    return;
-  }
-  const what = makeWheel(base, scratch, "print('fimlsp 0.1.0')");
-  const lines: string[] = [];
-  const folder = join(scratch, "environment");
-  const installation = { base, folder, what, cpuOnly: false };
-  const interpreter = await install(installation, (line) => lines.push(line), new AbortController().signal);
-  assert.ok(await isInstalled({ command: interpreter, args: ["-m", "fimlsp"] }, scratch));
-  assert.ok(lines.map(stepOf).includes("done"), lines.join("\n"));
-
-  const broken = { ...installation, what: join(scratch, "no-such-1.0-py3-none-any.whl") };
+test("where no program can, each is told as what it is", async () => {
+  const old = program("old", `echo '{"unsuitable": "it is Python 3.8"}'; exit 3`);
+  const broken = program("broken", "echo lost its library >&2; exit 127");
   await assert.rejects(
-    install(broken, () => {}, new AbortController().signal),
-    InstallationError,
+    install(["no-such-program", old, broken], supplies, wanted("x"), QUIET, never()),
+    (error) =>
+      error instanceof NoPythonError &&
+      error.message.includes("old: it is Python 3.8; ") &&
+      error.message.includes("broken: it cannot be run (lost its library))") &&
+      !error.message.includes("no-such-program"),
   );
 });
 
-test("installing can be called off", async () => {
-  const installation = { base: process.execPath, folder: join(scratch, "other"), what: "x", cpuOnly: false };
+test("what stops the maker is told", async () => {
+  const there = { ...wanted("x"), wheelhouse: join(scratch, "nowhere") };
+  await assert.rejects(
+    install([PYTHON], supplies, there, QUIET, never()),
+    (error) => error instanceof InstallationError && /nowhere is not there/.test(error.message),
+  );
+});
+
+test("why a program does not run the server", async () => {
+  const old = program("old", `echo '{"unsuitable": "it is Python 3.8"}'; exit 3`);
+  assert.equal(await whyNot(old, supplies), "it is Python 3.8");
+  assert.equal(await whyNot("no-such-program", supplies), "it is not there");
+  assert.equal(await whyNot(PYTHON, supplies), "it has no fimlsp");
+});
+
+test("installing can be called off, before and meanwhile", async () => {
   const abort = new AbortController();
-  abort.abort();
-  await assert.rejects(
-    install(installation, () => {}, abort.signal),
-    /called off/,
-  );
-  assert.ok(!existsSync(installation.folder));
+  const there = wanted("other");
+  const listener = { step: () => abort.abort(), log: () => {} };
+  await assert.rejects(install([PYTHON], supplies, there, listener, abort.signal), CalledOffError);
+  assert.equal(currentIn(there.folder), undefined);
+  await assert.rejects(install([PYTHON], supplies, wanted("third"), QUIET, abort.signal), CalledOffError);
+  assert.ok(!existsSync(wanted("third").folder));
 });

@@ -48,7 +48,7 @@ test("the pages of the walkthrough are there", () => {
 
 test("what a workspace that is not trusted may not say is restricted", () => {
   const restricted: string[] = manifest.capabilities.untrustedWorkspaces.restrictedConfigurations;
-  for (const name of ["interpreter", "installFrom", "model"]) {
+  for (const name of ["interpreter", "installFrom", "wheelhouse", "model"]) {
     assert.ok(restricted.includes(`fimlsp.${name}`), name);
   }
 });

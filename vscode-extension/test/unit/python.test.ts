@@ -7,9 +7,9 @@ import {
   candidates,
   firstWorking,
   isInstalled,
-  notFoundMessage,
   onActiveInterpreterChange,
   type Places,
+  unusableMessage,
 } from "../../src/python";
 
 const NOWHERE: Places = { folders: [] };
@@ -30,9 +30,9 @@ const CANDIDATES: [name: string, places: Places, platform: NodeJS.Platform, expe
   ],
   [
     "the extension's own environment last",
-    { folders: [], own: "/o" },
+    { folders: [], own: { command: "/o/python", args: ["-I", "-m", "fimlsp"] } },
     "linux",
-    ["fimlsp", "/o/bin/python -m fimlsp"],
+    ["fimlsp", "/o/python -I -m fimlsp"],
   ],
   ["Windows", { folders: ["C:\\a"] }, "win32", ["C:\\a\\.venv\\Scripts\\python.exe -m fimlsp", "fimlsp"]],
 ];
@@ -62,17 +62,12 @@ test("a program is installed when it can tell its version", async () => {
   assert.equal(await isInstalled({ command: "no-such-program-anywhere", args: [] }, "."), false);
 });
 
-const MESSAGES: [places: Places, remedy: RegExp][] = [
-  [
-    { folders: [], setting: "/s/python" },
-    /not installed in \/s\/python.*"\/s\/python -m pip install fimlsp"/,
-  ],
-  [NOWHERE, /let the extension install it.*settings/],
-];
-
-for (const [places, remedy] of MESSAGES) {
-  test(`the remedy is named: ${remedy.source}`, () => assert.match(notFoundMessage(places), remedy));
-}
+test("a setting that cannot be used is told with the reason and the remedy", () => {
+  assert.match(
+    unusableMessage("/s/python", "it has no fimlsp"),
+    /names \/s\/python, but it has no fimlsp: name one that has fimlsp, or let the extension use/,
+  );
+});
 
 function pythonExtension(activate: () => Promise<unknown>): Pick<typeof vscode.extensions, "getExtension"> {
   return { getExtension: <T>() => ({ activate }) as unknown as vscode.Extension<T> };

@@ -10,6 +10,7 @@ import {
   patternOf,
   toggled,
   toInitializationOptions,
+  wheelhouseOf,
 } from "../../src/settings";
 import { properties, settings } from "./manifest";
 
@@ -32,8 +33,9 @@ test("what is read here has the manifest's default", () => {
   assert.equal(debounceOf(settings({})), properties["fimlsp.debounceMs"]?.default);
   assert.equal(debounceOf(settings({ debounceMs: 0 })), 0);
   assert.deepEqual(languagesOf(settings({})), properties["fimlsp.languages"]?.default);
-  assert.equal(installFromOf(settings({})), properties["fimlsp.installFrom"]?.default);
-  assert.equal(installFromOf(settings({ installFrom: " " })), properties["fimlsp.installFrom"]?.default);
+  assert.equal(installFromOf(settings({})), properties["fimlsp.installFrom"]?.default || undefined);
+  assert.equal(installFromOf(settings({ installFrom: " " })), undefined);
+  assert.equal(wheelhouseOf(settings({ wheelhouse: " /w " })), "/w");
 });
 
 test("an interpreter of blanks is none", () => {

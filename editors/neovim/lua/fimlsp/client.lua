@@ -1,6 +1,7 @@
 --- The language client: started for each buffer of the right kind, one for all of a project.
 
 local config = require('fimlsp.config')
+local server = require('fimlsp.server')
 local status = require('fimlsp.status')
 
 local M = {}
@@ -11,6 +12,9 @@ local ROOT_MARKERS = { 'pyproject.toml', 'setup.py', 'setup.cfg', '.git' }
 
 ---@type string[] What the server has logged.
 M.log = {}
+
+---@type boolean Whether the user was told that there is no server.
+M.is_missed = false
 
 --- Called with each answer of the server: the items and the place they were asked for. Set by who shows them.
 ---@type fun(buffer: integer, items: lsp.InlineCompletionItem[])
@@ -38,20 +42,22 @@ end
 ---@param buffer integer
 ---@param on_attach fun(buffer: integer)
 function M.start(buffer, on_attach)
-  local command = config.command()
-  if vim.fn.executable(command[1]) == 0 then
-    status.set({ state = 'stopped', reason = command[1] .. ' is no program here; see :checkhealth fimlsp' })
+  local command = server.command()
+  if not command then
+    M.miss()
     return
   end
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.textDocument.inlineCompletion = { dynamicRegistration = false }
   vim.lsp.start({
     name = 'fimlsp',
-    cmd = M.connection,
+    cmd = function(dispatchers)
+      return M.connection(command, dispatchers)
+    end,
     root_dir = vim.fs.root(buffer, ROOT_MARKERS),
     capabilities = capabilities,
-    init_options = config.current.settings,
-    settings = { fimlsp = config.current.settings },
+    init_options = config.settings(),
+    settings = { fimlsp = config.settings() },
     handlers = {
       ['fimlsp/status'] = function(_, new)
         status.set(new)
@@ -71,12 +77,22 @@ function M.start(buffer, on_attach)
   }, { bufnr = buffer })
 end
 
---- The connection to a server process, through which all requests go, Neovim's own as well.
+--- There is no server: say so, and what to do; once, as this comes with every buffer.
+function M.miss()
+  local reason = server.missing()
+  status.set({ state = 'missing', reason = reason })
+  if not M.is_missed then
+    M.is_missed = true
+    vim.notify('fimlsp: ' .. reason, vim.log.levels.WARN)
+  end
+end
+
+--- The connection to the process of *command*, through which all requests go, Neovim's own as well.
+---@param command string[]
 ---@param dispatchers vim.lsp.rpc.Dispatchers
 ---@return vim.lsp.rpc.PublicClient
-function M.connection(dispatchers)
-  local command = vim.list_extend(vim.deepcopy(config.command()), { '--stdio' })
-  local server = vim.lsp.rpc.start(command, dispatchers)
+function M.connection(command, dispatchers)
+  local server_process = vim.lsp.rpc.start(vim.list_extend(vim.deepcopy(command), { '--stdio' }), dispatchers)
   return setmetatable({
     request = function(method, params, callback, ...)
       if method == METHOD then
@@ -86,9 +102,9 @@ function M.connection(dispatchers)
           return true, nil
         end
       end
-      return server.request(method, params, callback, ...)
+      return server_process.request(method, params, callback, ...)
     end,
-  }, { __index = server })
+  }, { __index = server_process })
 end
 
 --- A request for a suggestion, asked by hand if that was wanted, and an answer that is passed on to `on_answer` first.

@@ -3,6 +3,7 @@
 local M = {}
 
 local function open_scratch(name, lines)
+  vim.cmd('silent! bwipeout ' .. vim.fn.fnameescape(name))
   vim.cmd('botright new')
   vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = 'nofile', 'wipe', false
   vim.api.nvim_buf_set_lines(0, 0, -1, false, lines)
@@ -17,7 +18,7 @@ end
 
 local function show_statistics()
   local is_known = require('fimlsp.client').execute('fimlsp.server.statistics', {}, function(result)
-    open_scratch('fimlsp://statistics', vim.split(vim.inspect(result), '\n'))
+    open_scratch('fimlsp://statistics', require('fimlsp.statistics').lines(result))
   end)
   if not is_known then
     vim.notify('fimlsp: no server is running')
@@ -31,7 +32,13 @@ local function reload()
 end
 
 local function run_doctor()
-  local command = vim.list_extend(vim.deepcopy(require('fimlsp.config').command()), { 'doctor' })
+  local server = require('fimlsp.server')
+  local command = server.command()
+  if not command then
+    vim.notify('fimlsp: ' .. server.missing(), vim.log.levels.WARN)
+    return
+  end
+  command = vim.list_extend(vim.deepcopy(command), { 'doctor' })
   vim.cmd('botright new')
   if vim.fn.has('nvim-0.11') == 1 then
     vim.fn.jobstart(command, { term = true })
@@ -40,8 +47,16 @@ local function run_doctor()
   end
 end
 
----@type table<string, fun()>
+local function install(extra)
+  require('fimlsp.install').run(extra, function()
+    vim.notify('fimlsp: the server is installed')
+    require('fimlsp').restart()
+  end)
+end
+
+---@type table<string, fun(argument?: string)>
 M.all = {
+  install = install,
   toggle = function()
     require('fimlsp').toggle()
   end,
@@ -63,12 +78,13 @@ M.all = {
   log = show_log,
 }
 
---- Run one; without a name, the status.
----@param name string
-function M.run(name)
-  local command = M.all[name == '' and 'status' or name]
+--- Run one, with an argument; without a name, the status.
+---@param name? string
+---@param argument? string
+function M.run(name, argument)
+  local command = M.all[name or 'status']
   if command then
-    command()
+    command(argument)
   else
     vim.notify(('fimlsp: there is no :Fimlsp %s'):format(name), vim.log.levels.ERROR)
   end

@@ -12,7 +12,8 @@ local M = {}
 ---@field dismiss string|false
 
 ---@class fimlsp.Config
----@field cmd? string[] The server's command without `--stdio`; nil: `fimlsp` of the active environment, or on the PATH.
+---@field cmd? string[] The server's command without `--stdio`; nil: see `fimlsp.server`.
+---@field wheelhouse? string A folder of wheels that `:Fimlsp install` takes instead of the network.
 ---@field settings table<string, any> The server's options by name, and debounceMs.
 ---@field filetypes string[] Where the server is attached; what it completes is its option languages.
 ---@field display 'auto'|'native'|'extmark' Who shows the text: Neovim itself (from 0.12 on), or this plugin.
@@ -49,7 +50,7 @@ function M.set(options)
     error(('fimlsp: display must be auto, native or extmark, not %s'):format(vim.inspect(options.display)), 0)
   end
   for name in pairs(options) do
-    if name ~= 'cmd' and defaults[name] == nil then
+    if name ~= 'cmd' and name ~= 'wheelhouse' and defaults[name] == nil then
       error(('fimlsp: there is no option %s; see :help fimlsp-options'):format(name), 0)
     end
   end
@@ -62,15 +63,10 @@ function M.debounce()
   return M.current.settings.debounceMs or 150
 end
 
---- The server's command, without `--stdio`.
----@return string[]
-function M.command()
-  if M.current.cmd then
-    return M.current.cmd
-  end
-  local environment = vim.env.VIRTUAL_ENV
-  local ours = environment and vim.fs.joinpath(environment, 'bin', 'fimlsp')
-  return { ours and vim.fn.executable(ours) == 1 and ours or 'fimlsp' }
+--- The server's options. Empty they are an object as well: an empty table of Lua's would be sent as a list.
+---@return table
+function M.settings()
+  return next(M.current.settings) and M.current.settings or vim.empty_dict()
 end
 
 --- Whether Neovim shows the text itself.

@@ -4,6 +4,7 @@ local client = require('fimlsp.client')
 local ghost = require('fimlsp.ghost')
 local pace = require('fimlsp.pace')
 local shown = require('fimlsp.shown')
+local status = require('fimlsp.status')
 local suggestion = require('fimlsp.suggestion')
 
 local M = {}
@@ -88,6 +89,7 @@ function M.attach(buffer)
       stop_asking()
       shown.forget()
       M.hide()
+      status.ended()
     end,
   })
 end

@@ -2,6 +2,7 @@
 
 local client = require('fimlsp.client')
 local config = require('fimlsp.config')
+local server = require('fimlsp.server')
 local status = require('fimlsp.status')
 
 local M = {}
@@ -17,21 +18,27 @@ local function check_neovim()
 end
 
 local function check_server()
-  local command = config.command()
-  local shown = table.concat(command, ' ')
-  if vim.fn.executable(command[1]) == 0 then
-    vim.health.error(shown .. ' is no program here', {
-      'Activate the Python environment that has fimlsp before you start Neovim,',
+  local command = server.command()
+  if not command then
+    vim.health.error(server.missing(), {
+      ':Fimlsp install sets the server up in an environment of its own, with any Python from 3.10 on,',
+      'or activate the Python environment that has fimlsp before you start Neovim,',
       "or name the program: require('fimlsp').setup({ cmd = { '/path/to/fimlsp' } })",
-      'To install it: python -m pip install fimlsp',
     })
     return
   end
+  local shown = table.concat(command, ' ')
   local result = vim.system(vim.list_extend(vim.deepcopy(command), { '--version' }), { text = true, timeout = 20000 }):wait()
   if result.code == 0 then
     vim.health.ok(('%s: %s'):format(shown, vim.trim(result.stdout)))
   else
-    vim.health.error(shown .. ' --version fails', vim.split(vim.trim(result.stderr or ''), '\n'))
+    local advice = vim.split(vim.trim(result.stderr or ''), '\n')
+    table.insert(advice, ':Fimlsp install makes an environment of the plugin\'s own, anew if it is broken')
+    vim.health.error(shown .. ' --version fails', advice)
+  end
+  local environment, version = server.environment(), server.version_of_clone()
+  if environment and command[1] == environment.python and version and version ~= environment.version then
+    vim.health.warn(('the server is %s and the plugin %s'):format(environment.version, version), { ':Fimlsp install' })
   end
 end
 
@@ -44,6 +51,10 @@ local function check_client()
   vim.health.ok(('the server runs; %s'):format(status.sentence()))
   if status.latest.model then
     vim.health.info('model: ' .. status.latest.model)
+  end
+  if status.latest.problem then
+    local advice = status.latest.missing and { ':Fimlsp install ' .. status.latest.missing } or nil
+    vim.health.warn(status.latest.problem, advice)
   end
   if status.latest.state == 'none' or status.latest.state == 'stopped' then
     vim.health.info('The whole story: :Fimlsp log, :Fimlsp doctor')

@@ -7,6 +7,7 @@
 local client = require('fimlsp.client')
 local ghost = require('fimlsp.ghost')
 local shown = require('fimlsp.shown')
+local status = require('fimlsp.status')
 local suggestion = require('fimlsp.suggestion')
 
 local M = {}
@@ -90,6 +91,7 @@ function M.attach(buffer)
       shown.forget()
       M.hide()
       step, client.next_kind = 0, nil
+      status.ended()
     end,
   })
 end

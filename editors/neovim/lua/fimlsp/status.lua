@@ -2,15 +2,17 @@
 
 local M = {}
 
----@class fimlsp.Status The notification `fimlsp/status`; `stopped` is the plugin's own.
----@field state 'loading'|'idle'|'thinking'|'suggestion'|'none'|'stopped'
+---@class fimlsp.Status The notification `fimlsp/status`; `stopped` and `missing` are the plugin's own.
+---@field state 'loading'|'idle'|'thinking'|'suggestion'|'none'|'stopped'|'missing'
 ---@field reason? string
 ---@field percent? integer
 ---@field model? string
 ---@field uri? string
 ---@field automatic? boolean
+---@field problem? string Why another model is used than the user wants, as long as that is so.
+---@field missing? string The extra that the wanted model needs, if it is not installed.
 
-local SIGNS = { loading = '…', idle = '✓', thinking = '…', suggestion = '✦', none = '⊘', stopped = '✗' }
+local SIGNS = { loading = '…', idle = '✓', thinking = '…', suggestion = '✦', none = '⊘', stopped = '✗', missing = '✗' }
 local MEANINGS = {
   loading = 'getting ready',
   idle = 'ready',
@@ -18,6 +20,7 @@ local MEANINGS = {
   suggestion = 'suggestion given',
   none = 'no suggestion',
   stopped = 'the server does not run',
+  missing = 'no server',
 }
 
 ---@type fimlsp.Status
@@ -45,16 +48,23 @@ function M.here()
   end
   local is_outcome = status.state == 'none' or status.state == 'suggestion' or status.state == 'thinking'
   if is_outcome and status.uri and status.uri ~= vim.uri_from_bufnr(0) then
-    return { state = 'idle', model = status.model, automatic = status.automatic }
+    return { state = 'idle', model = status.model, automatic = status.automatic, problem = status.problem }
   end
   return status
+end
+
+--- No suggestion is on the screen any more.
+function M.ended()
+  if M.latest.state == 'suggestion' then
+    M.set(vim.tbl_extend('force', M.latest, { state = 'idle', reason = vim.NIL }))
+  end
 end
 
 --- A few characters for a statusline: a sign, how far loading has come, why there is no suggestion.
 ---@return string
 function M.text()
   local status = M.here()
-  local text = 'fimlsp ' .. (SIGNS[status.state] or status.state)
+  local text = 'fimlsp ' .. (SIGNS[status.state] or status.state) .. (status.problem and ' !' or '')
   if status.state == 'loading' and status.percent then
     return ('%s %d%%'):format(text, status.percent)
   end
@@ -69,7 +79,8 @@ end
 function M.sentence()
   local status = M.here()
   local meaning = MEANINGS[status.state] or status.state
-  return status.reason and ('%s: %s'):format(meaning, status.reason) or meaning
+  local reason = status.reason or status.problem
+  return reason and ('%s: %s'):format(meaning, reason) or meaning
 end
 
 return M

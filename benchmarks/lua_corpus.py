@@ -1,0 +1,51 @@
+"""Made-up Lua to measure on: functions from a seed, as many as are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+_NAMES = ("count", "value", "index", "result", "options", "buffer", "line", "width", "items", "handler")
+_FILE_LENGTHS = (2_000, 60_000)
+_LINES = (
+    "local {a} = {b}.{c} or {n}",
+    "{a} = {a} + #{b} * ({c} - {n}) // 2",
+    'if {a} ~= nil and {b}[{n}] == "{c}" then\n{i}  return {a}, {b}\n{i}end',
+    "for {a} = 1, #{b} do\n{i}  {c}[{a}] = {b}[{a}]:upper() .. '-'\n{i}end",
+    "for _, {a} in ipairs({b}) do\n{i}  if not {a}.{c} then break end\n{i}  {c}({a}, {n})\n{i}end",
+    "while {a} < {n} do\n{i}  {a} = {a} + 1 -- until it is enough\n{i}end",
+    "local {a} = {{ {b} = {n}, [{n}] = {c}, 'text', {{ 1, 2, 3 }} }}",
+    "{a}:{b}({c}, function({a}, ...)\n{i}  return select('#', ...) > {n}\n{i}end)",
+    "repeat\n{i}  local {a} <const> = {b}()\n{i}until {a} == {c}",
+    "{a} = [[\nseveral lines of {b}\n]] .. {c}",
+)
+
+
+def lua_files(random: Random) -> Iterator[tuple[str, bytes]]:
+    """Names and texts of made-up files."""
+    number = 0
+    while True:
+        number += 1
+        yield f"file {number}", functions_of_length(random, random.randint(*_FILE_LENGTHS))
+
+
+def functions_of_length(random: Random, length: int) -> bytes:
+    """Functions of *length* bytes together, or a little more."""
+    functions: list[bytes] = []
+    size = 0
+    while size < length:
+        functions.append(_function(random))
+        size += len(functions[-1])
+    return b"".join(functions)
+
+
+def _function(random: Random) -> bytes:
+    name, parameters = random.choice(_NAMES), ", ".join(random.sample(_NAMES, random.randrange(4)))
+    body = "".join(f"  {_line(random)}\n" for _ in range(random.randrange(2, 9)))
+    head = f"--- What is made of {name}.\nfunction M.{name}_{random.randrange(1000)}({parameters})\n"
+    return f"{head}{body}end\n\n".encode()
+
+
+def _line(random: Random) -> str:
+    a, b, c = random.sample(_NAMES, 3)
+    return random.choice(_LINES).format(a=a, b=b, c=c, n=random.randrange(100), i="  ")

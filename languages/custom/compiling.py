@@ -1,0 +1,135 @@
+"""From the text of a Lark grammar to a grammar and lexemes; Lark itself reads it.
+
+`Lark(grammar, parser="earley", lexer="basic")` says what a text is: its loader expands imports, templates and
+repetitions, and everything here starts from what it makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fimlsp.languages.custom.files import GrammarFiles
+from fimlsp.languages.custom.lexemes import compiled_lexemes, terminal_of
+from fimlsp.languages.custom.neighbours import check_neighbours
+from fimlsp.languages.custom.rules import NoSentenceError, TooManyProductionsError, to_grammar
+from fimlsp.lexing.automata.dfa import Dfa
+from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
+from lark import Token, Tree
+from lark.exceptions import LarkError, UnexpectedInput
+from lark.grammar import Rule
+from lark.lexer import PatternStr, TerminalDef
+from lark.load_grammar import Grammar as LarkGrammar
+from lark.load_grammar import GrammarBuilder
+
+MOST_WAYS = 10_000
+_MOST_TERMINALS = 2_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledGrammar:
+    """A grammar as the engine takes it: rules, lexemes, what is `ignored`, and the texts of `literals`."""
+
+    grammar: Grammar
+    dfa: Dfa
+    ignored: frozenset[str]
+    literals: dict[str, str]
+
+
+@lru_cache(32)
+def compiled(files: GrammarFiles, start: str) -> CompiledGrammar:
+    """The grammar in *files*, from the rule *start*.
+
+    Raises:
+        GrammarError: it cannot be read or used; the message names rule or terminal, its line, and a way out.
+    """
+    loaded = _loaded(files)
+    if start not in {str(name) for name, parameters, *_ in loaded.rule_defs if not parameters}:
+        raise GrammarError(f"{files.name} has no rule {start} to start from; name another one (--start).")
+    _check_size(loaded, files)
+    try:
+        terminals, rules, ignored = loaded.compile([start], set())
+    except LarkError as error:
+        raise GrammarError(f"{files.name} cannot be used: {_first_line(error)}") from error
+    except (AssertionError, RecursionError) as error:
+        raise GrammarError(f"{files.name} cannot be used: Lark fails on it ({error}).") from error
+    if len(terminals) > _MOST_TERMINALS:
+        raise GrammarError(f"{files.name} has more than {_MOST_TERMINALS} terminals; use fewer.")
+    hidden = frozenset(map(str, ignored))
+    dfa = compiled_lexemes(terminals, hidden, files).expand()
+    kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - hidden
+    grammar = _grammar(rules, frozenset(map(terminal_of, kinds)), start, files)
+    check_neighbours(grammar, dfa, hidden, files)
+    return CompiledGrammar(grammar, dfa, hidden, _literals(terminals))
+
+
+def _loaded(files: GrammarFiles) -> LarkGrammar:
+    builder = GrammarBuilder(False, [files.load])
+    try:
+        builder.load_grammar(files.text, files.name)
+        return builder.build()
+    except UnexpectedInput as error:
+        place = f"line {error.line}, column {error.column}"
+        raise GrammarError(f"{files.name}, {place}: {_first_line(error)}") from error
+    except LarkError as error:
+        raise GrammarError(f"{files.name} cannot be read: {_first_line(error)}") from error
+    except (AssertionError, OSError, RecursionError, RuntimeError) as error:
+        raise GrammarError(f"{files.name} cannot be read: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(":") if lines else type(error).__name__
+
+
+def _check_size(loaded: LarkGrammar, files: GrammarFiles) -> None:
+    """Refuse a rule that Lark would write out in too many ways."""
+    for name, _, tree, _ in loaded.rule_defs:
+        ways = _ways(tree)
+        if ways > MOST_WAYS:
+            raise GrammarError(
+                f"The rule {name} ({files.place(str(name))}) can be written in {ways:,} ways, as every "
+                f"optional part doubles them; move some of its parts to rules of their own."
+            )
+
+
+def _ways(node: object) -> int:
+    """In how many ways Lark writes out *node*, without repetitions by number."""
+    if not isinstance(node, Tree):
+        return 1
+    found = [_ways(child) for child in node.children]
+    if node.data == "expansions":
+        return sum(found)
+    if node.data == "maybe":
+        return found[0] + 1
+    if node.data == "expr":
+        operator = [str(child) for child in node.children[1:] if isinstance(child, Token)]
+        return found[0] + 1 if operator in (["?"], ["*"]) else found[0]
+    product = 1
+    for ways in found:
+        product = min(product * ways, 1 << 62)
+    return product
+
+
+def _grammar(rules: Iterable[Rule], lexed: frozenset[str], start: str, files: GrammarFiles) -> Grammar:
+    """The grammar with *rules*, without what needs a terminal that is not among *lexed*."""
+    sides: dict[str, list[tuple[str, ...]]] = {}
+    for rule in rules:
+        own = sides.setdefault(str(rule.origin.name), [])
+        side = tuple(str(symbol.name) for symbol in rule.expansion)
+        if all(not symbol.is_term or symbol.name in lexed for symbol in rule.expansion):
+            own.append(side)
+    try:
+        return to_grammar(start, sides)
+    except NoSentenceError:
+        raise GrammarError(
+            f"The rule {start} ({files.place(start)}) derives no text but perhaps the empty one; "
+            f"give it an end."
+        ) from None
+    except TooManyProductionsError as error:
+        raise GrammarError(f"{files.name} is too large: {error}; use fewer optional parts.") from None
+
+
+def _literals(terminals: Iterable[TerminalDef]) -> dict[str, str]:
+    return {one.name: one.pattern.value for one in terminals if isinstance(one.pattern, PatternStr)}

@@ -1,0 +1,164 @@
+"""The lexemes of a user's grammar: the DFA of what Lark's basic lexer does.
+
+That lexer tries all terminals at once, as one regular expression: by priority, then by how long they may
+become, then by the length of their expression, then by name. What a name matches is a keyword if one is
+written so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from time import monotonic
+
+from fimlsp.languages.custom.files import GrammarFiles
+from fimlsp.languages.custom.patterns import PatternCompiler, PatternError
+from fimlsp.lexing.automata.dfa import CompactDfa
+from fimlsp.lexing.automata.leftmost_first import Lexemes, LookAroundError, leftmost_first
+from fimlsp.lexing.automata.program import Accept, Done, Program, ProgramTooLargeError
+from fimlsp.lexing.automata.table_cache import cached
+from fimlsp.lexing.modes import CODE
+from fimlsp.quotient.grammar.cfg import GrammarError
+from lark import __version__ as lark_version
+from lark.lexer import PatternStr, TerminalDef
+
+REJECTED = "rejected lexeme"
+"""The kind of text that a look-ahead forbids; no terminal can have such a name."""
+
+MOST_STATES = 5_000
+MOST_SECONDS = 60
+_MOST_STEPS = 200_000
+_VERSION = "leftmost first 1"
+
+
+_SHOWN = "'"
+
+
+def terminal_of(kind: str) -> str:
+    """The terminal of lexemes of *kind*."""
+    return kind.removesuffix(_SHOWN)
+
+
+def ordered(terminals: Sequence[TerminalDef]) -> list[TerminalDef]:
+    """*terminals* in the order in which Lark's lexer prefers them."""
+    return sorted(terminals, key=lambda t: (-t.priority, -t.pattern.max_width, -len(t.pattern.value), t.name))
+
+
+def words_of(terminals: Sequence[TerminalDef]) -> dict[str, list[TerminalDef]]:
+    """For each terminal that is an expression the literals that it matches as a whole, best first."""
+    import re
+
+    literals = [one for one in terminals if isinstance(one.pattern, PatternStr)]
+    found: dict[str, list[TerminalDef]] = {}
+    for one in terminals:
+        if isinstance(one.pattern, PatternStr):
+            continue
+        for literal in literals:
+            text = literal.pattern.value
+            whole = re.match(one.pattern.to_regexp(), text)
+            if literal.priority == one.priority and whole is not None and whole.group() == text:
+                found.setdefault(one.name, []).append(literal)
+    return found
+
+
+def compiled_lexemes(
+    terminals: Sequence[TerminalDef], ignored: frozenset[str], files: GrammarFiles
+) -> CompactDfa:
+    """The DFA of *terminals*, of which those in *ignored* mean nothing. Kept on disk by content.
+
+    Raises:
+        GrammarError: a terminal cannot be decided by an automaton, or may be empty, or they are too many.
+    """
+    in_order = ordered(terminals)
+    _check_widths(in_order, files)
+    described = [(t.name, t.priority, t.pattern.to_regexp(), type(t.pattern).__name__) for t in in_order]
+    content = repr((_VERSION, lark_version, sys.version_info[:2], described, sorted(ignored)))
+    key = hashlib.sha256(content.encode()).hexdigest()
+    return cached(key, lambda: _build(in_order, ignored, files))
+
+
+def _check_widths(terminals: Sequence[TerminalDef], files: GrammarFiles) -> None:
+    for terminal in terminals:
+        if terminal.pattern.min_width == 0:
+            raise GrammarError(
+                f"The terminal {terminal.name} ({files.place(terminal.name)}) may match the empty text; "
+                f"let it match at least one character."
+            )
+
+
+def _build(terminals: Sequence[TerminalDef], ignored: frozenset[str], files: GrammarFiles) -> CompactDfa:
+    words = words_of(terminals)
+    embedded = {
+        literal.name
+        for name, literals in words.items()
+        for literal in literals
+        if set(literal.pattern.flags) <= set(_named(terminals, name).pattern.flags)
+    }
+    # What is a word of an expression is ignored if the expression is, and never because the word is.
+    shown = [f"{one.name}{_SHOWN}" for one in terminals if one.name in ignored and one.name in embedded]
+    kinds = (*(one.name for one in terminals), *shown, REJECTED)
+    program = Program(_MOST_STEPS)
+    compiler = PatternCompiler(program)
+    starts: list[int] = []
+    watched: dict[int, list[tuple[int, int, int]]] = {}
+    for terminal in terminals:
+        kind = kinds.index(terminal.name)
+        if terminal.name not in embedded:
+            starts.append(_started(compiler, terminal, program.add(Accept(kind)), files))
+        if terminal.name in ignored:
+            continue
+        for literal in words.get(terminal.name, ()):
+            end = program.add(Done())
+            first = _started(compiler, literal, end, files)
+            other = kinds.index(literal.name + (_SHOWN if literal.name + _SHOWN in kinds else ""))
+            watched.setdefault(kind, []).append((first, end, other))
+    lexemes = Lexemes(program, tuple(starts), kinds, watched, kinds.index(REJECTED))
+    try:
+        return leftmost_first(lexemes, CODE, _Limits().check)
+    except LookAroundError as error:
+        name = kinds[error.kind]
+        raise GrammarError(
+            f"The terminal {name} ({files.place(name)}) {error}, which no automaton can tell; "
+            f"write it without this look-around."
+        ) from error
+
+
+def _started(compiler: PatternCompiler, terminal: TerminalDef, target: int, files: GrammarFiles) -> int:
+    pattern = terminal.pattern
+    try:
+        if isinstance(pattern, PatternStr):
+            return compiler.literal(pattern.value, any_case="i" in pattern.flags, target=target)
+        return compiler.compiled(pattern.to_regexp(), target)
+    except PatternError as error:
+        raise GrammarError(
+            f"The terminal {terminal.name} ({files.place(terminal.name)}) {error}; write it without that."
+        ) from error
+    except ProgramTooLargeError as error:
+        raise GrammarError(
+            f"The terminals are too large together (seen at {terminal.name}, {files.place(terminal.name)}); "
+            f"repeat less of them."
+        ) from error
+
+
+def _named(terminals: Sequence[TerminalDef], name: str) -> TerminalDef:
+    return next(one for one in terminals if one.name == name)
+
+
+class _Limits:
+    """Stops an automaton that explodes."""
+
+    def __init__(self) -> None:
+        self._until = monotonic() + MOST_SECONDS
+
+    def check(self, states: int) -> None:
+        """Raise if there are too many *states*, or if it takes too long."""
+        if states > MOST_STATES:
+            raise GrammarError(
+                f"The terminals need more than {MOST_STATES} states; use fewer repetitions with bounds, "
+                f"and fewer classes such as \\w where letters would do."
+            )
+        if monotonic() > self._until:
+            raise GrammarError(
+                f"The terminals took more than {MOST_SECONDS} seconds to compile; make them simpler."
+            )

@@ -1,0 +1,154 @@
+"""Brings the rules of any context-free grammar into the form that the engine takes.
+
+Rules that may be empty are written out where they are used. Recursion at an end of a rule becomes a
+repetition, which both directions can read: `sum: sum "+" term | term` is a term, then any number of
+`"+" term`. Neither changes the sentences, and nothing here asks for their trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import product
+
+from fimlsp.quotient.grammar.cfg import Grammar, make_grammar, without_useless
+
+Side = tuple[str, ...]
+Rules = dict[str, list[Side]]
+
+MOST_PRODUCTIONS = 50_000
+_MOST_OPTIONAL = 4
+_LONGEST = 40
+
+
+class TooManyProductionsError(ValueError):
+    """The grammar is too large."""
+
+
+class NoSentenceError(ValueError):
+    """The grammar derives nothing, or nothing but the empty text."""
+
+
+def to_grammar(start: str, rules: Mapping[str, Iterable[Side]]) -> Grammar:
+    """The grammar of the sentences that *start* derives.
+
+    Raises:
+        NoSentenceError: there are none, or only the empty one.
+        TooManyProductionsError: it has more than `MOST_PRODUCTIONS` productions.
+    """
+    short = _shortened({name: list(dict.fromkeys(sides)) for name, sides in rules.items()})
+    nullable = _nullable(short)
+    full = without_useless(start, _without_empty(short, nullable))
+    if start not in full:
+        raise NoSentenceError(start)
+    builder = _Builder()
+    for name, sides in full.items():
+        builder.add(name, sides)
+    kept = without_useless(start, builder.rules)
+    if sum(map(len, kept.values())) > MOST_PRODUCTIONS:
+        raise TooManyProductionsError(f"{sum(map(len, kept.values()))} productions")
+    repetitions = {name: element for name, element in builder.repetitions.items() if name in kept}
+    return make_grammar(start, kept, repetitions, may_be_empty=start in nullable)
+
+
+def _shortened(rules: Rules) -> Rules:
+    """*rules* without long sides."""
+    found: Rules = {}
+    for name, sides in rules.items():
+        found[name] = []
+        for number, whole in enumerate(sides):
+            lhs, side = name, whole
+            while len(side) > _LONGEST:
+                rest = f"{name}|{number}|{len(side)}"
+                found[lhs].append((*side[: _LONGEST - 1], rest))
+                lhs, side = rest, side[_LONGEST - 1 :]
+                found[lhs] = []
+            found[lhs].append(side)
+    return found
+
+
+def _nullable(rules: Rules) -> frozenset[str]:
+    """The nonterminals that derive the empty sentence."""
+    found: set[str] = set()
+    size = -1
+    while len(found) > size:
+        size = len(found)
+        found.update(name for name, sides in rules.items() if any(found.issuperset(side) for side in sides))
+    return frozenset(found)
+
+
+def _without_empty(rules: Rules, nullable: Collection[str]) -> Rules:
+    """Rules for the same sentences but the empty one: what may be empty is there or not."""
+    found: Rules = {name: [] for name in rules}
+    waiting = [(name, side) for name, sides in rules.items() for side in sides]
+    rests: dict[Side, str] = {}
+    for name, side in waiting:
+        optional = [at for at, symbol in enumerate(side) if symbol in nullable]
+        if len(optional) > _MOST_OPTIONAL:
+            middle = optional[_MOST_OPTIONAL - 1]
+            tail = side[middle:]
+            if tail not in rests:
+                rests[tail] = f"|{' '.join(tail)}"
+                waiting.append((rests[tail], tail))
+            ends_empty = [()] if all(symbol in nullable for symbol in tail) else []
+            sides = [(*side[:middle], rests[tail]), *(side[:middle] for _ in ends_empty)]
+            waiting.extend((name, shorter) for shorter in sides)
+            continue
+        ways = [((symbol,), ()) if symbol in nullable else ((symbol,),) for symbol in side]
+        own = found.setdefault(name, [])
+        for way in product(*ways):
+            written = tuple(symbol for part in way for symbol in part)
+            if written and written != (name,) and written not in own:
+                own.append(written)
+    return found
+
+
+class _Builder:
+    """Collects rules in which nothing recurs at the end of its own rule but marked repetitions."""
+
+    def __init__(self) -> None:
+        self.rules: Rules = {}
+        self.repetitions: dict[str, str] = {}
+
+    def add(self, name: str, sides: list[Side]) -> None:
+        """Add the rule *name*."""
+        infix = [side[1:-1] for side in sides if len(side) > 1 and side[0] == side[-1] == name]
+        before = [side[:-1] for side in sides if side[-1] == name != side[0]]
+        after = [side[1:] for side in sides if side[0] == name != side[-1]]
+        others = [side for side in sides if name not in (side[0], side[-1])]
+        if not (infix or before or after):
+            self.rules[name] = sides
+            return
+        if sorted(before + after) == sorted(others) and not (infix or (before and after)):
+            self._repeat(name, self._element(others))  # `list: item | list item`
+            return
+        operand = self._operand(before, others, after)
+        if not infix:
+            self.rules[name] = operand
+            return
+        one = self._element(operand)
+        tail = self._repetition(self._element([(*between, one) for between in infix]))
+        self.rules[name] = [(one,), (one, tail)]
+
+    def _operand(self, before: list[Side], others: list[Side], after: list[Side]) -> list[Side]:
+        """All ways to write one of *others* with any of *before* in front and any of *after* behind."""
+        fronts: list[Side] = [(), *([(self._repetition(self._element(before)),)] if before else [])]
+        ends: list[Side] = [(), *([(self._repetition(self._element(after)),)] if after else [])]
+        core = (self._element(others),)
+        return [(*front, *core, *end) for front in fronts for end in ends]
+
+    def _element(self, sides: list[Side]) -> str:
+        """A symbol for any of *sides*; equal ones are shared."""
+        if len(sides) == 1 and len(sides[0]) == 1:
+            return sides[0][0]
+        name = f"({' | '.join(' '.join(side) for side in sides)})"
+        self.rules.setdefault(name, sides)
+        return name
+
+    def _repetition(self, element: str) -> str:
+        name = f"{element}+"
+        self._repeat(name, element)
+        return name
+
+    def _repeat(self, name: str, element: str) -> None:
+        self.rules[name] = [(element,), (name, element)]
+        self.repetitions[name] = element

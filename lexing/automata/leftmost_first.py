@@ -1,0 +1,331 @@
+"""The DFA of what a backtracking matcher finds: of several matches the first one, not the longest.
+
+The states of the subset construction are lists of threads in the order in which the matcher prefers them. A
+thread that accepts cuts off those behind it. So the longest prefix that the DFA accepts is exactly the match
+of the backtracking search (as in RE2: Cox, "Regular Expression Matching in the Wild", 2010).
+
+Look-behinds run beside the threads, from every character on. A look-ahead is an obligation of its thread. A
+lexeme that ends with an obligation that may still fail is accepted, and a longer one of kind *rejected* is
+accepted in its place as soon as it has failed. That is the same as finding nothing, if there was no other way
+to match; if there was one, the expression is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fimlsp.lexing.automata.dfa import DEAD, CompactDfa, minimised
+from fimlsp.lexing.automata.program import Accept, Again, Ahead, Behind, Bytes, Done, Program, Split
+
+NOTHING = -1
+"""The kind of a state that accepts nothing."""
+_START = -2
+
+
+_TOO_EARLY = "looks ahead of its end, where another match is possible too"
+
+
+class LookAroundError(ValueError):
+    """A look-around that no automaton can decide; `kind` is the kind of lexeme that has it."""
+
+    def __init__(self, kind: int, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+
+
+Obligation = tuple[bool, frozenset[int]]
+"""A look-ahead that is not decided yet: whether it is negative, and the steps that it has reached."""
+
+Obligations = frozenset[Obligation]
+NO_OBLIGATIONS: Obligations = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A place in the program, with the look-aheads that still have to come true.
+
+    A thread at an `Accept` has matched and waits for its obligations; it is `contested` if there would be
+    another match without it.
+    """
+
+    step: int
+    obligations: Obligations = NO_OBLIGATIONS
+    contested: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadList:
+    """A state of the subset construction.
+
+    `threads` are in the order of preference, `watched` the steps of look-behinds and watched words, `read`
+    the number of characters so far as far as look-behinds ask, and `matched` whether anything has been
+    accepted on the way here.
+    """
+
+    threads: tuple[Thread, ...]
+    watched: frozenset[int]
+    read: int
+    matched: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lexemes:
+    """What to compile: a program, and for each kind the words that make it another kind.
+
+    `starts` are where the kinds begin, in the order of preference; `names` what they are called. `words`
+    maps a kind to watched words, each with its first step, its last, and the kind it is; `rejected` is the
+    kind of what is never valid.
+    """
+
+    program: Program
+    starts: tuple[int, ...]
+    names: tuple[str, ...]
+    words: Mapping[int, Sequence[tuple[int, int, int]]] = field(hash=False)
+    rejected: int
+
+
+def leftmost_first(lexemes: Lexemes, mode: str, check: Callable[[int], None]) -> CompactDfa:
+    """The minimal DFA of *lexemes*, with one start state for *mode*.
+
+    *check* is told the number of states now and then, and may raise.
+
+    Raises:
+        LookAroundError: a look-around asks for more than an automaton can know.
+    """
+    return _Subsets(lexemes, check).build(mode)
+
+
+class _Subsets:
+    def __init__(self, lexemes: Lexemes, check: Callable[[int], None]) -> None:
+        self.lexemes = lexemes
+        self.check = check
+        self.steps = lexemes.program.steps
+        self.behind = lexemes.program.behind
+        self.widest = max((one.width for one in self.behind), default=0)
+        self.looks_ahead = any(isinstance(step, Ahead) for step in self.steps)
+        self.always = self._reached({one.body for one in self.behind})
+        self.kind_of: dict[int, int] = {
+            n: step.kind for n, step in enumerate(self.steps) if isinstance(step, Accept)
+        }
+        self.closures: dict[int, frozenset[int]] = {}
+
+    def build(self, mode: str) -> CompactDfa:
+        """Make all states, then merge those that are equivalent."""
+        classes, members = _byte_classes(self.steps)
+        words = {first for watched in self.lexemes.words.values() for first, *_ in watched}
+        watched = self._reached(words) | self.always
+        start = self._closed([(Thread(step), False) for step in self.lexemes.starts], watched, 0, False)
+        first = ThreadList(start[0], watched, 0, False)
+        empty = ThreadList((), frozenset(), 0, False)
+        # The start means that nothing has been read, so it is no state within a lexeme.
+        numbers = {(empty, NOTHING): DEAD, (first, _START): 1}
+        pending = [(empty, NOTHING), (first, _START)]
+        rows: list[tuple[int, ...]] = []
+        for state, _ in pending:
+            row = []
+            for byte in members:
+                following = self._after(state, byte)
+                if following not in numbers:
+                    numbers[following] = len(numbers)
+                    pending.append(following)
+                row.append(numbers[following])
+            rows.append(tuple(row))
+            self.check(len(pending))
+        accepts = [max(kind, NOTHING) for _, kind in pending]
+        return minimised(classes, rows, accepts, {mode: 1}, self.lexemes.names, apart=1)
+
+    def _after(self, state: ThreadList, byte: int) -> tuple[ThreadList, int]:
+        """The state after *byte*, and the kind that it accepts."""
+        nothing = ThreadList((), frozenset(), 0, False), NOTHING
+        if not state.threads:
+            return nothing
+        moved, revoked = self._moved(state, byte)
+        if not moved and revoked is None:
+            return nothing
+        begins = byte < 0x80 or byte >= 0xC0
+        read = min(self.widest, state.read + begins)
+        watched = self._stepped(state.watched, byte) | self.always
+        threads, kind = self._closed(moved, watched, read, state.matched)
+        if kind == NOTHING and revoked is not None:
+            if revoked.contested:
+                raise LookAroundError(self.kind_of[revoked.step], _TOO_EARLY)
+            kind = self.lexemes.rejected
+        if not threads:
+            return ThreadList((), frozenset(), 0, False), kind
+        matched = self.looks_ahead and (state.matched or kind != NOTHING)
+        return ThreadList(threads, watched, read, matched), kind
+
+    def _moved(self, state: ThreadList, byte: int) -> tuple[list[tuple[Thread, bool]], Thread | None]:
+        """The threads after *byte*, not yet followed, and a match whose look-ahead has failed.
+
+        With each thread comes whether it has matched before and still waits.
+        """
+        moved: list[tuple[Thread, bool]] = []
+        revoked: Thread | None = None
+        waits = False
+        for thread in state.threads:
+            obligations = self._kept(thread.obligations, byte)
+            step = self.steps[thread.step]
+            if isinstance(step, Bytes):
+                target = None if obligations is None else step.table.get(byte)
+                if obligations is not None and target is not None:
+                    moved.append((Thread(target, obligations), False))
+            elif obligations is None:
+                revoked = revoked if revoked or waits else thread
+            else:
+                if revoked is not None and self.kind_of[revoked.step] != self.kind_of[thread.step]:
+                    raise LookAroundError(self.kind_of[revoked.step], _TOO_EARLY)
+                revoked, waits = None, True
+                if not obligations:
+                    break  # it has matched, so what comes behind it does not count
+                moved.append((Thread(thread.step, obligations, thread.contested), True))
+        return moved, revoked
+
+    def _kept(self, obligations: Obligations, byte: int) -> Obligations | None:
+        """The *obligations* that are still open after *byte*; None if one has failed."""
+        if not obligations:
+            return obligations
+        kept = set[Obligation]()
+        for negative, reached in obligations:
+            after = self._stepped(reached, byte)
+            done = any(isinstance(self.steps[step], Done) for step in after)
+            if done and negative:
+                return None
+            if not done and after:
+                kept.add((negative, after))
+            elif not done and not negative:
+                return None
+        return frozenset(kept)
+
+    def _closed(
+        self, moved: Sequence[tuple[Thread, bool]], watched: frozenset[int], read: int, matched: bool
+    ) -> tuple[tuple[Thread, ...], int]:
+        """The threads that *moved* lead to without reading, and the kind accepted there."""
+        found: dict[Thread, None] = {}
+        label = NOTHING
+        waits = False
+        for seed, is_matched in moved:
+            if is_matched:
+                found[seed] = None
+                waits = True
+                continue
+            for thread in self._followed(seed, watched, read, found):
+                if thread.step not in self.kind_of:
+                    found[thread] = None
+                    continue
+                if label == NOTHING:
+                    if waits:
+                        raise LookAroundError(self.kind_of[thread.step], _TOO_EARLY)
+                    label = self._kind(thread.step, watched)
+                if not thread.obligations:
+                    return tuple(map(self._contested, found)), label
+                if not all(negative for negative, _ in thread.obligations):
+                    raise LookAroundError(self.kind_of[thread.step], "asks what comes behind its end")
+                found[Thread(thread.step, thread.obligations, matched)] = None
+        return tuple(found), label
+
+    def _contested(self, thread: Thread) -> Thread:
+        """*thread*, where another one matches as well."""
+        waits = thread.step in self.kind_of
+        return Thread(thread.step, thread.obligations, contested=True) if waits else thread
+
+    def _kind(self, accept: int, watched: frozenset[int]) -> int:
+        """The kind of a lexeme that ends at *accept*: perhaps that of a word."""
+        kind = self.kind_of[accept]
+        for _, last, other in self.lexemes.words.get(kind, ()):
+            if last in watched:
+                return other
+        return kind
+
+    def _followed(
+        self, seed: Thread, watched: frozenset[int], read: int, found: Mapping[Thread, None]
+    ) -> Iterator[Thread]:
+        """The threads that *seed* leads to without reading: at steps that read or accept, best first."""
+        stack: list[tuple[int, Obligations, frozenset[int]]] = [(seed.step, seed.obligations, frozenset())]
+        visited = {(thread.step, thread.obligations) for thread in found}
+        while stack:
+            number, open_, entered = stack.pop()
+            if (number, open_) in visited:
+                continue
+            step = self.steps[number]
+            if not isinstance(step, Again):
+                visited.add((number, open_))
+            match step:
+                case Bytes() | Accept() | Done():
+                    yield Thread(number, open_)
+                case Split(targets):
+                    inside = entered | {number}
+                    stack.extend((target, open_, inside) for target in reversed(targets))
+                case Again(head, exit_):
+                    stack.append((exit_ if head in entered else head, open_, entered))
+                case Ahead(body, negative, target):
+                    reached = self._reached({body})
+                    done = any(isinstance(self.steps[one], Done) for one in reached)
+                    if not done:
+                        stack.append((target, open_ | {(negative, reached)}, entered))
+                    elif not negative:
+                        stack.append((target, open_, entered))
+                case Behind(index, negative, target):
+                    if self.behind[index].width > read:
+                        raise LookAroundError(self._kind_ahead(target), "asks what comes before it")
+                    if (self.behind[index].end in watched) != negative:
+                        stack.append((target, open_, entered))
+
+    def _kind_ahead(self, start: int) -> int:
+        """The kind of the lexeme that the step *start* is in."""
+        waiting, seen = [start], {start}
+        while waiting:
+            step = self.steps[waiting.pop()]
+            match step:
+                case Accept(kind):
+                    return kind
+                case Bytes(table):
+                    targets: Sequence[int] = tuple(table.values())
+                case Split(several):
+                    targets = several
+                case Again(head, exit_):
+                    targets = (head, exit_)
+                case Ahead() | Behind():
+                    targets = (step.target,)
+                case Done():
+                    targets = ()
+            waiting.extend(set(targets) - seen)
+            seen.update(targets)
+        return NOTHING
+
+    def _stepped(self, reached: frozenset[int], byte: int) -> frozenset[int]:
+        targets = set[int]()
+        for number in reached:
+            step = self.steps[number]
+            if isinstance(step, Bytes) and byte in step.table:
+                targets.add(step.table[byte])
+        return self._reached(targets)
+
+    def _reached(self, steps: set[int]) -> frozenset[int]:
+        """The steps that *steps* lead to without reading, in no order; there are no look-arounds here."""
+        waiting, seen = list(steps), set(steps)
+        while waiting:
+            step = self.steps[waiting.pop()]
+            targets = step.targets if isinstance(step, Split) else ()
+            if isinstance(step, Again):
+                targets = (step.head, step.exit)
+            waiting.extend(set(targets) - seen)
+            seen.update(targets)
+        return frozenset(n for n in seen if isinstance(self.steps[n], Bytes | Done | Accept))
+
+
+def _byte_classes(steps: Sequence[object]) -> tuple[bytes, list[int]]:
+    """The class of each byte, and one byte of each class: bytes of a class go the same ways."""
+    tables = [step.table for step in steps if isinstance(step, Bytes)]
+    classes: dict[tuple[object, ...], int] = {}
+    found = bytearray()
+    members: list[int] = []
+    for byte in range(256):
+        leads = 0 if byte < 0x80 else 1 if byte >= 0xC0 else 2
+        signature = (leads, *(table.get(byte) for table in tables))
+        if signature not in classes:
+            classes[signature] = len(classes)
+            members.append(byte)
+        found.append(classes[signature])
+    return bytes(found), members

@@ -1,0 +1,45 @@
+"""Waits for a model server that failed to come back, in a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event, Thread
+
+from fimlsp.lsp_server.messages import Load
+
+PAUSES_S = 1.0, 30.0
+"""The server is looked for after so long, then after twice as long, up to so long."""
+
+
+class ServerWatch:
+    """Calls *found* with what is to be loaded once *is_there* says so of it."""
+
+    def __init__(self, is_there: Callable[[Load], bool], found: Callable[[Load], None]) -> None:
+        self._is_there = is_there
+        self._found = found
+        self._ended = Event()
+        self._pause = PAUSES_S[0]
+
+    def begin(self, load: Load) -> None:
+        """Look for the server of *load*, and for no other any more; sooner if it served well before."""
+        self.end()
+        ended, pause = Event(), self._pause
+        self._ended, self._pause = ended, min(2 * pause, PAUSES_S[1])
+
+        def watch() -> None:
+            while not ended.wait(pause):
+                if self._is_there(load):
+                    if not ended.is_set():
+                        self._found(load)
+                    return
+
+        Thread(target=watch, daemon=True).start()
+
+    def end(self) -> None:
+        """Look for nothing any more."""
+        self._ended.set()
+
+    def served_well(self) -> None:
+        """The model that is loaded has written something."""
+        if self._ended.is_set():
+            self._pause = PAUSES_S[0]

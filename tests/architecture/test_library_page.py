@@ -1,0 +1,28 @@
+"""What docs/library.md shows runs as it stands, and prints what it is about."""
+
+import re
+
+import pytest
+
+from .library_page import programs
+
+PRINTED = {
+    "Complete at a cursor, and see how": r"(?s).*True \w+\n\d+ b'",
+    "End where you say": r".+",
+    "Score a given middle": r" *-\d+\.\d+ width \* height \(\d+",
+    "Several middles, and draws that can be counted": r"(?s)(-?\d.*\n){3}5 \d",
+    "A loop of your own": r".+",
+    "Fill a file of cases": r'\{"id": 1, "middle": ".*", "complete": true\}',
+    "Read the vocabulary and the prompt": r"(?s)\[\d+.*def f\(x\):.*\nfimlsp \(\d+",
+}
+
+
+def test_every_program_is_checked():
+    assert list(programs()) == list(PRINTED)
+
+
+@pytest.mark.parametrize("heading", PRINTED)
+def test_a_program_runs(heading, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(programs()[heading], heading, "exec"), {"__name__": "__main__"})
+    assert re.match(PRINTED[heading], capsys.readouterr().out)

@@ -1,0 +1,85 @@
+"""Grammars written for the purpose and Lark's own, cursor by cursor; the judge confirms each verdict."""
+
+from functools import cache
+from pathlib import Path
+
+import lark
+import pytest
+from fimlsp.languages.custom import LarkLanguage, load_grammar
+from fimlsp.quotient.engine import Engine
+from lark import Lark
+from lark.exceptions import LarkError
+
+from ...quotient.middle_cases import Case, cases
+
+HERE = Path(__file__).parent
+CASES = sorted((HERE / "cases").glob("*.txt"))
+OF_LARK = Path(lark.__file__).parent / "grammars"
+
+
+def grammar_file(name: str) -> Path:
+    return OF_LARK / "lark.lark" if name == "lark" else HERE / "grammars" / f"{name}.lark"
+
+
+@cache
+def language(name: str) -> LarkLanguage:
+    return load_grammar(grammar_file(name))
+
+
+@cache
+def judge(name: str) -> Lark:
+    with grammar_file(name).open(encoding="utf-8") as opened:
+        return Lark(opened, parser="earley", lexer="basic")
+
+
+def accepts(name: str, text: bytes) -> bool:
+    try:
+        judge(name).parse(text.decode())
+    except (LarkError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def wrong(name: str, case: Case) -> object:
+    left, middle, right, expected = case
+    start = Engine(language(name)).document(left + right).middle(len(left), len(left), relax=False).start
+    state = start and start.feed(middle)
+    said = "dead" if state is None else "complete" if state.complete else "viable"
+    if said != expected or (said == "complete") != accepts(name, left + middle + right):
+        return case, said
+    if state is not None and not accepts(name, left + middle + state.shortest_completion + right):
+        return case, state.shortest_completion
+    return None
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_cases(path):
+    assert [found for case in cases(path) if (found := wrong(path.stem, case))] == []
+
+
+def test_there_are_many_cases():
+    assert sum(len(list(cases(path))) for path in CASES) > 150
+
+
+def test_every_grammar_has_cases():
+    named = {path.stem for path in (HERE / "grammars").glob("*.lark")} | {"lark"}
+    assert named == {path.stem for path in CASES}
+
+
+def test_larks_common_terminals_can_be_imported(tmp_path):
+    names = [line.split(":")[0].strip() for line in (OF_LARK / "common.lark").read_text().splitlines()]
+    names = [name for name in names if name.isidentifier() and not name.startswith("_")]
+    assert len(names) > 15
+    for name in names:
+        grammar = tmp_path / "one.lark"
+        grammar.write_text(f"start: {name}\n%import common.{name}\n")
+        state = Engine(load_grammar(grammar)).document(b"").middle(0, 0).start
+        assert accepts_text(grammar, state.shortest_completion)
+
+
+def accepts_text(grammar: Path, text: bytes) -> bool:
+    try:
+        Lark(grammar.read_text(), parser="earley", lexer="basic").parse(text.decode())
+    except LarkError:
+        return False
+    return True

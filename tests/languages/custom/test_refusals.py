@@ -1,0 +1,79 @@
+"""Grammars that cannot be used: one sentence each, with the rule or terminal, the line, and a way out."""
+
+from pathlib import Path
+
+import pytest
+from fimlsp.languages.custom import load_grammar
+from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.grammar.cfg import GrammarError
+
+
+def refusal(folder: Path, text: str | bytes, start: str = "start") -> str:
+    file = folder / "bad.lark"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(GrammarError) as caught:
+        load_grammar(file, start)
+    said = str(caught.value)
+    assert "\n" not in said
+    assert str(folder) not in said
+    return said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("start: missing\n", "'missing' used but not defined"),
+        ("start: A\nA: /a*/\n", "terminal A (bad.lark, line 2) may match the empty text"),
+        ("start: A\n\nA: /(?<!b)a/\n", "terminal A (bad.lark, line 3) asks what comes before it"),
+        ("start: A\nA: /a(?=b)/\n", "terminal A (bad.lark, line 2) asks what comes behind its end"),
+        ("start: A\nA: /(a)\\1/\n", "terminal A (bad.lark, line 2) refers back to a group"),
+        ("start: A A\nA: /a+/\n", "A (bad.lark, line 2) may follow A (bad.lark, line 2), but would be read"),
+        ("start: start\n", "rule start (bad.lark, line 1) derives no text"),
+        ("start:\n", "derives no text but perhaps the empty one"),
+        ('other: "a"\n', "has no rule start to start from"),
+        ('start: "a\n', "at line 1 column 8"),
+        ("start: A\nA: B\nB: A\n", "Recursion"),
+        ('start: "a"\nstart: "b"\n', "defined more than once"),
+        (f'start: {" ".join(["A?"] * 40)}\nA: "a"\n', "rule start (bad.lark, line 1) can be written in"),
+        ("start: A\nA: /(a|b)*a(a|b){14}/\n", "more than 5000 states"),
+        ("start: a\n%import .missing.a\n", "neither in its folder"),
+        ("start: a\n%import nothing.a\n", "imports nothing, which is neither in its folder"),
+        (b'start: "\xff"\n', "not UTF-8 (byte 8)"),
+    ],
+)
+def test_one_sentence(tmp_path, text, said):
+    assert said in refusal(tmp_path, text)
+
+
+def test_what_lies_elsewhere_is_not_read(tmp_path):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "other.lark").write_text('a: "a"\n')
+    (inside / "linked.lark").symlink_to(outside / "other.lark")
+    assert "lies outside of the grammar's folder" in refusal(inside, "start: a\n%import .linked.a\n")
+
+
+def test_a_file_that_is_missing_or_large_or_a_folder(tmp_path):
+    for path, said in ((tmp_path / "none.lark", "no such file"), (tmp_path, "cannot be read")):
+        with pytest.raises(GrammarError, match=said):
+            load_grammar(path)
+    large = tmp_path / "large.lark"
+    large.write_bytes(b"//" + bytes(1_000_000))
+    with pytest.raises(GrammarError, match="no file of at most 1,000,000 bytes"):
+        load_grammar(large)
+
+
+def test_no_code_of_the_folder_is_run(tmp_path):
+    (tmp_path / "lark.py").write_text("raise SystemExit('run')")
+    (tmp_path / "common.py").write_text("raise SystemExit('run')")
+    (tmp_path / "g.lark").write_text("start: INT\n%import common.INT\n")
+    assert Engine(load_grammar(tmp_path / "g.lark")).document(b"1").middle(1, 1).start.complete
+
+
+def test_many_rules(tmp_path):
+    count = 2_000
+    rules = "".join(f'r{n}: "a" r{n + 1} "b" | "c"\n' for n in range(count))
+    (tmp_path / "g.lark").write_text(f'start: r0\n{rules}r{count}: "d"\n%ignore " "\n')
+    start = Engine(load_grammar(tmp_path / "g.lark")).document(b"a a c  b").middle(6, 6).start
+    assert start.shortest_completion == b"b"

@@ -1,0 +1,66 @@
+"""Lua against its own `load`; `python -m tests.languages.lua` judges as many cases as there is time for."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lupa", reason="Lua's judge: pip install lupa")
+
+from ...quotient.middle_cases import cases
+from .checking import Tally, engine, start_between, verdict
+from .judge import is_lua
+from .programs import program
+from .suites import ALPHABETS, endless, judged, walk
+
+HERE = Path(__file__).parent
+CASES = list(cases(HERE / "cases" / "middles.txt"))
+
+
+def test_middles():
+    wrong = []
+    for left, middle, right, expected in CASES:
+        start = start_between(left, right)
+        state = start and start.feed(middle)
+        tally = Tally()
+        tally.judge(left, middle, right, state)
+        if verdict(state) != expected or tally.faults:
+            wrong.append((left, middle, right, verdict(state)))
+    assert wrong == []
+    assert len(CASES) > 100
+
+
+def test_random_programs():
+    found = judged(endless(3), 6_000)
+    assert found.faults == []
+    assert found.undecided < found.judged / 20
+
+
+@pytest.mark.parametrize("alphabet", ALPHABETS, ids=lambda alphabet: alphabet[0].decode())
+def test_short_texts(alphabet):
+    tally = Tally()
+    walk(b"", b"", alphabet, 2 if len(alphabet) > 9 else 3, tally)
+    assert tally.faults == []
+
+
+def test_the_plugin_for_neovim():
+    folder = HERE.parents[2] / "editors" / "neovim"
+    files = list(folder.rglob("*.lua"))
+    assert len(files) > 3
+    for file in files:
+        text = file.read_bytes()
+        assert is_lua(text)
+        assert start_between(b"", text).complete
+
+
+def test_a_line_that_is_edited():
+    data = program(random.Random(2), 3000)
+    document = engine().document(data)
+    place = data.index(b"\n", len(data) // 2) + 1
+    for text in (b"-", b"-", b"[", b"[", b" x ", b"]", b"]"):
+        document.edit(place, place, text)
+        place += len(text)
+        fresh = engine().document(document.data).middle(place, place, relax=False).start
+        state = document.middle(place, place, relax=False).start
+        assert verdict(state) == verdict(fresh)
+    assert is_lua(document.data)

@@ -1,0 +1,62 @@
+"""The law of runs: what is written is what token by token over all candidates would have written."""
+
+from dataclasses import replace
+
+import pytest
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.loading import load_model
+from fimlsp.quotient.engine import Engine
+
+from fimlsp import python
+
+from .one_by_one import OneByOne
+from .random_models import MODELS
+
+LARGE = "StarCoder2"
+ENGINE = Engine(python())
+CURSORS = [
+    "def read(path):\n    with open(<|>\n        return file.read()\n",
+    "import os\n\n\ndef area(width, height):\n    return <|>\n",
+    "items = [<|>]\nprint(items[0])\n",
+    "for number in range(10):\n    <|>\n",
+    "text = 'über <|>'\n",
+    "class A:\n    def __init__(self, x):\n        self.<|>\n\n    def get(self):\n        return self.x\n",
+]
+SETTINGS = [
+    DecodeSettings(tokens=16),
+    DecodeSettings(tokens=16, temperature=0.8, seed=4),
+    DecodeSettings(tokens=8, candidates=2, lines=None),
+]
+
+
+def check(model, reference, cursor, settings):
+    left, right = map(str.encode, cursor.split("<|>"))
+    start = ENGINE.document(left + right).middle(len(left), len(left)).start
+    texts = [
+        [middle.text for middle in complete_many(each, left, right, start, settings, lambda: False)]
+        for each in (model, reference)
+    ]
+    assert texts[0] == texts[1]
+
+
+@pytest.fixture(scope="module", params=["bundled", *(MODELS.keys() - {LARGE})])
+def pair(request, served):
+    """A model on a server, and the same one read token by token."""
+    address = served(request.param)
+    model = load_model(address)
+    return model, replace(model, network=OneByOne(address, model.network))
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("cursor", CURSORS)
+def test_runs_write_what_token_by_token_writes(pair, cursor, settings):
+    check(*pair, cursor, settings)
+
+
+@pytest.mark.parametrize("settings", SETTINGS[:2])
+def test_they_do_with_49_152_tokens(served, settings):
+    address = served(LARGE)
+    model = load_model(address)
+    reference = replace(model, network=OneByOne(address, model.network))
+    check(model, reference, CURSORS[2], replace(settings, tokens=6))
