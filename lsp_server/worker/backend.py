@@ -232,7 +232,9 @@ class Backend:
             return self._too_slow(model, limits)
         self._slow = 0
         with interruptible(time_limit(CHOOSING_S)):
-            return self._chosen(written, request, model, left, right, constraint.start, constraint.relaxed)
+            return self._chosen(
+                written, request, model, left, right, constraint.start, constraint.relaxed, names
+            )
 
     def _chosen(
         self,
@@ -243,6 +245,7 @@ class Backend:
         right: bytes,
         start: State,
         relaxed: str | None,
+        names: NamesHere | None,
     ) -> Completion:
         """What the editor is told of the middles *written* for *request*."""
         limits = request.limits
@@ -262,13 +265,9 @@ class Backend:
             preference=None if names is None else names.preference,
         )
         if sure is None:
-<<<<<<< HEAD
             is_cut_short = allowed[0].stop_reason == "unsure"
             reason = NOT_SURE if is_cut_short else answer.reason or NOT_SURE
             return replace(answer, texts=(), reason=reason)
-        return to_completion([sure], constraint.relaxed, left, right, constraint.start)
-=======
-            return replace(answer, texts=(), reason=answer.reason or NOT_SURE)
         return to_completion([sure], relaxed, left, right, start)
 
     def _too_slow(self, model: FimModel, limits: Limits) -> Completion:
@@ -285,7 +284,6 @@ class Backend:
                 f"use a smaller model, or allow more time (option deadlineMs)."
             )
         return Completion(reason=TOO_SLOW.format(limits.deadline_ms))
->>>>>>> main
 
     def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
         """The file's path as the model is told it, and what it reads of other files."""

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from math import exp
 from typing import Literal
 
-<<<<<<< HEAD
-StopReason = Literal["end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled", "unsure"]
-=======
-StopReason = Literal["end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled", "asked"]
->>>>>>> main
+StopReason = Literal[
+    "end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled", "asked", "unsure"
+]
 
 
 @dataclass(frozen=True, slots=True)
