@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.options import ConnectOptions
 from fimlsp.quotient.connect.connect import connect, read_up_to
@@ -10,6 +12,7 @@ from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 from fimlsp.quotient.recovery.relaxation import Relaxed, relaxed
+from fimlsp.quotient.states.checked_state import Surroundings, checked
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import State
 
@@ -66,11 +69,32 @@ class EditedDocument(Document):
         self, start: int, end: int, options: ConnectOptions, relax: bool
     ) -> tuple[State | None, Relaxed | None]:
         found = read_up_to(self, start)
+        state: State | None = None
+        relaxed_side: Relaxed | None = None
         if found is not None and not found[0].broken:
             state = connect(self, end, *found, options)
-            if state is not None or not relax:
-                return state, None
-        return relaxed(self, start, end, found, options) if relax else (None, None)
+        if state is None and relax:
+            state, relaxed_side = relaxed(self, start, end, found, options)
+        return self._checked(state, start, end, options, lenient=relax), relaxed_side
+
+    def _checked(
+        self, state: State | None, start: int, end: int, options: ConnectOptions, *, lenient: bool
+    ) -> State | None:
+        """*state* with the language's check of whole texts, if it has one."""
+        check = self.tables.whole_text_check
+        if check is None or state is None:
+            return state
+        sides = self.data[:start], self.data[end:]
+        return checked(
+            Surroundings(
+                check,
+                sides,
+                state,
+                partial(self.statement_start, start),
+                stays=options.forbid_escape,
+                lenient=lenient,
+            )
+        )
 
 
 class Engine:

@@ -10,26 +10,32 @@ import re
 from functools import cache, partial
 from importlib.resources import files
 
+from fimlsp.languages.python.checks import PLACES, Check
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 
 START = "file"
+_CHECKS: dict[str, Check] = {"PARSED": "parse", "COMPILED": "compile"}
 _SWITCH = re.compile(r"(SINCE|UNTIL)_(\d+)_(\d+)")
 
 
-def python_grammar(version: PythonVersion = DEFAULT_VERSION) -> Grammar:
+def python_grammar(version: PythonVersion = DEFAULT_VERSION, check: Check = "parse") -> Grammar:
     """The grammar of a version of Python; its sentences are the terminals of non-empty files. Cached.
+
+    With *check* "compile" it leaves out what the compiler refuses, as far as a grammar can tell.
 
     Raises:
         UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
     """
-    return _python_grammar(known_version(version))
+    return _python_grammar(known_version(version), check)
 
 
 @cache
-def _python_grammar(version: PythonVersion) -> Grammar:
-    return read_grammar(grammar_text(), START, partial(switched_on, version=version), drop_useless=True)
+def _python_grammar(version: PythonVersion, check: Check) -> Grammar:
+    switches = partial(switched_on, version=version, check=check)
+    places = PLACES if check == "compile" else None
+    return read_grammar(grammar_text(), START, switches, places, drop_useless=True)
 
 
 def grammar_text() -> str:
@@ -37,12 +43,16 @@ def grammar_text() -> str:
     return files(__package__).joinpath("grammar.lark").read_text("utf-8")
 
 
-def switched_on(name: str, version: PythonVersion | None) -> bool | None:
-    """Whether the switch called *name* is on in *version*; None if *name* is no switch.
+def switched_on(name: str, version: PythonVersion | None, check: Check = "parse") -> bool | None:
+    """Whether the switch called *name* is on in *version* under *check*; None if *name* is no switch.
 
     Without a version all switches are on. That grammar describes no version, but it has the faults of every
     one.
     """
+    if name in _CHECKS:
+        return _CHECKS[name] == check
+    if check == "parse" and (name in PLACES.demands or name in PLACES.changes):
+        return True
     match = _SWITCH.fullmatch(name)
     if match is None:
         return None

@@ -8,20 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fimlsp.languages.python.checks import Check
 from fimlsp.languages.python.fstrings import BRACKETS, field_rules
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version, version_text
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
+from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 _ENCLOSURES = {**BRACKETS, "FIELD_OPEN": "FIELD_CLOSE", "FSTRING_START": "FSTRING_END"}
 
 
 @dataclass(frozen=True)
 class Python(Language):
-    """A version of Python. Valid files are those that its `ast.parse` accepts."""
+    """A version of Python. Valid files are those that its `ast.parse` accepts, or its `compile`."""
 
     version: PythonVersion = DEFAULT_VERSION
+    check: Check = "parse"
 
     enclosures = _ENCLOSURES
     byte_order_mark = True
@@ -41,11 +44,23 @@ class Python(Language):
         """As in `Language`."""
         from fimlsp.languages.python.grammar import python_grammar
 
-        return python_grammar(self.version)
+        return python_grammar(self.version, self.check)
 
     def terminal(self, kind: str) -> str:
         """As in `Language`. The starts of f-strings are a single terminal, whatever their quotes."""
         return "FSTRING_START" if kind.startswith("FSTRING_START:") else kind
+
+    def whole_text_check(self) -> WholeTextCheck | None:
+        """As in `Language`. What the compiler refuses because of names is not for a grammar to tell."""
+        if self.check == "parse":
+            return None
+        from fimlsp.languages.python.compiler.file_check import FileCheck
+
+        return FileCheck(self.version)
+
+    def another_word(self, kind: str, number: int) -> bytes | None:
+        """As in `Language`. The words are names."""
+        return b"_%d" % number if kind == "NAME" else None
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
         """As in `Language`. What may be open are f-strings and their parts."""
@@ -74,10 +89,10 @@ class Python(Language):
         return kinds
 
 
-def python(version: PythonVersion = DEFAULT_VERSION) -> Python:
-    """The language of a version of Python.
+def python(version: PythonVersion = DEFAULT_VERSION, check: Check = "parse") -> Python:
+    """The language of a version of Python; with *check* "compile" the files that it can compile.
 
     Raises:
         UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
     """
-    return Python(known_version(version))
+    return Python(known_version(version), check)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import logging
 import platform
+import statistics
 import time
 from collections.abc import Callable
 
 import click
 from fimlsp.languages.python import Python
-from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, make
+from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, Shown, make
 from fimlsp.lsp_server.documents.text_positions import Text
 from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import DocumentId, Limits, Load
@@ -23,7 +24,9 @@ from fimlsp.extras import package_version
 
 log = logging.getLogger(__name__)
 
-PACKAGES = ("pygls", "lsprotocol", "tokenizers", "transformers", "torch")
+PACKAGES = ("pygls", "lsprotocol", "tokenizers", "transformers", "torch", "xllamacpp")
+
+COST_SAMPLES = 5
 
 SAMPLE_LEFT = b"def area(width, height):\n    return width * "
 SAMPLE_RIGHT = b"\n\n\nprint(area(2, 3))\n"
@@ -40,6 +43,7 @@ def run_checks(model: Load) -> bool:
         "model": lambda: load(backend, model),
         "first completion": lambda: complete_sample(backend),
         "next completion": lambda: complete_sample(backend),
+        "cost": lambda: cost_of_completions(backend),
     }
     outcomes = [passes(name, check) for name, check in checks.items()]
     return all(outcomes)
@@ -96,9 +100,33 @@ def complete_sample(backend: Backend) -> str:
         NoSuggestion: There is no completion.
         SyntaxError: There is one, and it breaks the file.
     """
-    text = Text(SAMPLE_LEFT + SAMPLE_RIGHT)
-    made = make(backend, text, len(SAMPLE_LEFT), Limits(max_tokens=16, deadline_ms=DEADLINE_MS), Python())
+    made = _completed(backend, SAMPLE_LEFT)
     if made.completion.reason is not None:
         raise NoSuggestion(made.completion.reason)
     ast.parse(SAMPLE_LEFT + made.completion.text.encode() + SAMPLE_RIGHT)
     return f"{made.completion.text!r}, {made.completion.tokens} tokens"
+
+
+def cost_of_completions(backend: Backend) -> str:
+    """What a completion costs while the text before the cursor grows, as it does while somebody types.
+
+    Raises:
+        NoSuggestion: There is none.
+    """
+    grown = [SAMPLE_LEFT + b"height + " * n for n in range(1, COST_SAMPLES + 1)]
+    made = [_completed(backend, left) for left in grown]
+    tokens = sum(each.completion.tokens for each in made)
+    if not tokens:
+        raise NoSuggestion(made[-1].completion.reason or "nothing was completed")
+    spent = sum(each.ms for each in made)
+    in_model = sum(each.completion.model_ms for each in made)
+    return (
+        f"{statistics.median(each.ms for each in made):.0f} ms a completion at the median, of "
+        f"{tokens / len(made):.0f} tokens in the mean; {in_model / tokens:.1f} ms a token in the model, "
+        f"{in_model / spent:.0%} of all"
+    )
+
+
+def _completed(backend: Backend, left: bytes) -> Shown:
+    limits = Limits(max_tokens=16, deadline_ms=DEADLINE_MS)
+    return make(backend, Text(left + SAMPLE_RIGHT), len(left), limits, Python())

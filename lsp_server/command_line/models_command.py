@@ -34,13 +34,14 @@ def models() -> None:
 def list_models(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched.
 
-    GGUF files are those of llama.cpp, Ollama, LM Studio and the hub. For each it is told whether it was
+    GGUF files are those of llama.cpp, Ollama, LM Studio and the hub; servers those that answer on the usual
+    ports of this machine. For each it is told whether it was
     trained to fill in the middle, and why not if not. The name in the first column is what --model takes.
     """
-    from fimlsp.models.finding.listing import models_on_disk
+    from fimlsp.models.finding.listing import models_here
     from rich.console import Console
 
-    here = [*models_on_disk()]
+    here = [*models_here()]
     if as_json:
         click.echo(json.dumps({"models": [asdict(model) for model in here]}))
         return

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fimlsp.lsp_server.protocol.receiving import HasSession
-from pygls.exceptions import JsonRpcInvalidParams
+from fimlsp.lsp_server.worker_client.found_models import NotFoundOutError, found_models
+from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
 ACCEPT = "fimlsp.server.accept"
 
@@ -48,6 +49,14 @@ def statistics(ls: HasSession, *_: object) -> dict[str, object]:
     return ls.session.completer.statistics.to_json()
 
 
+async def models(ls: HasSession, *_: object) -> dict[str, object]:  # noqa: ARG001 - pygls wants the name
+    """The models on this machine, for a menu."""
+    try:
+        return {"models": await found_models()}
+    except NotFoundOutError as error:
+        raise JsonRpcInternalError(str(error)) from error
+
+
 COMMANDS: dict[str, Callable[..., object]] = {
     ACCEPT: accept,
     "fimlsp.server.dismiss": dismiss,
@@ -55,6 +64,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "fimlsp.server.reload": reload,
     "fimlsp.server.status": status,
     "fimlsp.server.statistics": statistics,
+    "fimlsp.server.models": models,
 }
 
 

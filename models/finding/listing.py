@@ -10,13 +10,19 @@ from fimlsp.models import bundled
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles, read_files
 from fimlsp.models.checkpoints.hub import cached_models, find_folder
 from fimlsp.models.errors import ModelError
-from fimlsp.models.finding.names import names_of, stored_here
+from fimlsp.models.finding.names import find_file, names_of, stored_here
+from fimlsp.models.finding.servers import Served, served_here
 from fimlsp.models.finding.stored import Stored
 from fimlsp.models.gguf.description import describe, judge_by_name
 from fimlsp.models.gguf.header import read_header
 from fimlsp.models.prompts.fim_format import find_format
 
 BUNDLED = "bundled"
+REMARKS = {
+    "LM Studio": "it tells no probabilities of tokens; use its GGUF files themselves",
+    "Ollama": "approximate, as it tells texts and no tokens; its files can be used themselves",
+}
+"""What is to be said of the models of a kind of server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,12 @@ class Found:
     family: str = ""
     fills_in: bool | None = None
     remark: str | None = None
+
+
+def models_here() -> Iterator[Found]:
+    """The models on disk, and those of the servers that answer on the usual ports of this machine."""
+    yield from models_on_disk()
+    yield from map(_served, served_here())
 
 
 def models_on_disk() -> Iterator[Found]:
@@ -118,4 +130,30 @@ def _gguf(stored: Stored, name: str) -> Found:
         family=model.fim.family if model.fim else "",
         fills_in=model.fim is not None,
         remark=model.remark,
+    )
+
+
+def _served(served: Served) -> Found:
+    """A model of a server; what its file says, if that is on this machine too."""
+    path = find_file(f"ollama:{served.name}") if served.kind == "Ollama" else served.path
+    family, fills_in, remark = "", None, REMARKS.get(served.kind)
+    if served.kind == "LM Studio":
+        fills_in = False
+    elif path is not None:
+        try:
+            model = describe(path, served.name)
+        except ModelError:
+            pass
+        else:
+            fills_in, remark = model.fim is not None, model.remark or remark
+            family = model.fim.family if model.fim else ""
+    return Found(
+        name=served.address,
+        program=f"{served.kind}: {served.path.name if served.path else served.name}",
+        size=served.size,
+        n_parameters=served.n_parameters,
+        context=served.context,
+        family=family,
+        fills_in=fills_in,
+        remark=remark,
     )

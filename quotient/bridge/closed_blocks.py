@@ -64,7 +64,7 @@ class GroupEnd:
         """The suite symbols that `suites` may be; None if the right context enters at the cursor's line."""
         if self.marker is not None:
             return None
-        return tables.suites_of(set[int]().union(*[block.bodies for block in self.suites]))
+        return tables.suites_of(frozenset[int]().union(*[block.bodies for block in self.suites]))
 
     def open_rules(self, tables: LanguageTables) -> OpenRules:
         """The rules that are open in the group. The middle can begin all of them."""
@@ -97,6 +97,10 @@ class BlockEnd:
     def may_end(self, body: int, tables: LanguageTables) -> bool:
         """Whether groups of kind *body* may end like this."""
         return body in self.bodies and (self.group_end is None or body in self.group_end.bodies(tables))
+
+    def possible_bodies(self, tables: LanguageTables) -> frozenset[int]:
+        """Of which kinds groups may be that end like this."""
+        return self.bodies if self.group_end is None else self.bodies & self.group_end.bodies(tables)
 
 
 @value(eq=False)
@@ -208,7 +212,7 @@ class ClosedBlocks:
         tables = self.tables
         missing = found = tables.bodies
         while found and missing:
-            found = frozenset(body for body in missing if any(r.may_end(body, tables) for r in block_ends))
+            found = missing.intersection(frozenset().union(*[r.possible_bodies(tables) for r in block_ends]))
             missing -= found
             block.bodies.update(found)
 

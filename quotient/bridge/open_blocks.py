@@ -21,7 +21,9 @@ class LeftBlock:
         self.tables = tables
         self.frame = frame
         self.start = tables.forward.start(frame.bodies)
-        suites = None if inner is None else tables.suites_of(filter(inner.may_be, inner.frame.bodies))
+        suites = (
+            None if inner is None else tables.suites_of(frozenset(filter(inner.may_be, inner.frame.bodies)))
+        )
         self.open_rules = tables.forward.open_rules(group, suites)
         self.empty = group is self.start
         done = group.completed_from(self.start) & frame.bodies if inner is None else frozenset[int]()

@@ -41,20 +41,28 @@ def shortest_completion(state: Incomplete) -> bytes:
     Raises:
         NoCompletionError: None was found, which is a fault of the engine.
     """
-    if state.lexer.word or state.lexer.word_must_follow:
-        return _with_word(state)
-    found = _completion(state, _COST_OF_SKIPPING)
-    if found is None:
-        found = _completion(state, 0)
-    if found is None:
-        found = next(_completions_after_a_step(state), None)
-    if found is None:
-        found = next(_completions_after_a_beginning(state), None)
-    if found is None and state.lexer.lexical.separation is not None:
-        found = _by_trying(state, state.lexer.lexical.separation.bytes_to_try)
+    found = next(completions_of(state), None)
     if found is None:
         raise NoCompletionError(f"no completion in state {state.lexer}")
     return found
+
+
+def completions_of(state: Incomplete, *, uncommon: bool = False) -> Iterator[bytes]:
+    """Texts that complete *state*, the shorter ones mostly first; not all that there are.
+
+    With *uncommon* the words in them are such as occur nowhere else (see `Language.another_word`).
+    """
+    if state.lexer.word or state.lexer.word_must_follow:
+        yield _with_word(state)
+        return
+    yield from _completions(state, _COST_OF_SKIPPING, uncommon=uncommon)
+    yield from _completions(state, 0, uncommon=uncommon)
+    yield from _completions_after_a_step(state)
+    yield from _completions_after_a_beginning(state)
+    if state.lexer.lexical.separation is not None:
+        tried = _by_trying(state, state.lexer.lexical.separation.bytes_to_try)
+        if tried is not None:
+            yield tried
 
 
 def _with_word(state: Incomplete) -> bytes:
@@ -72,21 +80,28 @@ def _with_word(state: Incomplete) -> bytes:
 
 
 def _completion(state: Incomplete, skipping: int) -> bytes | None:
-    """The cheapest sentence of the grammar that can be written as text and completes *state*.
+    """The first of `_completions`; None if there is none."""
+    return next(_completions(state, skipping), None)
+
+
+def _completions(state: Incomplete, skipping: int, *, uncommon: bool = False) -> Iterator[bytes]:
+    """The cheapest sentences of the grammar that can be written as text and complete *state*.
 
     *skipping* is the cost of letting a comment swallow what follows the cursor.
     """
     if state.complete:
-        return b""
+        yield b""
     direct = _straddling(state)
-    for text in islice(_candidates(state, skipping), _TRIES):
+    for text in islice(_candidates(state, skipping, uncommon=uncommon), _TRIES):
         checkpoint()
         if direct is not None and len(direct) <= len(text):
-            break
+            yield direct
+            direct = None
         reached = state.feed(text)
         if reached is not None and reached.complete:
-            return text
-    return direct
+            yield text
+    if direct is not None:
+        yield direct
 
 
 def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
@@ -157,38 +172,49 @@ def _straddling(state: Incomplete) -> bytes | None:
     return found[0] if found else None
 
 
-def _candidates(state: Incomplete, skipping: int) -> Iterator[bytes]:
+def _candidates(state: Incomplete, skipping: int, *, uncommon: bool = False) -> Iterator[bytes]:
     """Texts for the cheapest sentences of the grammar after *state*, cheapest first."""
     grammar = state.connection.grammar
     cheapest = _cheapest(state.connection, skipping)
-    for source, missing in completions(cheapest, _sources(state), grammar.start, grammar.root):
+    sources = _sources(state, uncommon=uncommon)
+    for source, missing in completions(cheapest, sources, grammar.start, grammar.root):
         *symbols, marker = cheapest.expand(missing)
         right_entries = [entry for entry in state.connection.right_entries if entry.marker == marker]
         if symbols[-1:] == [state.connection.tables.newline] and any(
             entry.ends_line for entry in right_entries
         ):
             # the line end right of the cursor will do
-            yield from _endings(state, source, symbols[:-1], right_entries)
-        yield from _endings(state, source, symbols, right_entries)
+            yield from _endings(state, source, symbols[:-1], right_entries, uncommon=uncommon)
+        yield from _endings(state, source, symbols, right_entries, uncommon=uncommon)
 
 
 def _endings(
-    state: Incomplete, source: Source, symbols: Sequence[int], right_entries: Sequence[RightEntry]
+    state: Incomplete,
+    source: Source,
+    symbols: Sequence[int],
+    right_entries: Sequence[RightEntry],
+    *,
+    uncommon: bool,
 ) -> Iterator[bytes]:
     """Texts for *symbols* after *source* that then enter the right context at one of *right_entries*."""
     for opened in dict.fromkeys(entry.opened for entry in right_entries):
-        writer = _written(state, source, symbols, opened)
+        writer = _written(state, source, symbols, opened, uncommon=uncommon)
         if writer is not None:
             for way in _ways_on(right_entries, writer):
                 yield writer.text + way
 
 
 def _written(
-    state: Incomplete, source: Source, symbols: Sequence[int], opened: tuple[str, ...] = ()
+    state: Incomplete,
+    source: Source,
+    symbols: Sequence[int],
+    opened: tuple[str, ...] = (),
+    *,
+    uncommon: bool = False,
 ) -> Unlexer | None:
     """An `Unlexer` that has written *symbols* after *source*; None if they cannot be written."""
     for step in STEPS:
-        writer = Unlexer(state.connection.tables, state.lexer, step)
+        writer = Unlexer(state.connection.tables, state.lexer, step, uncommon=uncommon)
         if writer.put(source.prefix) and writer.write(symbols, state.connection.grammar.indents, opened):
             return writer
     return None
@@ -218,7 +244,7 @@ def _leads(entry: RightEntry, writer: Unlexer) -> Iterator[bytes]:
     yield from writer.tables.lexical.between
 
 
-def _sources(state: Incomplete) -> list[Source]:
+def _sources(state: Incomplete, *, uncommon: bool = False) -> list[Source]:
     """The Earley sets after each way to finish the lexeme being read."""
     lexer = state.lexer
     if lexer.at_lexeme_start:
@@ -226,7 +252,8 @@ def _sources(state: Incomplete) -> list[Source]:
     live = state.live
     if live & lexer.lexical.always_viable | live & lexer.lexical.ends_line:
         return _after_skipped(state, live)
-    sources = [*_after_lexemes(state, live), *_after_fallback(state)]
+    ends = _after_words(state, live) if uncommon else _after_lexemes(state, live)
+    sources = [*ends, *_after_fallback(state)]
     if lexer.lexical.separation is not None:
         for kind in lexer.lexical.blank:
             sources += _after_blank(state, kind) if live & 1 << kind else ()
@@ -276,6 +303,20 @@ def _after_lexemes(state: Incomplete, live: int) -> Iterator[Source]:
             yield Source(chart, len(suffix), suffix)
             if state.lexer.equal_run[1]:  # a delimiter byte could be one too many in a row
                 yield Source(chart, 1 + len(suffix), b" " + suffix)
+
+
+def _after_words(state: Incomplete, live: int) -> Iterator[Source]:
+    """As `_after_lexemes`, where the lexeme being read may become a longer word than it has to."""
+    tables, lexer = state.connection.tables, state.lexer
+    for kind in lexer.lexical.kinds_in(live):
+        terminal = tables.terminal_of[kind]
+        word = tables.language.another_word(lexer.lexical.kinds[kind], 0)
+        step = None if word is None else lexer.feed(word)
+        if word is not None and step is not None and step.lexer.accepted == kind and not step.symbols:
+            chart = state.connection.grammar.earley.scan(state.chart, (terminal,))
+            if chart is not None:
+                yield Source(chart, len(word), word)
+    yield from _after_lexemes(state, live)
 
 
 def _after_fallback(state: Incomplete) -> list[Source]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 from fimlsp.lexing.columns import MARGIN, Column
 from fimlsp.lexing.lexer_state import LexerState, Margin, Symbol
@@ -17,13 +18,19 @@ If 4 columns leave no room for nested blocks, each block is indented by as littl
 
 
 class Unlexer:
-    """Writes symbols as text after a lexer state, with the white space needed; indents by *step*."""
+    """Writes symbols as text after a lexer state, with the white space needed; indents by *step*.
 
-    def __init__(self, tables: LanguageTables, lexer: LexerState, step: int) -> None:
+    With *uncommon* no two words are the same, and none is likely to stand elsewhere.
+    """
+
+    def __init__(
+        self, tables: LanguageTables, lexer: LexerState, step: int, *, uncommon: bool = False
+    ) -> None:
         assert lexer.indents is not None
         self.tables = tables
         self.lexer = lexer
         self.step = step
+        self.words = count(1) if uncommon else None
         self.columns = list(lexer.indents.columns)
         self.text = b""
 
@@ -112,11 +119,17 @@ class Unlexer:
         lexer = self.lexer if step is None else step.lexer
         start = self.tables.lexical.dfa.starts[lexer.modes.mode]
         for kind in kinds:
-            text = self.tables.shortest_words.suffix(start, kind)
+            text = self._uncommon(kind) or self.tables.shortest_words.suffix(start, kind)
             for candidate in self._candidates(text, kind) if text else ():
                 if self._reads_as(candidate, kind, [] if step is None else step.symbols):
                     return self.put(candidate)
         return False
+
+    def _uncommon(self, kind: int) -> bytes | None:
+        """A lexeme of *kind* that stands nowhere else, if such are asked for and exist."""
+        if self.words is None:
+            return None
+        return self.tables.language.another_word(self.tables.lexical.kinds[kind], next(self.words))
 
     def _candidates(self, text: bytes, kind: int) -> Iterator[bytes]:
         """*text*, a lexeme of *kind*, kept apart from the lexeme before; or another such lexeme."""

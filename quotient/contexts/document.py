@@ -68,6 +68,13 @@ class Document:
                 position = start
         return self._within_joined(*self._lefts.at_or_before(position), position)
 
+    def statement_start(self, position: int) -> int:
+        """Where the logical line begins that *position* is in. O(its physical lines)."""
+        start, context = self.left_at(position)
+        while context.modes.depth and start > 0:
+            start, context = self.left_at(start - 1)
+        return start
+
     def _within_joined(self, start: int, context: LeftContext, position: int) -> tuple[int, LeftContext]:
         """As `left_at`, if *position* may be within lines from *start* on that were read as one."""
         end_of_stretch = self.transitions.lines.end_of_stretch

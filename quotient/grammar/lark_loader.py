@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from itertools import product
 
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, make_grammar, without_useless
+from fimlsp.quotient.grammar.places import Places, in_places
 from lark import Tree
 from lark.exceptions import LarkError
 from lark.grammar import Symbol
@@ -27,13 +28,19 @@ Switches = Callable[[str], bool | None]
 
 
 def read_grammar(
-    text: str, start: str, switched_on: Switches | None = None, *, drop_useless: bool = False
+    text: str,
+    start: str,
+    switched_on: Switches | None = None,
+    places: Places | None = None,
+    *,
+    drop_useless: bool = False,
 ) -> Grammar:
     """The grammar written in *text*, with the rule *start* as its start symbol.
 
     *switched_on* maps the name of a terminal to True or False if it is a switch that is on or off, and to
-    None if it is no switch. Rules that are unreachable or derive no sentence are dropped with *drop_useless*;
-    otherwise they are an error.
+    None if it is no switch. With *places* the rules are copied for the places they stand in (see
+    `places.py`). Rules that are unreachable or derive no sentence are dropped with *drop_useless*; otherwise
+    they are an error.
 
     Raises:
         GrammarError: *text* is no Lark grammar, uses unsupported features, or has rules that may be empty or
@@ -51,8 +58,11 @@ def read_grammar(
     _check_terminals(definitions, {str(name): tree for name, (tree, _) in parsed.term_defs})
     converter = _Converter(definitions, switched_on or _no_switch)
     converter.convert()
-    rules = without_useless(start, converter.rules) if drop_useless else converter.rules
-    repetitions = {name: element for name, element in converter.repetitions.items() if name in rules}
+    rules, repetitions = converter.rules, converter.repetitions
+    if places is not None:
+        rules, repetitions = in_places(places, start, rules, repetitions)
+    rules = without_useless(start, rules) if drop_useless else rules
+    repetitions = {name: element for name, element in repetitions.items() if name in rules}
     return make_grammar(start, rules, repetitions)
 
 

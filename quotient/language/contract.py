@@ -15,6 +15,7 @@ from fimlsp.lexing.lexis import Lexis
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import Grammar
+from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 NEWLINE, INDENT, DEDENT = "NEWLINE", "INDENT", "DEDENT"
 """The terminals that an offside layout produces.
@@ -93,6 +94,15 @@ class Language(ABC):
     def terminal(self, kind: str) -> str:
         """The name of the grammar's terminal for lexemes of *kind*."""
         return kind
+
+    def whole_text_check(self) -> WholeTextCheck | None:
+        """What else decides whether a text is valid; None if the grammar alone does."""
+        return None
+
+    def another_word(self, kind: str, number: int) -> bytes | None:
+        """A lexeme of *kind* that no text is likely to hold, another for each *number*; None if none is."""
+        del kind, number
+        return None
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
         """Which mode stacks the cursor before *text* may be in."""

@@ -27,6 +27,7 @@ from fimlsp.quotient.language.direction import Direction
 from fimlsp.quotient.language.escape import Enclosures
 from fimlsp.quotient.language.interner import Interner
 from fimlsp.quotient.language.line_classes import LineClasses
+from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 _MOST_LINE_STARTS = 3_000
 _MOST_COMMON_NODES = 4096
@@ -57,6 +58,7 @@ class LanguageTables:
         self.terminal_of = tuple(self._terminal(kind) for kind in lexical.kinds)
         self.suites: dict[int, int] = {}
         self.lists: dict[int, int] = {}
+        self._suites_of: BoundedDict[frozenset[int], tuple[int, ...]] = BoundedDict(_MOST_LINE_STARTS)
         self._live_terminals: dict[int, tuple[int, ...]] = {}
         self._common_nodes: BoundedDict[tuple[OpenRules, OpenRules, Open, Open], CommonNodes] = BoundedDict(
             _MOST_COMMON_NODES
@@ -86,6 +88,11 @@ class LanguageTables:
         return LineClasses(
             self.grammar, self.suites.keys(), self.lists.keys(), self.lists.values(), self.forward
         )
+
+    @cached_property
+    def whole_text_check(self) -> WholeTextCheck | None:
+        """As in `Language`; one for all documents, as it remembers what it has seen."""
+        return self.language.whole_text_check()
 
     @property
     def first_free_symbol(self) -> int:
@@ -186,10 +193,13 @@ class LanguageTables:
             found = self._at_line_start[group] = canonical, completed
         return found
 
-    def suites_of(self, bodies: Iterable[int]) -> tuple[int, ...]:
-        """The suite symbols whose groups are among *bodies*."""
-        wanted = set(bodies)
-        return tuple(suite for suite, body in self.suites.items() if body in wanted)
+    def suites_of(self, bodies: frozenset[int]) -> tuple[int, ...]:
+        """The suite symbols whose groups are among *bodies*; cached."""
+        found = self._suites_of.get(bodies)
+        if found is None:
+            found = tuple(suite for suite, body in self.suites.items() if body in bodies)
+            self._suites_of[bodies] = found
+        return found
 
 
 def _cost_of_text(text: bytes) -> int:

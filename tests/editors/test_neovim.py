@@ -6,10 +6,15 @@ import ast
 import json
 import re
 import shutil
+import socket
 import sys
 from pathlib import Path
 
 import pytest
+from fimlsp.models.finding.servers import PORTS
+from fimlsp.models.gguf_export import export_gguf
+
+from ..models.llama_cpp import serving
 
 pytestmark = pytest.mark.neovim
 
@@ -366,6 +371,87 @@ def test_the_real_server(start_neovim, kind):
     neovim.type("<Tab>")
     neovim.assert_soon(lambda: f"hei{suggested}\n\n\nprint" in neovim.text(), neovim.text)
     ast.parse(neovim.text())
+
+
+CHOOSE = """
+local wanted = ...
+vim.ui.select = function(items, options, chosen)
+  vim.g.shown = vim.tbl_map(options.format_item, items)
+  for _, item in ipairs(items) do
+    if item.name == wanted then return chosen(item) end
+  end
+end
+vim.cmd('Fimlsp model')"""
+
+
+def choose(neovim, model):
+    """Choose *model* from the menu; the lines that it has."""
+    neovim.api.exec_lua("vim.g.shown = nil")
+    neovim.api.exec_lua(CHOOSE, model)
+    neovim.assert_soon(lambda: neovim.lua("return vim.g.shown"))
+    return neovim.lua("return vim.g.shown")
+
+
+@pytest.fixture
+def no_models(tmp_path, monkeypatch):
+    """No program of this machine has fetched a model, as far as a Neovim started from here can see."""
+    for variable in ("LLAMA_CACHE", "OLLAMA_MODELS", "HF_HUB_CACHE"):
+        monkeypatch.setenv(variable, str(tmp_path / "none"))
+
+
+@pytest.mark.usefixtures("no_models")
+def test_the_menu_of_models(start_neovim, kind):
+    neovim = start_neovim(kind, f"{{ cmd = {lua_list([sys.executable, '-m', 'fimlsp'])} }}")
+    neovim.open("x = <|>\n")
+    lines = choose(neovim, "")
+    assert lines[0] == "bundled (fimlsp; 0.0 GB; fills in the middle)"
+    assert neovim.lua("return require('fimlsp.config').current.settings.model") == ""
+    neovim.assert_soon(lambda: "the bundled model it is" in neovim.api.command_output("messages"))
+
+
+def free_port():
+    """One of the ports on which servers are looked for."""
+    for port in PORTS:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)):
+                return port
+    pytest.skip("servers listen on all usual ports")
+    return None
+
+
+@pytest.mark.usefixtures("no_models")
+def test_a_running_server_is_chosen_and_may_be_gone_for_a_while(start_neovim, kind, tmp_path):
+    gguf, port = tmp_path / "own.gguf", free_port()
+    export_gguf("bundled", gguf)
+    address = f"http://127.0.0.1:{port}"
+    command = lua_list([sys.executable, "-m", "fimlsp"])
+    neovim = start_neovim(kind, f"{{ cmd = {command}, settings = {{ confidence = 0 }} }}")
+    neovim.open("def area(width, height):\n    return width * <|>\n\n\nprint(area(1, 2))\n")
+
+    def status():
+        return neovim.lua("return require('fimlsp.status').latest")
+
+    def model():
+        return str(status().get("model"))
+
+    with serving(gguf, port=port):
+        (line,) = [line for line in choose(neovim, address) if line.startswith(address)]
+        assert "llama-server: own.gguf" in line
+        assert "fills in the middle" in line
+        neovim.assert_soon(lambda: "llama-server" in model(), status)
+        neovim.type("hei")
+        neovim.assert_soon(lambda: neovim.suggested() is not None, status)
+        neovim.assert_shows(f"    return width * hei{neovim.suggested()}")
+    neovim.type("<C-u>x = ")
+    neovim.assert_soon(lambda: "bundled" in model(), status)
+    sentence = neovim.lua("return require('fimlsp.status').sentence()")
+    assert f"No model server answers at 127.0.0.1:{port}" in sentence
+    assert "!" in neovim.lua("return require('fimlsp').status()")
+    with serving(gguf, port=port):
+        neovim.assert_soon(lambda: "llama-server" in model(), status)
+        neovim.assert_soon(lambda: "!" not in neovim.lua("return require('fimlsp').status()"), status)
+        neovim.type("<C-u>return width * hei")
+        neovim.assert_soon(lambda: neovim.suggested() is not None, status)
 
 
 def test_the_help_has_its_tags(start_neovim):

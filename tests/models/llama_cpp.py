@@ -28,6 +28,7 @@ def serving(path, **settings):
         with urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
+    ask.address = address
     yield ask
     del server
 

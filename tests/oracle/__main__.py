@@ -1,4 +1,4 @@
-"""Holds the engine against CPython: `python -m tests.oracle conformance|completeness|soundness|recovery`."""
+"""Holds the engine against CPython: `python -m tests.oracle conformance|completeness|soundness|compile`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 import click
+from fimlsp.languages.python.checks import Check
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -21,7 +22,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from . import completeness, conformance, recovery, soundness
+from . import compiling, completeness, conformance, recovery, soundness
 from .bench import Worker
 from .interpreters import Interpreter, NoInterpreterError, interpreter
 from .known import stale
@@ -30,7 +31,9 @@ from .report import show_groups, table, write
 from .snippets import sample, snippets
 from .tally import Tally
 
-SUITES = ("conformance", "completeness", "soundness")
+SUITES = ("conformance", "completeness", "soundness", "compile")
+_ENDLESS = ("soundness", "compile")
+_JUDGED_FOR_A_DEAD_END = 100_000
 DEFAULT_CASES = 1_000_000
 _COLUMNS = (
     TextColumn("{task.description}"),
@@ -119,7 +122,11 @@ def holds(console: Console, suite: str, settings: Settings) -> bool:
     console.print(f"{suite}: {tally.judged:,} judged cases, {unexplained:,} disagreements, {seconds:,.0f} s")
     if not finished:
         raise click.Abort
-    return not tally.found
+    if suite != "compile":
+        return not tally.found
+    dead_ends = sum(found.law == "completion" for found in tally.found)
+    console.print(f"of these, dead ends: {dead_ends:,}")
+    return dead_ends == unexplained and dead_ends * _JUDGED_FOR_A_DEAD_END <= tally.judged
 
 
 def _run(progress: Progress, suite: str, settings: Settings) -> tuple[Tally, bool]:
@@ -132,11 +139,12 @@ def _run(progress: Progress, suite: str, settings: Settings) -> tuple[Tally, boo
         found.include(part)
         if settings.out:
             write(settings.out, suite, settings.version, part.found)
-        done = found.judged if suite == "soundness" else progress.tasks[shown].completed + 1
+        done = found.judged if suite in _ENDLESS else progress.tasks[shown].completed + 1
         progress.update(shown, completed=done, wrong=len(found.found))
-        return suite != "soundness" or found.judged < total
+        return suite not in _ENDLESS or found.judged < total
 
-    return found, run_all(tasks, settings.version, settings.workers, settings.seconds, report)
+    check: Check = "compile" if suite == "compile" else "parse"
+    return found, run_all(tasks, settings.version, settings.workers, settings.seconds, report, check)
 
 
 def _tasks(suite: str, settings: Settings) -> tuple[Iterable[Task], int]:
@@ -147,8 +155,9 @@ def _tasks(suite: str, settings: Settings) -> tuple[Iterable[Task], int]:
         chosen = rng.sample(paths, min(len(paths), settings.limit or len(paths)))
         return completeness.tasks(chosen, settings.seed), completeness.number_of_tasks(chosen)
     found = snippets(settings.python)
-    if suite == "soundness":
-        return soundness.tasks(found, settings.seed), settings.limit or DEFAULT_CASES
+    if suite in _ENDLESS:
+        made = soundness.tasks if suite == "soundness" else compiling.tasks
+        return made(found, settings.seed), settings.limit or DEFAULT_CASES
     sampled = sample(found, settings.limit or len(found), rng)
     return conformance.tasks(sampled, settings.seed), conformance.number_of_tasks(sampled)
 

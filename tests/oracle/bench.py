@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.checks import Check
 from fimlsp.quotient.engine import Engine
 
 from .interpreters import interpreter
@@ -20,9 +21,9 @@ _MOST_SHRUNK = 6
 class Worker(Bench):
     """Counts cases, explains what is known, and makes what is not as small as it can be."""
 
-    def __init__(self, version: str, *, shrinks: bool = True) -> None:
+    def __init__(self, version: str, *, check: Check = "parse", shrinks: bool = True) -> None:
         python = interpreter(version)
-        super().__init__(Engine(Python(python.version)), python.judge())
+        super().__init__(Engine(Python(python.version, check)), python.judge(check))
         self.version = python.version
         self._known = known_differences(python.version)
         self._shrinks = shrinks

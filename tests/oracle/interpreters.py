@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from fimlsp.languages.python.checks import Check
+
 from . import judge
 from .judge import LIMIT, Verdict
 
@@ -37,9 +39,12 @@ class Interpreter:
         """What it prints when it is run with *arguments*."""
         return subprocess.run([self.path, *arguments], check=True, capture_output=True, text=True).stdout
 
-    def judge(self) -> Judge:
-        """A judge: this process where that is the same version, else a process of its own."""
-        return judge.verdict if self.runs_this else _Elsewhere(self.path)
+    def judge(self, check: Check = "parse") -> Judge:
+        """A judge: this process where that is the same version, else a process of its own.
+
+        A compiler may bring a process down, so it always has its own.
+        """
+        return judge.verdict if self.runs_this and check == "parse" else _Elsewhere(self.path, check)
 
 
 def interpreter(version: str) -> Interpreter:
@@ -70,8 +75,9 @@ def _candidates(version: str) -> list[str]:
 class _Elsewhere:
     """A judge in another process, which is started again should the parser bring it down."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, check: Check) -> None:
         self._path = path
+        self._check = check
         self._process: subprocess.Popen[bytes] | None = None
 
     def __call__(self, data: bytes) -> Verdict:
@@ -92,7 +98,7 @@ class _Elsewhere:
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._process = subprocess.Popen(
-            [self._path, judge.__file__],
+            [self._path, judge.__file__, self._check],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

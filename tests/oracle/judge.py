@@ -32,22 +32,34 @@ class Verdict(NamedTuple):
 
 def tree_of(data: bytes) -> ast.Module:
     """The syntax tree of *data*, read as UTF-8 whatever a comment in it declares."""
+    return ast.parse(source_of(data))
+
+
+def source_of(data: bytes) -> str | bytes:
+    """What a parser is given of *data*, so that it reads UTF-8 whatever a comment in it declares."""
     marked = data.startswith(_BYTE_ORDER_MARK)
     text = data[len(_BYTE_ORDER_MARK) if marked else 0 :].decode()
     if data.endswith(b"\r\n"):
         text, data = text[:-2] + "\n", data[:-2] + b"\n"
-    return ast.parse(text if _DECLARATION.search(data) else data)
+    return text if _DECLARATION.search(data) else data
 
 
-def verdict(data: bytes) -> Verdict:
-    """The verdict of the running interpreter on *data*."""
+def compile_verdict(data: bytes) -> Verdict:
+    """As `verdict`, of the parser and the compiler."""
+    return verdict(data, compiles=True)
+
+
+def verdict(data: bytes, *, compiles: bool = False) -> Verdict:
+    """The verdict of the running interpreter's parser on *data*; with *compiles* of its compiler, too."""
     if b"\0" in data:
         return Verdict(LIMIT, "NUL")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree_of(data)
-    except (RecursionError, MemoryError) as error:
+            if compiles:
+                compile(source_of(data), "case", "exec", dont_inherit=True)
+    except (RecursionError, MemoryError, SystemError) as error:
         return Verdict(LIMIT, type(error).__name__)
     except (SyntaxError, ValueError) as error:
         if "too complex" in str(error) or "recursion" in str(error):
@@ -58,8 +70,9 @@ def verdict(data: bytes) -> Verdict:
 
 def main() -> None:
     """Answer until the input ends."""
+    judge = compile_verdict if "compile" in sys.argv else verdict
     while length := sys.stdin.buffer.read(_LENGTH):
-        found = verdict(sys.stdin.buffer.read(int.from_bytes(length, "big")))
+        found = judge(sys.stdin.buffer.read(int.from_bytes(length, "big")))
         sys.stdout.write(json.dumps(found) + "\n")
         sys.stdout.flush()
 

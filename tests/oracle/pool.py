@@ -10,6 +10,8 @@ from multiprocessing import get_context
 from time import monotonic
 from typing import Protocol
 
+from fimlsp.languages.python.checks import Check
+
 from .bench import Worker
 from .tally import Tally
 
@@ -32,12 +34,13 @@ def run_all(
     workers: int,
     seconds: float,
     report: Callable[[Tally], bool],
+    check: Check = "parse",
 ) -> bool:
     """Run *tasks* until they end, *seconds* are over, or *report*, called with each result, says False.
 
     Whether it came to that; else it was interrupted, and what was reported until then stays.
     """
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(version,))
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(version, check))
     try:
         _run(pool, iter(tasks), workers * _AHEAD, monotonic() + seconds, report)
     except KeyboardInterrupt:
@@ -65,10 +68,10 @@ def _run(
         waiting |= {pool.submit(_run_task, task) for task in islice(tasks, ahead - len(waiting))}
 
 
-def _begin(version: str) -> None:
+def _begin(version: str, check: Check) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _worker = Worker(version)
+    _worker = Worker(version, check=check)
 
 
 def _run_task(task: Task) -> Tally:

@@ -34,10 +34,14 @@ _BUDGETS = (0, 5, 10, 20, 40)
 
 
 class Texts:
-    """Draws derivations and writes them with random lexemes and white space; not every text is valid."""
+    """Draws derivations and writes them with random lexemes and white space; not every text is valid.
 
-    def __init__(self, grammar: Grammar, seed: str) -> None:
+    The names are some of *names* if these are given.
+    """
+
+    def __init__(self, grammar: Grammar, seed: str, names: tuple[str, ...] = ()) -> None:
         self._rng = random.Random(seed)
+        self._witnesses = {**_WITNESSES, "NAME": names} if names else _WITNESSES
         self._sampler = Sampler(grammar, self._rng.randrange(1 << 32))
 
     def draw(self) -> bytes:
@@ -74,7 +78,7 @@ class Texts:
             return self._rng.choice(_PREFIXES) + quotes[-1]
         if name.startswith("FSTRING_END"):
             return quotes.pop()
-        return self._rng.choice(_WITNESSES[name]) if name in _WITNESSES else name
+        return self._rng.choice(self._witnesses[name]) if name in self._witnesses else name
 
 
 def _is_word(character: str) -> bool:

@@ -2,27 +2,43 @@
 
 import * as vscode from "vscode";
 
-import { isHubName, SECTION } from "./settings";
+import { entriesOfModels, type Model } from "./models";
+import type { Server } from "./server";
+import { isAddress, isHubName, SECTION } from "./settings";
 
-const BUNDLED = "$(package) The small model that comes with fimlsp";
-const FOLDER = "$(folder) A folder…";
-const HUB = "$(cloud) A model of the hub that is on this machine…";
+const FOLDER = { label: "$(folder) A folder or a GGUF file…" };
+const HUB = { label: "$(cloud) A model of the hub that is on this machine…" };
+const SERVER = { label: "$(server) A model server by its address…" };
+const BUNDLED: Model = {
+  name: "",
+  program: "fimlsp",
+  size: null,
+  n_parameters: null,
+  precision: "",
+  family: "fimlsp",
+  fills_in: true,
+  remark: null,
+};
 
-/** Asks which model is to write, and sets it. */
-export async function chooseModel(): Promise<void> {
+/** Asks which model is to write, and sets it; shows those that *server* finds on this machine. */
+export async function chooseModel(server: Server): Promise<void> {
   const now = vscode.workspace.getConfiguration(SECTION).get("model", "");
-  const kind = await vscode.window.showQuickPick([BUNDLED, FOLDER, HUB], {
+  const chosen = await vscode.window.showQuickPick(entries(server, now), {
     title: "fimlsp: which model writes the suggestions?",
     placeHolder: now === "" ? "now: the bundled one" : `now: ${now}`,
+    matchOnDescription: true,
+    matchOnDetail: true,
   });
   const model =
-    kind === BUNDLED
-      ? ""
-      : kind === FOLDER
-        ? await askFolder()
-        : kind === HUB
-          ? await askName(now)
-          : undefined;
+    chosen === undefined
+      ? undefined
+      : "model" in chosen
+        ? chosen.model
+        : chosen === FOLDER
+          ? await askFolder()
+          : chosen === HUB
+            ? await askName(now)
+            : await askAddress(now);
   if (model !== undefined) {
     await vscode.workspace
       .getConfiguration(SECTION)
@@ -30,10 +46,18 @@ export async function chooseModel(): Promise<void> {
   }
 }
 
+/** Entries of what is found, which takes a second or several, and of what is not looked for. */
+async function entries(server: Server, now: string) {
+  const found = await server
+    .execute<{ models: Model[] }>("fimlsp.server.models")
+    .catch(() => undefined);
+  return [...entriesOfModels(found?.models ?? [BUNDLED], now), FOLDER, HUB, SERVER];
+}
+
 async function askFolder(): Promise<string | undefined> {
   const chosen = await vscode.window.showOpenDialog({
-    title: "The folder with the model's config.json",
-    canSelectFiles: false,
+    title: "The folder with the model's config.json, or a GGUF file",
+    canSelectFiles: true,
     canSelectFolders: true,
   });
   return chosen?.[0]?.fsPath;
@@ -48,4 +72,15 @@ async function askName(now: string): Promise<string | undefined> {
     validateInput: (text) => (isHubName(text.trim()) ? undefined : "A name looks like owner/name."),
   });
   return name?.trim();
+}
+
+async function askAddress(now: string): Promise<string | undefined> {
+  const address = await vscode.window.showInputBox({
+    title: "The address of a model server",
+    prompt: "llama-server, vLLM and the like, or Ollama. If it has several models: the name of one behind a #.",
+    placeHolder: "http://127.0.0.1:8012",
+    value: isAddress(now) ? now : "",
+    validateInput: (text) => (isAddress(text.trim()) ? undefined : "An address begins with http:// or https://."),
+  });
+  return address?.trim();
 }

@@ -30,7 +30,7 @@ export function registerCommands(
     doctor: () => runDoctor(server),
     reloadModel: () => reloadModel(server),
     showStatistics: () => showStatistics(server),
-    chooseModel,
+    chooseModel: () => chooseModel(server),
     toggleAutomatic,
     toggleHere,
     toggleLanguage,

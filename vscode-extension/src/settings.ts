@@ -97,3 +97,8 @@ export function isHubName(text: string): boolean {
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
+
+/** Whether *text* is written like the address of a model server. */
+export function isAddress(text: string): boolean {
+  return /^https?:\/\/[^\s/]+/i.test(text);
+}

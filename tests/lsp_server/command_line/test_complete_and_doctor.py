@@ -80,7 +80,7 @@ def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
 @pytest.mark.parametrize(
     ("model", "code", "said"),
     [
-        ([], 0, ["ok     model: bundled on cpu", "ok     next completion: "]),
+        ([], 0, ["ok     model: bundled on cpu", "ok     next completion: ", "ok     cost: ", " ms a token"]),
         (
             ["--model", os.devnull],
             1,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
+from fimlsp.lsp_server.worker_client.found_models import NotFoundOutError, found_models
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from ...models.gguf_files import QWEN, write_gguf
 from ..wire import SCRIPTED, children, did_open, inline, tcp_server
 
 URI = "file:///a.py"
+FOUND = "fimlsp.lsp_server.worker_client.found_models"
 HAND = types.InlineCompletionTriggerKind.Invoked
 NO_SENSE = [("accept", []), ("dismiss", [1]), ("toggle", ["on"]), ("no", []), ("accept", ["1", "2"])]
 
@@ -35,9 +39,34 @@ async def test_commands(editor):
     assert (await editor.command("status")).state
 
 
+async def test_the_models_on_this_machine(start_editor, tmp_path, monkeypatch):
+    monkeypatch.setenv("LLAMA_CACHE", str(tmp_path))
+    for variable in ("HOME", "OLLAMA_MODELS", "HF_HUB_CACHE"):
+        monkeypatch.setenv(variable, str(tmp_path / "none"))
+    write_gguf(tmp_path / "coder.gguf", QWEN, "qwen2", general__name="Qwen2.5 Coder")
+    editor = await start_editor()
+    await editor.initialize()
+    found = (await editor.command("models")).models
+    bundled, coder = [each for each in found if not each["name"].startswith("http")]
+    assert (bundled["name"], bundled["fills_in"]) == ("", True)
+    told = {"name": "coder", "program": "llama.cpp", "family": "Qwen-Coder", "fills_in": True}
+    assert told.items() <= coder.items()
+
+
+async def test_models_that_cannot_be_found_out(monkeypatch):
+    for code in ("", "print('[]')", "print('{}')", "raise SystemExit(1)", "print('x' * 10**8)"):
+        monkeypatch.setattr(f"{FOUND}.LIST_COMMAND", (sys.executable, "-c", code))
+        with pytest.raises(NotFoundOutError, match="`fimlsp models list` says why"):
+            await found_models()
+    monkeypatch.setattr(f"{FOUND}.LIST_COMMAND", (sys.executable, "-c", "import time; time.sleep(60)"))
+    monkeypatch.setattr(f"{FOUND}.PATIENCE_S", 0.1)
+    with pytest.raises(NotFoundOutError):
+        await found_models()
+
+
 async def test_the_commands_are_announced(start_editor):
     result = await (await start_editor()).initialize()
-    names = ["accept", "dismiss", "toggle", "reload", "status", "statistics"]
+    names = ["accept", "dismiss", "toggle", "reload", "status", "statistics", "models"]
     announced = result.capabilities.execute_command_provider.commands
     assert [*announced] == [f"fimlsp.server.{name}" for name in names]
     assert result.capabilities.completion_provider is None

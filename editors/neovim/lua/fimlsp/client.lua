@@ -174,6 +174,19 @@ function M.execute(command, arguments, handler)
   return true
 end
 
+--- Tell all servers the settings as they are now.
+function M.send_settings()
+  local params = { settings = { fimlsp = config.current.settings } }
+  for _, client in ipairs(vim.lsp.get_clients({ name = 'fimlsp' })) do
+    client.settings = params.settings
+    if vim.fn.has('nvim-0.11') == 1 then
+      client:notify('workspace/didChangeConfiguration', params)
+    else
+      client.notify('workspace/didChangeConfiguration', params)
+    end
+  end
+end
+
 --- End the server.
 function M.stop()
   for _, client in ipairs(vim.lsp.get_clients({ name = 'fimlsp' })) do

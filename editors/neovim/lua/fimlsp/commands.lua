@@ -54,9 +54,40 @@ local function install(extra)
   end)
 end
 
+--- What of a model is shown in the menu.
+---@param model table
+---@return string
+local function line_of(model)
+  local verdict = ({ [true] = 'fills in the middle', [false] = 'does not fill in the middle' })[model.fills_in]
+  local parts = { model.program }
+  if type(model.size) == 'number' then
+    table.insert(parts, ('%.1f GB'):format(model.size / 1e9))
+  end
+  table.insert(parts, verdict or 'seen when it is loaded')
+  if type(model.remark) == 'string' then
+    table.insert(parts, model.remark)
+  end
+  return ('%s (%s)'):format(model.name == '' and 'bundled' or model.name, table.concat(parts, '; '))
+end
+
+local function choose_model()
+  local is_known = require('fimlsp.client').execute('fimlsp.server.models', {}, function(result)
+    local options = { prompt = 'fimlsp: which model writes the suggestions?', format_item = line_of }
+    vim.ui.select(result.models, options, function(model)
+      if model then
+        require('fimlsp').use_model(model.name)
+      end
+    end)
+  end)
+  if not is_known then
+    vim.notify('fimlsp: no server is running')
+  end
+end
+
 ---@type table<string, fun(argument?: string)>
 M.all = {
   install = install,
+  model = choose_model,
   toggle = function()
     require('fimlsp').toggle()
   end,

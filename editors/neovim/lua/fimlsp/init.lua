@@ -160,6 +160,15 @@ function M.toggle_buffer()
   vim.cmd.redrawstatus()
 end
 
+--- Let another model write, until Neovim ends.
+---@param name string As the option `model`; empty: the bundled one.
+function M.use_model(name)
+  config.current.settings = vim.tbl_extend('force', config.current.settings, { model = name })
+  client.send_settings()
+  local setting = ("settings = { model = '%s' }"):format(name)
+  tell((name == '' and 'the bundled model' or name) .. ' it is; to keep it, put ' .. setting .. ' into setup()')
+end
+
 --- End the server and start it anew.
 function M.restart()
   client.stop()

@@ -79,8 +79,9 @@ end
 function M.sentence()
   local status = M.here()
   local meaning = MEANINGS[status.state] or status.state
-  local reason = status.reason or status.problem
-  return reason and ('%s: %s'):format(meaning, reason) or meaning
+  local said = status.reason and ('%s: %s'):format(meaning, status.reason) or meaning
+  local is_news = status.problem and status.problem ~= status.reason
+  return is_news and ('%s. %s'):format(said, status.problem) or said
 end
 
 return M

@@ -1,0 +1,1 @@
+"""What CPython's compiler refuses although its parser accepts it, where no grammar tells: names, scopes."""

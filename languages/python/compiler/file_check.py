@@ -1,0 +1,272 @@
+"""Finds what the compiler refuses in a whole file, reading again only what changed since the last one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from fimlsp.languages.python.compiler.lines import parse_line
+from fimlsp.languages.python.compiler.nodes import Constant, Group, Name
+from fimlsp.languages.python.compiler.statement_rules import LogicalLine, Source, StatementRules
+from fimlsp.languages.python.compiler.statements import Evaluation, Import, ParsedLine
+from fimlsp.languages.python.compiler.suspicion import may_be_wrong, uses_declared
+from fimlsp.languages.python.compiler.tokens import UnreadableError, tokens_of_line
+from fimlsp.languages.python.versions import PythonVersion
+from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.quotient.language.whole_text import Fault, Span, WholeTextCheck
+
+_MOST_LINES = 30_000
+_MOST_SCOPES = 5_000
+_LONGEST_WORD = 8
+_NO_PYTHON = (UnreadableError, UnicodeDecodeError, RecursionError, IndexError, AssertionError)
+"""What a text raises that is no sentence of the grammar, or too deep to be looked at."""
+_FEATURES = frozenset(
+    {
+        "nested_scopes",
+        "generators",
+        "division",
+        "absolute_import",
+        "with_statement",
+        "print_function",
+        "unicode_literals",
+        "barry_as_FLUFL",
+        "generator_stop",
+        "annotations",
+    }
+)
+_GOES_ON = re.compile(rb"(?:elif|else|except|finally)\b")
+_PHYSICAL_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
+_INDENTATION = re.compile(rb"([ \t\f]*)(\\(?:\r\n|\r|\n))?")
+
+
+class Chunk(NamedTuple):
+    """A statement of the file's own block: its lines from `start` to `end`, and what is wrong with it.
+
+    All offsets in it count from `start`. `futures` are its imports of features, `declares` tells whether it
+    declares names of the file's own block.
+    """
+
+    start: int
+    end: int
+    lines: tuple[LogicalLine, ...]
+    faults: tuple[Fault, ...]
+    futures: tuple[Span, ...]
+    declares: bool
+
+
+class FileCheck(WholeTextCheck):
+    """The compiler's checks of a version of Python. What it remembers never changes an answer."""
+
+    def __init__(self, version: PythonVersion) -> None:
+        self._version = version
+        self._known: BoundedDict[bytes, tuple[bytes, int]] = BoundedDict(_MOST_LINES)
+        self._parsed: BoundedDict[tuple[bytes, bool], ParsedLine] = BoundedDict(_MOST_LINES)
+        self._scopes: BoundedDict[tuple[bytes, object], list[Fault]] = BoundedDict(_MOST_SCOPES)
+        self._last: tuple[bytes, bool, list[Chunk]] = b"", False, []
+
+    def faults(self, data: bytes) -> list[Fault]:
+        """What the compiler has against the file *data*, which is grammatical; nothing if it is not."""
+        future = b"annotations" in data and self._has_annotations_feature(data)
+        chunks = self._chunks(data, future=future)
+        if any(chunk.declares for chunk in chunks):
+            lines = [
+                LogicalLine(c.start + line.start, c.start + line.end, line.column)
+                for c in chunks
+                for line in c.lines
+            ]
+            found = list(self._visited(data, lines, future=future)[0])
+        else:
+            found = [fault.moved(c.start) for c in chunks if c.faults for fault in c.faults]
+        return [*found, *self._late_futures(data, chunks)]
+
+    def suspects(self, statement: bytes, fresh: int, around: tuple[bytes, bytes]) -> bool:
+        """As in `WholeTextCheck`."""
+        return may_be_wrong(statement, fresh, around[1]) or uses_declared(statement, around)
+
+    def _chunks(self, data: bytes, *, future: bool) -> list[Chunk]:
+        """The chunks of *data*; those of the last file are used where the text is the same."""
+        old, old_future, known = self._last
+        if old_future is not future:
+            known = []
+        before = _common_prefix(old, data)
+        found = known[: _count(known, lambda chunk: chunk.end + _LONGEST_WORD <= before)]
+        behind = min(_common_suffix(old, data), len(data) - before, len(old) - before)
+        shift = len(data) - len(old)
+        first = _count(known, lambda chunk: chunk.start < len(old) - behind)
+        later = {chunk.start + shift: number for number, chunk in enumerate(known[first:], first)}
+        position = found[-1].end if found else 3 if data.startswith(b"\xef\xbb\xbf") else 0
+        while position < len(data):
+            if position in later:
+                rest = known[later[position] :]
+                found += (
+                    rest
+                    if not shift
+                    else [c._replace(start=c.start + shift, end=c.end + shift) for c in rest]
+                )
+                break
+            position = self._add_chunk(data, position, found, future=future)
+        self._last = data, future, found
+        return found
+
+    def _add_chunk(self, data: bytes, position: int, found: list[Chunk], *, future: bool) -> int:
+        """Add the chunk that begins at *position* to *found*; where it ends."""
+        start = position
+        lines: list[LogicalLine] = []
+        while position < len(data):
+            column, end = self._line(data, position)
+            if column >= 0:
+                if lines and not column and not _GOES_ON.match(data, position):
+                    break
+                lines.append(LogicalLine(position - start, end - start, column))
+            position = end
+        text = data[start:position]
+        faults, futures, declares = self._visited(text, lines, future=future)
+        found.append(Chunk(start, position, tuple(lines), tuple(faults), tuple(futures), declares))
+        return position
+
+    def _line(self, data: bytes, start: int) -> tuple[int, int]:
+        """The column of the logical line at *start*, -1 if it is blank, and its end."""
+        physical = _PHYSICAL_LINE.match(data, start)
+        assert physical is not None
+        text = physical.group()
+        known = self._known.get(text)
+        if known is not None and (not known[0] or data.startswith(known[0], start)):
+            return known[1], start + len(known[0] or text)
+        try:
+            tokens, end = tokens_of_line(data, start)
+        except UnreadableError:
+            return 0, physical.end()
+        column = -1 if len(tokens) == 1 else _column(data, start)
+        self._known[text] = (b"" if end == physical.end() else data[start:end]), column
+        return column, end
+
+    def _visited(
+        self, data: bytes, lines: Sequence[LogicalLine], *, future: bool
+    ) -> tuple[list[Fault], list[Span], bool]:
+        """What is wrong with *lines*, their imports of features, and whether their block declares names."""
+
+        def parsed(line: LogicalLine, may_be_case: bool) -> ParsedLine:
+            return self._parse(data[line.start : line.end], may_be_case=may_be_case)
+
+        def remembered(start: int, end: int, key: object, make: Callable[[], list[Fault]]) -> list[Fault]:
+            place = data[start:end], key
+            found = self._scopes.get(place)
+            if found is None:
+                found = self._scopes[place] = make()
+            return found
+
+        rules = StatementRules(self._version, Source(data, lines, parsed, remembered), future=future)
+        try:
+            rules.visit_file()
+        except _NO_PYTHON:
+            return [], [], False
+        return rules.found, rules.futures, rules.declares
+
+    def _parse(self, text: bytes, *, may_be_case: bool) -> ParsedLine:
+        key = text, may_be_case
+        found = self._parsed.get(key)
+        if found is None:
+            found = self._parsed[key] = parse_line(tokens_of_line(text)[0], may_be_case=may_be_case)
+        return found
+
+    def _has_annotations_feature(self, data: bytes) -> bool:
+        """Whether *data* begins with an import of the feature that leaves annotations unevaluated."""
+        return any(name.name == "annotations" for name, _ in self._head(data)[0])
+
+    def _head(self, data: bytes) -> tuple[list[tuple[Name, int]], int]:
+        """The features that the head of *data* imports, with the line of each, and where the head ends."""
+        features: list[tuple[Name, int]] = []
+        position = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+        first = True
+        while position < len(data):
+            column, end = self._line(data, position)
+            if column >= 0:
+                try:
+                    line = self._parse(data[position:end], may_be_case=False)
+                except _NO_PYTHON:
+                    break
+                if line.head is not None:
+                    break
+                for statement in line.statements:
+                    if isinstance(statement, Import) and statement.is_of_features(self._version):
+                        features += [(name, position) for name in statement.read]
+                    elif not (first and isinstance(statement, Evaluation) and _is_docstring(statement)):
+                        return features, position + 1
+                    first = False
+            position = end
+        return features, position
+
+    def _late_futures(self, data: bytes, chunks: Sequence[Chunk]) -> list[Fault]:
+        """What is wrong with the imports of features: those behind the head, and what is no feature."""
+        if not any(chunk.futures for chunk in chunks):
+            return []
+        features, end = self._head(data)
+        found: list[Fault] = []
+        for name, line in features:
+            if name.name not in _FEATURES:
+                span = line + name.span[0], line + name.span[1]
+                found.append(Fault(f"future feature {name.name} is not defined", (span,), local=False))
+        for chunk in chunks:
+            for a, b in chunk.futures:
+                if chunk.start + a >= end:
+                    message = "from __future__ imports must occur at the beginning of the file"
+                    found.append(Fault(message, ((chunk.start + a, chunk.start + b),), local=False))
+        return found
+
+
+def _is_docstring(statement: Evaluation) -> bool:
+    """Whether *statement* is a string, perhaps in parentheses."""
+    (node,) = statement.parts or (None,)
+    while isinstance(node, Group):
+        node = node.inner
+    return isinstance(node, Constant) and node.kind == "string"
+
+
+def _column(data: bytes, start: int) -> int:
+    """The column of the line at *start*; a backslash ends its indentation, unless it is in column 0."""
+    column = 0
+    while True:
+        match = _INDENTATION.match(data, start)
+        assert match is not None
+        for byte in match[1]:
+            column = 0 if byte == ord("\f") else column // 8 * 8 + 8 if byte == ord("\t") else column + 1
+        if match[2] is None or column:
+            return column
+        start = match.end()
+
+
+def _count(chunks: Sequence[Chunk], holds: Callable[[Chunk], bool]) -> int:
+    """How many of the first *chunks* there are for which *holds*, which is True, then False. By bisection."""
+    low, high = 0, len(chunks)
+    while low < high:
+        middle = (low + high) // 2
+        if holds(chunks[middle]):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _common_prefix(one: bytes, other: bytes) -> int:
+    """The length of the common prefix, by bisection."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_suffix(one: bytes, other: bytes) -> int:
+    """As `_common_prefix`, from the end."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

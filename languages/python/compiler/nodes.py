@@ -1,0 +1,219 @@
+"""The parts of a syntax tree that matter to the compiler's checks; operators, for instance, do not.
+
+Spans are offsets of bytes in the text of the logical line.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Union
+
+Span = tuple[int, int]
+
+
+class Name(NamedTuple):
+    """A name, read or written."""
+
+    name: str
+    span: Span
+
+
+class Constant(NamedTuple):
+    """A literal: "number", "string", "bytes" or "word"."""
+
+    kind: str
+    text: bytes
+    span: Span
+
+
+class Parts(NamedTuple):
+    """An expression of which only the parts matter."""
+
+    parts: tuple[Expression, ...]
+
+
+class Group(NamedTuple):
+    """An expression in parentheses."""
+
+    inner: Expression
+    span: Span
+
+
+class Display(NamedTuple):
+    """A tuple, list or set."""
+
+    kind: str
+    elements: tuple[Expression, ...]
+
+
+class Starred(NamedTuple):
+    """An expression with a star before it."""
+
+    value: Expression
+    span: Span
+
+
+class Attribute(NamedTuple):
+    """A member of a value."""
+
+    value: Expression
+    member: Name
+
+
+class Subscript(NamedTuple):
+    """An element of a value."""
+
+    value: Expression
+    indices: tuple[Expression, ...]
+
+
+class Keyword(NamedTuple):
+    """An argument with its name, None for two stars."""
+
+    name: Name | None
+    value: Expression
+
+
+class Call(NamedTuple):
+    """A call."""
+
+    function: Expression
+    arguments: tuple[Expression, ...]
+    keywords: tuple[Keyword, ...]
+
+
+class Parameter(NamedTuple):
+    """A parameter of a function."""
+
+    name: Name
+    annotation: Expression | None
+    default: Expression | None
+
+
+class Lambda(NamedTuple):
+    """A function without a name."""
+
+    parameters: tuple[Parameter, ...]
+    body: Expression
+
+
+class Clause(NamedTuple):
+    """A `for` of a comprehension with its conditions."""
+
+    asynchronous: bool
+    target: Expression
+    iterable: Expression
+    conditions: tuple[Expression, ...]
+    span: Span
+
+
+class Comprehension(NamedTuple):
+    """A comprehension: "list", "set", "dict" or "generator"."""
+
+    kind: str
+    elements: tuple[Expression, ...]
+    clauses: tuple[Clause, ...]
+
+
+class Walrus(NamedTuple):
+    """An assignment within an expression."""
+
+    target: Name
+    value: Expression
+
+
+class Yield(NamedTuple):
+    """A `yield`, perhaps from an iterable."""
+
+    value: Expression | None
+    delegates: bool
+    span: Span
+
+
+class Await(NamedTuple):
+    """An `await`. One that is `enclosed` in brackets may turn out to be in a comprehension."""
+
+    value: Expression
+    span: Span
+    enclosed: bool
+
+
+Expression = Union[  # noqa: UP007  # evaluated at run time, on Python 3.10 as well
+    Name,
+    Constant,
+    Parts,
+    Group,
+    Display,
+    Starred,
+    Attribute,
+    Subscript,
+    Call,
+    Lambda,
+    Comprehension,
+    Walrus,
+    Yield,
+    Await,
+]
+
+
+class Capture(NamedTuple):
+    """A pattern that matches everything: into a name, or, if that is None, into nothing."""
+
+    name: Name | None
+    span: Span
+
+
+class Literal(NamedTuple):
+    """A pattern that is compared with a value: the value if it is a literal, else None."""
+
+    value: object
+    parts: Expression
+    span: Span
+
+
+class Sequence(NamedTuple):
+    """A pattern of several elements; those with a star are captures in a `StarPattern`."""
+
+    elements: tuple[Pattern, ...]
+
+
+class StarPattern(NamedTuple):
+    """A capture of the other elements of a sequence."""
+
+    name: Name | None
+    span: Span
+
+
+class Mapping(NamedTuple):
+    """A pattern of keys and values, and perhaps a name for the rest."""
+
+    keys: tuple[Literal, ...]
+    values: tuple[Pattern, ...]
+    rest: Name | None
+
+
+class ClassPattern(NamedTuple):
+    """A pattern of a class with patterns for its attributes."""
+
+    of: Expression
+    positional: tuple[Pattern, ...]
+    names: tuple[Name, ...]
+    named: tuple[Pattern, ...]
+
+
+class Alternatives(NamedTuple):
+    """Several patterns of which one has to match."""
+
+    patterns: tuple[Pattern, ...]
+    span: Span
+
+
+class Alias(NamedTuple):
+    """A pattern whose match gets a name."""
+
+    pattern: Pattern
+    name: Name
+
+
+Pattern = Union[  # noqa: UP007
+    Capture, Literal, Sequence, StarPattern, Mapping, ClassPattern, Alternatives, Alias
+]

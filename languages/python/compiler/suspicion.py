@@ -1,0 +1,46 @@
+"""Tells quickly whether a statement being written may have become one that the compiler refuses.
+
+Most of what is written cannot: the compiler complains about some words, and about names that occur twice.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_LONGEST_WORD = 12
+_FOLLOWING = 200
+_WHOLE = re.compile(rb"__debug__|:=|\b(?:lambda|def|global|nonlocal|case|type|__future__)\b")
+_NEAR = re.compile(rb"\b(?:yield|await|return|import|for|class)\b")
+_KEYWORD = re.compile(rb"([\w\x80-\xff]+)\s*=(?!=)")
+_NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+_DECLARATION = re.compile(rb"\b(?:global|nonlocal)\s+([\w\x80-\xff,\s]+?)\s*(?:[;\r\n#]|$)")
+
+
+def may_be_wrong(statement: bytes, fresh: int, right: bytes) -> bool:
+    """Whether the last *fresh* bytes of *statement*, before *right*, may have made it one that is refused."""
+    if _WHOLE.search(statement) or _NEAR.search(statement, max(0, len(statement) - fresh - _LONGEST_WORD)):
+        return True
+    written = statement[-fresh - 1 :]
+    if b"=" not in written:
+        return False
+    if statement.count(b"*") > 1:
+        return True
+    names = _KEYWORD.findall(statement) + _KEYWORD.findall(right, 0, _FOLLOWING)
+    return len(names) > len(set(names)) or not statement.isascii()
+
+
+def uses_declared(statement: bytes, around: tuple[bytes, bytes]) -> bool:
+    """Whether *statement* has a name that is declared `global` or `nonlocal` somewhere *around*."""
+    declared = _declared(around[0]) | _declared(around[1])
+    if not declared:
+        return False
+    return not declared.isdisjoint(_NAME.findall(statement))
+
+
+@lru_cache(maxsize=64)
+def _declared(text: bytes) -> frozenset[bytes]:
+    """The names that are declared in *text*."""
+    if b"global" not in text and b"nonlocal" not in text:
+        return frozenset()
+    return frozenset(name for part in _DECLARATION.findall(text) for name in _NAME.findall(part))

@@ -1,0 +1,123 @@
+"""Copies the rules of a grammar for the places they may stand in: inherited attributes, expanded.
+
+A *place* is what is permitted there, a set of names: in the body of a loop a `break`, in that of a function a
+`return`. Two kinds of symbols in the rules speak of places. A *demand* keeps its alternative to places that
+permit something; a *change* gives the symbol behind it another place. Both stand for nothing else. A
+nonterminal is copied once for each set of permissions that makes a difference to it, so most are not copied
+at all. (Knuth, "Semantics of Context-Free Languages", Mathematical Systems Theory 2(2), 1968; over a finite
+set of values inherited attributes are nonterminals.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fimlsp.lexing.values import value
+
+Names = tuple[str, ...]
+Place = frozenset[str]
+Sides = dict[str, list[Names]]
+
+
+@value
+class Change:
+    """The place behind a change: what it `grants` added, and, if it `keeps` something, only that of before.
+
+    With `keeps` None everything that was permitted stays permitted.
+    """
+
+    grants: Place = frozenset()
+    keeps: Place | None = None
+
+    def of(self, place: Place) -> Place:
+        """The place that it makes of *place*."""
+        return self.grants | (place if self.keeps is None else place & self.keeps)
+
+    def before(self, permissions: Place) -> Place:
+        """Which permissions of the place before decide about *permissions* of the place behind."""
+        left = permissions - self.grants
+        return left if self.keeps is None else left & self.keeps
+
+
+@value
+class Places:
+    """What the symbols say that speak of places, and the place of the start symbol.
+
+    `demands` maps a demand to what it needs to be permitted, `changes` each change to what it does.
+    """
+
+    first: Place
+    demands: Mapping[str, str]
+    changes: Mapping[str, Change]
+
+
+_NO_CHANGE = Change()
+
+
+def in_places(
+    places: Places, start: str, rules: Mapping[str, Iterable[Names]], repetitions: Mapping[str, str]
+) -> tuple[Sides, dict[str, str]]:
+    """The *rules* copied for each place, and the *repetitions* among the copies.
+
+    The start symbol keeps its name. Only what can be reached from it is copied.
+    """
+    read = {name: [_read(places, side) for side in sides] for name, sides in rules.items()}
+    deciding = _deciding(read)
+
+    def copy_of(symbol: str, place: Place) -> str:
+        marks = sorted(place & deciding.get(symbol, frozenset()))
+        return symbol if symbol == start or not marks else f"{symbol}@{'+'.join(marks)}"
+
+    found: Sides = {}
+    copied: dict[str, str] = {}
+    waiting = [(start, places.first)]
+    while waiting:
+        name, place = waiting.pop()
+        copy = copy_of(name, place)
+        if copy in found or name not in read:
+            continue
+        permitted = [parts for needed, parts in read[name] if needed <= place]
+        found[copy] = [tuple([copy_of(part, change.of(place)) for part, change in p]) for p in permitted]
+        waiting += [(part, change.of(place)) for parts in permitted for part, change in parts]
+        if name in repetitions:
+            copied[copy] = copy_of(repetitions[name], place)
+    return found, copied
+
+
+_Part = tuple[str, Change]
+_Side = tuple[Place, tuple[_Part, ...]]
+"""What an alternative demands, and its other symbols, each with the change before it."""
+
+
+def _read(places: Places, side: Names) -> _Side:
+    needed = frozenset(places.demands[name] for name in side if name in places.demands)
+    parts: list[_Part] = []
+    change = _NO_CHANGE
+    for name in side:
+        if name in places.changes:
+            change = places.changes[name]
+        elif name not in places.demands:
+            parts.append((name, change))
+            change = _NO_CHANGE
+    return needed, tuple(parts)
+
+
+def _deciding(read: Mapping[str, list[_Side]]) -> dict[str, Place]:
+    """For each nonterminal the permissions that make a difference to what it derives."""
+    found = dict.fromkeys(read, frozenset[str]())
+    changed = True
+    while changed:
+        changed = False
+        for name, sides in read.items():
+            own = found[name].union(
+                *(needed for needed, _ in sides),
+                *(
+                    change.before(found[part])
+                    for _, parts in sides
+                    for part, change in parts
+                    if part in found
+                ),
+            )
+            changed |= own != found[name]
+            found[name] = own
+    return found

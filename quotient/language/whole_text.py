@@ -1,0 +1,43 @@
+"""The interface of checks that look at a whole text, for what a grammar cannot tell of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+Span = tuple[int, int]
+
+
+class Fault(NamedTuple):
+    """Why a text is refused although the grammar accepts it.
+
+    `spans` are the places that together are at fault, as offsets of bytes: a text with the same lexemes
+    there has the fault too, unless the text up to `mended_until` mends it. With `local` that holds wherever
+    in the file they stand; otherwise the text before them counts.
+    """
+
+    message: str
+    spans: tuple[Span, ...]
+    local: bool = True
+    mended_until: int = 0
+
+    def moved(self, by: int) -> Fault:
+        """The same fault in a text that has *by* more bytes before it."""
+        spans = tuple([(start + by, end + by) for start, end in self.spans])
+        return Fault(self.message, spans, self.local, self.mended_until and self.mended_until + by)
+
+
+class WholeTextCheck(ABC):
+    """A check of whole texts that the grammar accepts. What it remembers never changes an answer."""
+
+    @abstractmethod
+    def faults(self, data: bytes) -> Sequence[Fault]:
+        """Why *data* is refused; nothing if it is accepted, or is no sentence of the grammar."""
+
+    @abstractmethod
+    def suspects(self, statement: bytes, fresh: int, around: tuple[bytes, bytes]) -> bool:
+        """Whether the last *fresh* bytes may have given the unfinished *statement* a fault. Quick.
+
+        *around* are the texts before the middle and behind it.
+        """

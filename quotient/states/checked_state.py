@@ -1,0 +1,204 @@
+"""The state of a middle in a language that checks whole texts, beyond what its grammar tells.
+
+What the middle has made certainly wrong is refused as it is written; whether the rest is right is known when
+all of the text is. So a state is complete exactly if the check accepts the whole, and where it is not, its
+shortest completion is the first one that the check accepts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+
+from fimlsp.quotient.completion.shortest import completions_of
+from fimlsp.quotient.language.whole_text import Fault, WholeTextCheck
+from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.quotient.states.protocol import State
+
+_FIRST_TRIES, _UNCOMMON_TRIES, _MORE_TRIES = 8, 24, 60
+_NONE = frozenset[Fault]()
+
+
+class Surroundings:
+    """What a middle stands between, *left* and *right*, the *check* of the whole, and the first state.
+
+    *statement_start* gives where in *left* the statement begins that the cursor is in. A middle that *stays*
+    changes nothing about how the two sides belong together. If *lenient*, what is wrong in one side alone,
+    whatever the middle, does not count.
+    """
+
+    def __init__(
+        self,
+        check: WholeTextCheck,
+        sides: tuple[bytes, bytes],
+        start: State,
+        statement_start: Callable[[], int],
+        *,
+        stays: bool,
+        lenient: bool,
+    ) -> None:
+        self.check = check
+        self.left, self.right = sides
+        self.start = start
+        self.stays = stays
+        self.lenient = lenient
+        self._statement_start = statement_start
+        self._ignored: frozenset[Fault] | None = None if lenient else _NONE
+
+    @cached_property
+    def statement(self) -> bytes:
+        """The text of the cursor's statement before the cursor."""
+        return self.left[self._statement_start() :]
+
+    def suspects(self, statement: bytes, fresh: int) -> bool:
+        """As `WholeTextCheck.suspects`."""
+        return self.check.suspects(statement, fresh, (self.left, self.right))
+
+    def faults(self, middle: bytes) -> Sequence[Fault]:
+        """What is wrong with the whole text."""
+        found = self.all_faults(middle)
+        if not found:
+            return found
+        ignored = self.ignored
+        return [fault for fault in found if self._in_one_side(fault, middle) not in ignored]
+
+    def all_faults(self, middle: bytes) -> Sequence[Fault]:
+        """As `faults`, with those that do not count."""
+        return self.check.faults(b"".join((self.left, middle, self.right)))
+
+    @property
+    def ignored(self) -> frozenset[Fault]:
+        """What is wrong with one side alone and does not count; offsets in the right one are negative."""
+        if self._ignored is None:
+            self._ignored = self._faults_of_sides()
+        return self._ignored
+
+    def _faults_of_sides(self) -> frozenset[Fault]:
+        """What is wrong with one side alone, unless some middle is seen with which all is right."""
+        always: frozenset[Fault] | None = None
+        for middle in islice(_candidates(self.start), _FIRST_TRIES):
+            found = self.all_faults(middle)
+            if not found:
+                return _NONE
+            sides = frozenset(
+                side for fault in found if (side := self._in_one_side(fault, middle)) is not None
+            )
+            always = sides if always is None else always & sides
+        return always or _NONE
+
+    def _in_one_side(self, fault: Fault, middle: bytes) -> Fault | None:
+        """*fault* if it is in one side alone, with offsets from that side's outer end; else None."""
+        start, end = len(self.left), len(self.left) + len(middle)
+        if all(b < start for _, b in fault.spans):
+            return fault
+        return fault.moved(-end - len(self.right)) if all(a >= end for a, _ in fault.spans) else None
+
+    def is_made(self, fault: Fault, written: bytes, completion: bytes) -> bool:
+        """Whether what was *written* makes the *fault* of a completed text; then it stays with any other."""
+        start = len(self.left)
+        end = start + len(written)
+        right = end + len(completion)
+        before = [b < end for _, b in fault.spans]
+        if fault.mended_until >= end and not self.stays:
+            return False
+        if all(b < start for _, b in fault.spans) or not any(before):
+            return False
+        return all(before) or (self.stays and all(b < end or a > right for a, b in fault.spans))
+
+    def is_given(self, fault: Fault, completion: bytes) -> bool:
+        """Whether the *fault* of a completed text is one of the two sides, and stays with any middle."""
+        start = len(self.left)
+        if all(b < start for _, b in fault.spans):
+            return True
+        right = start + len(completion)
+        line_end = self.right.find(b"\n") + 1
+        return (
+            fault.local
+            and line_end > 0
+            and b"'''" not in self.right
+            and b'"""' not in self.right
+            and all(a >= right + line_end for a, _ in fault.spans)
+        )
+
+
+class CheckedState:
+    """A state of a middle with the text that led to it. Immutable, as all states."""
+
+    __slots__ = ("_complete", "_completion", "_line", "around", "state", "text")
+
+    def __init__(self, around: Surroundings, state: State, text: bytes = b"", line: int = 0) -> None:
+        self.around = around
+        self.state = state
+        self.text = text
+        self._line = line  # where the statement begins in the text, 0 if it may begin before
+        self._complete: bool | None = None
+        self._completion: bytes | None = None
+
+    def feed(self, data: bytes) -> CheckedState | None:
+        """As in `State`."""
+        state = self.state.feed(data)
+        if state is None:
+            return None
+        text = self.text + data
+        if not (isinstance(state, GrammarState) and isinstance(self.state, GrammarState)):
+            return CheckedState(self.around, state, text, self._line)
+        if state.chart is self.state.chart:
+            return CheckedState(self.around, state, text, self._line)
+        statement = text[self._line :] if self._line else self.around.statement + text
+        if self.around.suspects(statement, len(data)) and self._is_wrong(state, text):
+            return None
+        line = self._line
+        if not state.lexer.modes.depth:
+            line = max(line, text.rfind(b"\n", len(self.text)) + 1)
+        return CheckedState(self.around, state, text, line)
+
+    def _is_wrong(self, state: GrammarState, text: bytes) -> bool:
+        """Whether *text*, which led to *state*, has a fault that nothing written after it mends."""
+        completion = state.shortest_completion
+        found = self.around.all_faults(text + completion)
+        return any(self.around.is_made(fault, text, completion) for fault in found)
+
+    @property
+    def complete(self) -> bool:
+        """As in `State`."""
+        if self._complete is None:
+            self._complete = self.state.complete and not self._faults(b"")
+        return self._complete
+
+    def _faults(self, completion: bytes) -> Sequence[Fault]:
+        return self.around.faults(self.text + completion)
+
+    @property
+    def shortest_completion(self) -> bytes:
+        """As in `State`. Where no completion is seen that the check accepts, the shortest of all."""
+        if self._completion is None:
+            candidates = _candidates(self.state)
+            found = next((text for text in candidates if not self._faults(text)), None)
+            self._completion = self.state.shortest_completion if found is None else found
+        return self._completion
+
+
+def _candidates(state: State) -> Iterator[bytes]:
+    """Texts that complete *state*, those that are likely to be accepted first."""
+    if not isinstance(state, GrammarState):
+        yield state.shortest_completion
+        return
+    plain = completions_of(state)
+    yield from islice(plain, _FIRST_TRIES)
+    yield from islice(completions_of(state, uncommon=True), _UNCOMMON_TRIES)
+    yield from islice(plain, _MORE_TRIES)
+    mark = state.lexer.lexical.lexis.comment_mark
+    for text in () if mark is None else (mark, b" " + mark, b"\n" + mark):
+        reached = state.feed(text)
+        if reached is not None and reached.complete:
+            yield text  # a comment swallows what follows
+
+
+def checked(around: Surroundings) -> CheckedState | None:
+    """The first state of a middle between its surroundings; None if these are wrong by themselves."""
+    if around.lenient:
+        return CheckedState(around, around.start)
+    completion = around.start.shortest_completion
+    given = [fault for fault in around.all_faults(completion) if around.is_given(fault, completion)]
+    return None if given else CheckedState(around, around.start)

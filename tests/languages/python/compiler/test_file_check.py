@@ -1,0 +1,265 @@
+"""What the compiler refuses, case by case, held against the compiler that runs this."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import pytest
+from fimlsp.languages.python.compiler.file_check import FileCheck
+from fimlsp.languages.python.language import python
+from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS
+from fimlsp.quotient.engine import Engine
+
+VERSION = sys.version_info[:2] if sys.version_info[:2] in PYTHON_VERSIONS else DEFAULT_VERSION
+
+CASES = """
+f(a=1, b=2)
+f(a=1, a=2)
+f(a=1, **b, a=2)
+f(a=1)(a=1)
+f(a=g(a=1))
+class A(B, m=1, m=2): pass
+def f(a, b, *c, d, **e): pass
+def f(a, a): pass
+def f(a, *a): pass
+lambda a, *, b, **a: 0
+class A:\\n def f(self, __x, _A__x): pass
+class _A:\\n def f(self, __x, _A__x): pass
+def f(ﬁ, fi): pass
+def f(a): global a
+def f():\\n a = 1\\n global a
+def f():\\n print(a)\\n global a
+def f():\\n import a\\n global a
+def f():\\n global a\\n a: int
+global a\\na: int
+a = 1\\nglobal a
+x = 1\\n\\nif x:\\n global x
+def f():\\n def g(): a = 1\\n global a
+def f():\\n [a for a in b]\\n global a
+try: pass\\nexcept a: x\\nelse: global x
+try: pass\\nexcept a: global x\\nelse: x
+nonlocal a
+def f(): nonlocal a
+def f():\\n def g(): nonlocal a\\n a = 1
+def f(a):\\n class A:\\n  nonlocal a
+def f():\\n class A:\\n  a = 1\\n  def g(): nonlocal a
+def f():\\n global a\\n def g(): nonlocal a
+class A:\\n def f(self): nonlocal __class__
+def f():\\n global a\\n nonlocal a
+__debug__ = 1
+x.__debug__ = 1
+x.__debug__ += 1
+del __debug__
+f(__debug__=1)
+def f(__debug__): pass
+import __debug__
+import a as __debug__
+from a import __debug__ as b
+for __debug__ in x: pass
+(__debug__ := 1)
+print(__debug__)
+def f():\\n x: f(a=1, a=1)
+x: f(a=1, a=1)
+from __future__ import annotations\\nx: f(a=1, a=1)
+from __future__ import annotations\\nx: (yield)
+'doc'\\nfrom __future__ import annotations
+'doc'\\n'x'\\nfrom __future__ import annotations
+f'doc'\\nfrom __future__ import annotations
+from __future__ import division; from __future__ import annotations
+import a; from __future__ import annotations
+def f():\\n from __future__ import annotations
+from __future__ import braces
+from __future__ import nothing
+from __future__ import *
+from . import __future__\\nx\\nfrom .__future__ import nothing
+def f():\\n from a import *
+from a import *
+class A:\\n from a import *
+yield
+(yield)
+x = [(yield) for a in b]
+def f(): x = [(yield) for a in b]
+def f(): x = [a for a in (yield)]
+def f(): x = lambda: (yield)
+lambda: (yield)
+class A:\\n x = (yield)
+f'{(yield)}'
+def f(): f'{(yield)}'
+await x
+def f(): await x
+async def f(): await x
+async def f():\\n lambda: await x
+async def f(): yield from x
+async def f():\\n yield\\n return 1
+async def f():\\n yield\\n return
+async def f():\\n return 1\\n def g(): yield
+x = [await y for z in a]
+x = (await y for z in a)
+x = [a async for a in b]
+x = (a async for a in b)
+async def f(): return [a async for a in b]
+async def f(): return [[a async for a in b] for c in d]
+def f(): return [[a async for a in b] for c in d]
+def f(): return [a for a in (b async for b in c)]
+async def f(x=await y): pass
+async def f():\\n async def g(x=await y): pass
+[(a := 1) for b in c]
+[(b := 1) for b in c]
+[[(b := 1) for d in e] for b in c]
+[a for a in (b := c)]
+[a for a in c if (lambda: (b := 1))]
+[a for a in (lambda: (b := 1))()]
+class A: [(a := 1) for b in c]
+class A:\\n def f(self): [(a := 1) for b in c]
+[[a for a in b] + [(a := 1)] for c in d]
+[(a := 1) + [1 for a in c][0] for d in e]
+*a, b = c
+*a, *b = c
+*a, (*b, d) = c
+*a = b
+*a,
+*a
+print(*a)
+x = *a
+x = *a,
+def f(): return *a
+def f(): return *a, b
+def f(): yield *a
+for *a in b: pass
+for *a, b in c: pass
+for x in *a, b: pass
+with a as *b: pass
+with a as (*b, c): pass
+break
+if x: break
+while x: break
+while x:\\n def f(): break
+while x: pass\\nelse: break
+for x in y:\\n class A: continue
+while x:\\n try: pass\\n finally: continue
+return
+def f():\\n class A: return
+try: pass\\nexcept: pass\\nexcept A: pass
+try: pass\\nexcept A: pass\\nexcept: pass
+async with a: pass
+async def f():\\n async with a: pass\\n async for b in c: break
+async def f():\\n def g():\\n  async with a: pass
+"""
+SINCE_3_10 = """
+match x:\\n case a: pass\\n case b: pass
+match x:\\n case a if b: pass\\n case b: pass
+match x:\\n case _: pass\\n case _: pass
+match x:\\n case _ as a: pass
+match x:\\n case a as b: pass
+match x:\\n case a as a: pass
+match x:\\n case [a, a]: pass
+match x:\\n case [a, b.a]: pass
+match x:\\n case [a, a()]: pass
+match x:\\n case {1: a, **a}: pass
+match x:\\n case A(a, b=a): pass
+match x:\\n case A(a=1, a=2): pass
+match x:\\n case a | b: pass
+match x:\\n case [a] | a: pass
+match x:\\n case [a] | [b]: pass
+match x:\\n case [a, b] | [b, a]: pass
+match x:\\n case _ | 1: pass
+match x:\\n case 1 | _: pass
+match x:\\n case [*a, *b]: pass
+match x:\\n case [*a, [*b]]: pass
+match x:\\n case {1: a, 1.0: b}: pass
+match x:\\n case {'a': a, "\\\\x61": b}: pass
+match x:\\n case {'a': a, b'a': b}: pass
+match x:\\n case {-1: a, -1: b}: pass
+match x:\\n case {None: a, True: b, 1: c}: pass
+match x:\\n case f'a': pass
+match x:\\n case {f'a': 1}: pass
+match x:\\n case A(__debug__=1): pass
+match(x)\\nmatch = {case: 1}\\ncase: int
+def f():\\n match x:\\n  case a: global a
+"""
+SINCE_3_11 = """
+try: pass\\nexcept* A: break
+while x:\\n try: pass\\n except* A: break
+while x:\\n try: pass\\n except* A:\\n  while y: break
+def f():\\n try: pass\\n except* A: return
+def f():\\n try: pass\\n except* A:\\n  while y: return
+def f():\\n try: pass\\n except* A:\\n  def g(): return
+def f(*a: *b): pass
+x[*a]
+"""
+
+
+def cases() -> list[str]:
+    """All cases that the running version can parse."""
+    since = {(3, 10): SINCE_3_10, (3, 11): SINCE_3_11}
+    found = CASES + "".join(text for version, text in since.items() if version <= VERSION)
+    return [
+        line.encode().decode("unicode_escape") if line.isascii() else line
+        for line in found.split("\n")
+        if line
+    ]
+
+
+def compiles(text: str) -> bool:
+    """Whether the running Python compiles *text*."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "case", "exec", dont_inherit=True)
+        except SyntaxError:
+            return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine(python(VERSION, "compile"))
+
+
+@pytest.mark.skipif(sys.version_info[:2] != VERSION, reason="this Python is none that is completed")
+@pytest.mark.parametrize("text", cases())
+def test_complete_exactly_if_it_compiles(engine: Engine, text: str) -> None:
+    data = f"{text}\n".encode()
+    for place in {0, len(data) // 3, len(data) // 2, len(data)}:
+        start = engine.document(data).middle(place, place, relax=False).start
+        assert (start is not None and start.complete) is compiles(text)
+
+
+@pytest.mark.skipif(sys.version_info[:2] != VERSION, reason="this Python is none that is completed")
+@pytest.mark.parametrize("text", cases())
+def test_what_compiles_can_be_written(engine: Engine, text: str) -> None:
+    data = f"{text}\n".encode()
+    state = engine.document(b"").middle(0, 0).start
+    dead = False
+    for place in range(len(data)):
+        state = state and state.feed(data[place : place + 1])
+        dead |= state is None
+    if compiles(text):
+        assert not dead
+        assert state is not None
+        assert state.complete
+    else:
+        assert state is None or not state.complete
+
+
+def test_what_was_seen_before_changes_no_answer() -> None:
+    old, new = FileCheck((3, 11)), FileCheck((3, 11))
+    texts = [
+        b"def f(a, a): pass\nx = 1\n",
+        b"def f(a, b): pass\nx = 1\n",
+        b"def f(a, b): pass\n\nx = f(a=1, a=2)\n",
+        b"x = 1\ndef f(a, b): pass\n\nx = f(a=1, a=2)\n",
+        b"'''\nx = 1\ndef f(a, b): pass\n\nx = f(a=1, a=2)\n'''\n",
+        b"from __future__ import annotations\nx: f(a=1, a=2)\n",
+        b"\nx: f(a=1, a=2)\n",
+        b"x\nglobal x\ndef f(a, a): pass\n",
+    ]
+    for text in (*texts, *reversed(texts)):
+        assert old.faults(text) == FileCheck((3, 11)).faults(text)
+        assert old.faults(text) == new.faults(text)
+
+
+def test_what_is_no_python_has_no_faults() -> None:
+    for text in (b"f(a=1, a=1", b"'", b"x = )", b"case 1:", b"f'{'", b"\xff", b"if", b"match x:\n 1\n"):
+        assert FileCheck((3, 12)).faults(text) == []

@@ -1,0 +1,101 @@
+"""A middle of Python that has to compile: what dies as it is written, and how it is completed."""
+
+from __future__ import annotations
+
+import pytest
+from fimlsp.languages.python.language import python
+from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.states.protocol import State
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine(python((3, 11), "compile"))
+
+
+def state(engine: Engine, text: str, *, stays: bool = False, relax: bool = False) -> State | None:
+    """The state at the second mark of *text*, where the first one is the cursor."""
+    left, middle, right = (part.encode() for part in text.split("<|>"))
+    document = engine.document(left + right)
+    found = document.middle(len(left), len(left), relax=relax, may_escape=not stays).start
+    return found and found.feed(middle)
+
+
+DEAD = (
+    "def f(a, <|>a,<|> b): pass\n",
+    "f(a=1, <|>a=<|>2)\n",
+    "<|>return <|>\n",
+    "if x:\n    <|>break\n<|>    pass\n",
+    "x = 1\n<|>global x\n<|>",
+    "x = [<|>(yield) for <|>a in b]\n",
+    "<|>await <|>x\n",
+    "def f():\n    <|>await <|>x\n",
+    "match x:\n    case [a, <|>a,<|> b]: pass\n",
+    "<|>lambda a, a:<|> 0\n",
+    "<|>import a\nfrom __future__ import annotations\n<|>",
+)
+
+
+@pytest.mark.parametrize("text", DEAD)
+def test_dies_once_it_is_certainly_wrong(engine: Engine, text: str) -> None:
+    assert state(engine, text) is None
+
+
+VIABLE = (
+    "def f(a, <|>a<|>): pass\n",
+    "f(a=1, <|>a<|>)\n",
+    "f(<|>a=<|>, a=2)\n",
+    "<|>def f(): <|>return 1\n",
+    "<|><|>    return 1\n",
+    "<|>class A:\n    <|>    yield 1\n",
+    "for x in y:\n    <|>br<|>\n",
+    "if x:\n    <|>br<|>\n",
+    "def f(a, <|>*<|>): pass\n",
+    "def f(a, <|>b, c<|>, d=0, *, e): pass\n",
+    "<|>*a<|> = b\n",
+    "match x:\n    case <|>_<|>: pass\n",
+    "def f():\n    <|>x<|>\n    global x\n",
+    "async def f():\n    yield\n    <|>return<|>\n",
+    "try: pass\nexcept<|><|>: pass\nexcept A: pass\n",
+)
+
+
+@pytest.mark.parametrize("text", VIABLE)
+def test_the_completion_compiles(engine: Engine, text: str) -> None:
+    reached = state(engine, text)
+    if reached is None:
+        return
+    left, middle, right = text.split("<|>")
+    whole = left + middle + reached.shortest_completion.decode() + right
+    compile(whole, "case", "exec", dont_inherit=True)
+    after = reached.feed(reached.shortest_completion)
+    assert after is not None
+    assert after.complete
+
+
+def test_a_middle_that_stays_repeats_nothing_that_follows(engine: Engine) -> None:
+    assert state(engine, "f(<|>a=<|>, a=2)\n", stays=True) is None
+    assert state(engine, "f(<|>b=<|>, a=2)\n", stays=True) is not None
+
+
+def test_a_middle_that_stays_does_not_wait_to_be_mended(engine: Engine) -> None:
+    for text in ("print(<|>await x<|>)\n", "def f():\n    <|>nonlocal x\n<|>    pass\n"):
+        assert state(engine, text, stays=True) is None
+        assert state(engine, text) is not None
+    assert state(engine, "print(<|>await x for x in y<|>)\n") is not None
+
+
+def test_what_is_wrong_elsewhere_connects_only_where_that_does_not_count(engine: Engine) -> None:
+    for text in ("def f(a, a): pass\n<|>x<|>\n", "<|>x<|>\ndef f(a, a): pass\n"):
+        assert state(engine, text) is None
+        lenient = state(engine, text, relax=True)
+        assert lenient is not None
+        assert lenient.complete
+        assert lenient.shortest_completion == b""
+
+
+def test_at_the_start_of_a_file(engine: Engine) -> None:
+    reached = state(engine, "<|>f(a=1, b<|>")
+    assert reached is not None
+    assert not reached.complete
+    assert state(engine, "<|>f(a=1, a=<|>") is None
