@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.suggested.brackets import swaps_brackets
+from fimlsp.languages.python.analysis.questions import MOST_BYTES
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
-from fimlsp.lsp_server.worker.certainty import NOT_SURE, what_is_sure
+from fimlsp.lsp_server.worker.certainty import NOT_SURE, as_limited, what_is_sure
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.names import Names, NamesHere
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
@@ -187,7 +187,12 @@ class Backend:
 
     def _look(self, document: DocumentId, offset: int) -> None:
         """Begin to look up the names at *offset*, where the cursor will be; in a cell with those above it."""
-        if self._names is not None and is_python(self.documents.grammar(document)):
+        data = self.documents.data(document)
+        if (
+            self._names is not None
+            and len(data) <= MOST_BYTES
+            and is_python(self.documents.grammar(document))
+        ):
             self._names.look(document, *self.documents.around(document, offset))
 
     def _names_at(self, request: Complete) -> NamesHere | None:
@@ -356,24 +361,6 @@ def decode_settings(limits: Limits, left: bytes, right: bytes, seconds: float) -
 def is_too_slow(written: Sequence[Middle]) -> bool:
     """Whether the time was over before the model had said anything."""
     return written[0].stop_reason == "deadline" and written[0].stop_at_start is None
-
-
-def as_limited(written: Sequence[Middle], limits: Limits, start: State) -> list[Middle]:
-    """What of the middles *written* under *start* is in one line and stays in its bracket, if so wanted.
-
-    Where only a text that leaves its bracket connects, the constraint allows that; here it is dropped.
-    """
-    kept = [first_line(middle, start) for middle in written] if limits.one_line == "always" else written
-    return [middle for middle in kept if limits.context_escape or not swaps_brackets(middle.text)]
-
-
-def first_line(middle: Middle, start: State) -> Middle:
-    """*middle* up to the end of its first line that is not blank; it may be incomplete there."""
-    end = middle.text.find(b"\n", len(middle.text) - len(middle.text.lstrip()))
-    if end < 0:
-        return middle
-    state = start.feed(middle.text[:end])
-    return replace(middle, text=middle.text[:end], complete=state is not None and state.complete)
 
 
 def to_completion(

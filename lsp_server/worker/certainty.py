@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fimlsp.languages.python.suggested.brackets import swaps_brackets
 from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
 from fimlsp.languages.python.suggested.faults import first_fault
 from fimlsp.languages.python.suggested.idle_names import first_idle_name
 from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fimlsp.languages.python.names.preference import NamePreference
     from fimlsp.lsp_server.messages import Limits
     from fimlsp.models.decoding.acceptance import Acceptance
@@ -56,3 +59,21 @@ def what_is_sure(
         found, cost, lambda text: first_unknown_name(left, text, right) if is_python else None
     )
     return None if best is None else replace(middle, text=best.text, complete=True)
+
+
+def as_limited(written: Sequence[Middle], limits: Limits, start: State) -> list[Middle]:
+    """What of the middles *written* under *start* is in one line and stays in its bracket, if so wanted.
+
+    Where only a text that leaves its bracket connects, the constraint allows that; here it is dropped.
+    """
+    kept = [first_line(middle, start) for middle in written] if limits.one_line == "always" else written
+    return [middle for middle in kept if limits.context_escape or not swaps_brackets(middle.text)]
+
+
+def first_line(middle: Middle, start: State) -> Middle:
+    """*middle* up to the end of its first line that is not blank; it may be incomplete there."""
+    end = middle.text.find(b"\n", len(middle.text) - len(middle.text.lstrip()))
+    if end < 0:
+        return middle
+    state = start.feed(middle.text[:end])
+    return replace(middle, text=middle.text[:end], complete=state is not None and state.complete)

@@ -45,7 +45,7 @@ VALUES = frozenset([b"None", b"True", b"False"])
 UNKNOWN = b"."
 """The chain of a value that no name tells, such as that of a call."""
 
-FAR = 20_000
+FAR = 4_000
 """Bytes before a place within which a statement is looked for from which to read."""
 
 _BIND_NEXT = frozenset([b"def", b"class", b"as", b"import", b"global", b"nonlocal", b"for", b"lambda"])
