@@ -120,6 +120,14 @@ class LineReader:
         found = self._stretch.match(data, start)
         return found.end() if found else len(data)
 
+    def start_of_stretch(self, data: bytes, position: int) -> int:
+        """Where the stretch with *position* begins. O(its length)."""
+        start = max(data.rfind(bytes((end,)), 0, position) for end in self._ends) + 1
+        if 0 < start == position:
+            before = self.start_of_stretch(data, position - 1)
+            return before if self.end_of_stretch(data, before) > position else start
+        return start
+
     def may_end(self, data: bytes, position: int) -> bool:
         """Whether what stands before *position* is what lines end with."""
         return data[position - 1] in self._ends

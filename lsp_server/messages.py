@@ -169,15 +169,15 @@ class Completion:
     """What decoding found.
 
     *texts* may be inserted, best first; if there is none, *reason* says why. *complete*: left + text + right
-    is a valid file. If the file is broken elsewhere, that holds without the part of the context that
-    *relaxed* names ("left", "right", "both" or None). *tokens* were kept, *rejected* were tried and refused.
+    is a valid file. If the file is broken elsewhere, that holds with what was assumed there, as *relaxed*
+    says in words, one string for each place. *tokens* were kept, *rejected* were tried and refused.
     *final*: the same question would get the same answer. *stale*: nobody waits for the answer any more.
     *model_ms*: milliseconds that the model took. *unknown_names*: why it was not known which names there are.
     """
 
     texts: tuple[str, ...] = ()
     complete: bool = False
-    relaxed: str | None = None
+    relaxed: tuple[str, ...] = ()
     tokens: int = 0
     rejected: int = 0
     reason: str | None = None

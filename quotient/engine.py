@@ -11,7 +11,8 @@ from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, Document
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
-from fimlsp.quotient.recovery.relaxation import Relaxed, relaxed
+from fimlsp.quotient.recovery.mended_text import Mend
+from fimlsp.quotient.recovery.recovery import Recovery
 from fimlsp.quotient.states.checked_state import Surroundings, checked
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import State
@@ -21,12 +22,12 @@ from fimlsp.quotient.states.protocol import State
 class Constraint:
     """What may replace a part of a document.
 
-    `start` is the state before any byte, or None if nothing connects the two contexts. `relaxed` names the
-    contexts that had to be ignored in part because the file is broken there.
+    `start` is the state before any byte, or None if nothing connects the two contexts. `relaxed` tells what
+    had to be assumed because the file is broken elsewhere, in the order of the text; nothing if it is not.
     """
 
     start: State | None
-    relaxed: Relaxed | None = None
+    relaxed: tuple[Mend, ...] = ()
 
     @property
     def connectable(self) -> bool:
@@ -37,13 +38,21 @@ class Constraint:
 class EditedDocument(Document):
     """A document with the constraint at any cursor."""
 
+    _recovery: Recovery | None = None
+
     def middle(self, start: int, end: int, *, relax: bool = True, may_escape: bool = True) -> Constraint:
         """What may replace `data[start:end]`. O(depth) once the lines around are known.
 
-        If nothing may, parts of the contexts are ignored, as few as possible, unless *relax* is off. Unless
-        it *may_escape*, a middle stays in the brackets and blocks that both its ends are in, and in the
-        string or comment at the cursor, if any such middle exists (see `escape.py`).
+        If nothing may, the text is read as the valid one that it most nearly is, unless *relax* is off.
+        Unless it *may_escape*, a middle stays in the brackets and blocks that both its ends are in, and in
+        the string or comment at the cursor, if any such middle exists (see `escape.py`). A cut inside a
+        character has middles that begin or end with the bytes that are missing there.
+
+        Raises:
+            ValueError: the cut is not within the text.
         """
+        if not 0 <= start <= end <= len(self.data):
+            raise ValueError(f"the cut {start}:{end} is not within a text of {len(self.data)} bytes")
         options = ConnectOptions(forbid_escape=not may_escape)
         if start >= len(BYTE_ORDER_MARK) or not self._may_be_marked(start):
             return Constraint(*self._middle(start, end, options, relax))
@@ -51,9 +60,9 @@ class EditedDocument(Document):
         right = self.data[end : end + len(mark)]
         parts = [mark[:size] for size in range(len(mark)) if right.startswith(mark[size:])]
         parts = [part for part in parts if self._begins_at(end + len(mark) - len(part))]
-        found, relaxed_side = self._middle(0, end, options, relax and not parts)
+        found, relaxed = self._middle(0, end, options, relax and not parts)
         state = FileStart(mark[:start], found, tuple(parts))
-        return Constraint(state if state.viable else None, relaxed_side)
+        return Constraint(state if state.viable else None, relaxed)
 
     def _may_be_marked(self, start: int) -> bool:
         """Whether the text up to *start* may be a prefix of a byte order mark."""
@@ -67,15 +76,23 @@ class EditedDocument(Document):
 
     def _middle(
         self, start: int, end: int, options: ConnectOptions, relax: bool
-    ) -> tuple[State | None, Relaxed | None]:
+    ) -> tuple[State | None, tuple[Mend, ...]]:
         found = read_up_to(self, start)
         state: State | None = None
-        relaxed_side: Relaxed | None = None
         if found is not None and not found[0].broken:
             state = connect(self, end, *found, options)
+        relaxed: tuple[Mend, ...] = ()
         if state is None and relax:
-            state, relaxed_side = relaxed(self, start, end, found, options)
-        return self._checked(state, start, end, options, lenient=relax), relaxed_side
+            if self._recovery is None or not self._recovery.serves(self, start, end):
+                self._recovery = Recovery(self, start, end)
+            state, relaxed = self._recovery.state(self, start, end, options)
+        return self._checked(state, start, end, options, lenient=relax), relaxed
+
+    def edit(self, start: int, end: int, replacement: bytes) -> None:
+        """As `Document.edit`."""
+        super().edit(start, end, replacement)
+        if self._recovery is not None and not self._recovery.follow(self, start, end, replacement):
+            self._recovery = None
 
     def _checked(
         self, state: State | None, start: int, end: int, options: ConnectOptions, *, lenient: bool

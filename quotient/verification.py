@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import perf_counter
 
-from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.states.protocol import State
 
 
@@ -13,10 +13,10 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
     """The verdict on *case*, which has the texts `left`, `middle` and `right`.
 
     Its fields: `connectable`, `complete`, `viable_bytes`, `shortest` (None if not connectable), `relaxed`
-    (which contexts would have to be ignored in part to connect them; None if connectable, or if even that
-    does not help), `setup_ms` (milliseconds for both contexts and their connection), `feed_ms` (milliseconds
-    for the middle alone). `shortest` is text, so it completes the viable bytes up to their last whole
-    character.
+    (what would be assumed to connect them, each with `start`, `end` in bytes of both texts, and the `text`
+    that is read instead; None if connectable), `setup_ms` (milliseconds for both contexts and their
+    connection), `feed_ms` (milliseconds for the middle alone). `shortest` is text, so it completes the viable
+    bytes up to their last whole character.
 
     Raises:
         ValueError: A field is missing, is no text, or cannot be encoded; the message names it.
@@ -34,10 +34,18 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
         "complete": whole is not None and whole.complete,
         "viable_bytes": viable,
         "shortest": start and shortest_text(start, middle[:viable]),
-        "relaxed": document.middle(len(left), len(left)).relaxed if start is None else None,
+        "relaxed": _assumed(document, len(left)) if start is None else None,
         "setup_ms": 1000 * (ready - started),
         "feed_ms": 1000 * (fed - ready),
     }
+
+
+def _assumed(document: EditedDocument, cursor: int) -> list[dict[str, object]]:
+    """What is assumed in the broken *document* for a middle at *cursor*."""
+    return [
+        {"start": mend.start, "end": mend.end, "text": mend.replacement.decode("utf-8", "replace")}
+        for mend in document.middle(cursor, cursor).relaxed
+    ]
 
 
 def longest_viable(start: State, middle: bytes) -> int:

@@ -134,7 +134,7 @@ def describe(shown: Shown) -> str:
     """How the completion was made, in one line."""
     completion = shown.completion
     parts = [f"{completion.tokens} tokens, {completion.rejected} rejected, {shown.ms:.0f} ms"]
-    if completion.relaxed is not None:
+    if completion.relaxed:
         parts.append(describe_relaxed(completion.relaxed))
     if completion.reason is not None:
         parts.insert(0, f"no completion: {completion.reason}")

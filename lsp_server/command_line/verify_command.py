@@ -3,8 +3,9 @@
 For each line `{"id", "left", "middle", "right"}` one line comes back, in the same order. Fields:
 `connectable`: some middle makes `left + middle + right` valid; `complete`: this one does; `viable_bytes`: how
 many of its UTF-8 bytes, from the first, some valid middle begins with; `shortest`: about the cheapest text
-that, appended to these bytes, completes them, null when nothing connects; `relaxed`: of which context an
-editor's completion leaves out a part where nothing connects ("left", "right" or "both", else null);
+that, appended to these bytes, completes them, null when nothing connects; `relaxed`: what an editor's
+completion assumes where nothing connects, a list of objects (`start` and `end` in bytes of left + right, and
+the `text` that is read instead), else null;
 `setup_ms` and `feed_ms`: milliseconds for the contexts of the cut and for feeding the middle.
 
 When the viable bytes end inside a character, `shortest` belongs to the bytes before that character, as a

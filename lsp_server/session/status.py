@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 
 STATUS = "fimlsp/status"
+_MOST_TOLD = 2
 
 State = Literal["loading", "idle", "thinking", "suggestion", "none"]
 
@@ -19,7 +20,7 @@ class Status:
 
     `loading`: no model yet; *reason* says what is being done, and *percent* how much of it is. `idle`: ready;
     a *reason* says why another model is used than was asked for. `thinking`: a completion is being made.
-    `suggestion`: one was given; a *reason* says what was left out for it. `none`: there is no suggestion, and
+    `suggestion`: one was given; a *reason* says what was assumed for it. `none`: there is no suggestion, and
     *reason* says why. *uri* is the document that a completion is about, *model* the short name of the model
     that is loaded, *automatic* whether there are completions while typing. As long as another model is used
     than was asked for, *problem* says why in every state, and *missing* names the extra to be installed for
@@ -38,10 +39,10 @@ class Status:
     names: str | None = None
 
 
-def describe_relaxed(relaxed: str) -> str:
-    """What it means for the user that the engine left out part of the context *relaxed*."""
-    sides = {"left": "before", "right": "after", "both": "before and after"}
-    return f"the file is broken {sides[relaxed]} the cursor, so part of it was left out"
+def describe_relaxed(relaxed: Sequence[str]) -> str:
+    """What it means for the user that the engine assumed what *relaxed* says, at least one thing."""
+    rest = f" and {len(relaxed) - _MOST_TOLD} more" if len(relaxed) > _MOST_TOLD else ""
+    return f"the file is broken elsewhere and read as if it had {'; '.join(relaxed[:_MOST_TOLD])}{rest}"
 
 
 class StatusBoard:
@@ -76,9 +77,9 @@ class StatusBoard:
         if self.now.state != "loading":
             self._show("thinking", None, uri=uri)
 
-    def suggestion(self, uri: str, relaxed: str | None, names: str | None = None) -> None:
+    def suggestion(self, uri: str, relaxed: Sequence[str], names: str | None = None) -> None:
         """A suggestion was given; *names* as in `Status`."""
-        self._show("suggestion", relaxed and describe_relaxed(relaxed), uri=uri, names=names)
+        self._show("suggestion", describe_relaxed(relaxed) if relaxed else None, uri=uri, names=names)
 
     def stale(self, uri: str) -> None:
         """What was thought about is not wanted any more."""

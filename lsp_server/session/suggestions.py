@@ -30,7 +30,7 @@ class Suggestion:
     after: int
     texts: tuple[bytes, ...]
     key: Key
-    relaxed: str | None = None
+    relaxed: tuple[str, ...] = ()
 
     def inserted(self, data: bytes) -> bytes:
         """What stands in *data* now where the texts would be inserted."""

@@ -158,7 +158,8 @@ class Settings:
     relaxed_contexts: bool = _option(
         True,
         switch(),
-        "Whether files that are broken elsewhere get completions, part of them left out of sight.",
+        "Whether files that are broken elsewhere get completions: they are read as the valid ones that "
+        "they most nearly are.",
     )
     neighbour_tokens: int = _option(
         512,

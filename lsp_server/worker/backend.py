@@ -16,6 +16,7 @@ from fimlsp.languages.python.analysis.questions import MOST_BYTES
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
+from fimlsp.lsp_server.worker.assumptions import in_words
 from fimlsp.lsp_server.worker.certainty import NOT_SURE, as_limited, what_is_sure
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.names import Names, NamesHere
@@ -218,6 +219,7 @@ class Backend:
         if constraint.start is None:
             return Completion(reason=cannot_connect(limits), final=True)
         left, right = document.data[: request.offset], document.data[request.offset :]
+        relaxed = in_words(document.data, constraint.relaxed)
         path, neighbours = self._beside(model, request, document.data)
         written = complete_many(
             model,
@@ -237,9 +239,7 @@ class Backend:
             return self._too_slow(model, limits)
         self._slow = 0
         with interruptible(time_limit(CHOOSING_S)):
-            return self._chosen(
-                written, request, model, left, right, constraint.start, constraint.relaxed, names
-            )
+            return self._chosen(written, request, model, left, right, constraint.start, relaxed, names)
 
     def _chosen(
         self,
@@ -249,7 +249,7 @@ class Backend:
         left: bytes,
         right: bytes,
         start: State,
-        relaxed: str | None,
+        relaxed: tuple[str, ...],
         names: NamesHere | None,
     ) -> Completion:
         """What the editor is told of the middles *written* for *request*."""
@@ -364,7 +364,7 @@ def is_too_slow(written: Sequence[Middle]) -> bool:
 
 
 def to_completion(
-    written: Sequence[Middle], relaxed: str | None, left: bytes, right: bytes, start: State
+    written: Sequence[Middle], relaxed: tuple[str, ...], left: bytes, right: bytes, start: State
 ) -> Completion:
     """What the editor is told about the middles *written* under the constraint *start*; at least one."""
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]

@@ -78,7 +78,7 @@ def read_files(folder: Path, name: str) -> CheckpointFiles:
     weights = _find_weights(folder, name)
     sizes = {tensor: size for path in weights for tensor, size in _sizes(path, name).items()}
     _check_layers(sizes, config, name)
-    return CheckpointFiles(name, folder, config, weights, sum(sizes.values()), _read_tokenizer(folder, name))
+    return CheckpointFiles(name, folder, config, weights, sum(sizes.values()), read_tokenizer(folder, name))
 
 
 def _read_config(folder: Path, name: str) -> Mapping[str, Any]:
@@ -170,7 +170,12 @@ def _check_layers(tensors: Iterable[str], config: Mapping[str, Any], name: str) 
         )
 
 
-def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
+def read_tokenizer(folder: Path, name: str) -> Tokenizer:
+    """The tokenizer of the checkpoint in *folder*, which the user knows as *name*.
+
+    Raises:
+        ModelError: there is none, or it cannot be read.
+    """
     path = folder / "tokenizer.json"
     try:
         if path.exists():

@@ -8,14 +8,21 @@ from typing import Any, Literal
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.served.address import Address
+from fimlsp.models.served.completions_model import connect_completions
 from fimlsp.models.served.failures import ServerError, nonsense
 from fimlsp.models.served.llama_model import connect_llama_server
 from fimlsp.models.served.model import ServedModel
+from fimlsp.models.served.ollama import connect_ollama
 from fimlsp.models.served.peer import Peer
 
 Api = Literal["llama-server", "completions", "ollama"]
 OWNERS = {"llamacpp": "llama-server", "library": "ollama"}
 KEY_VARIABLE = "FIMLSP_API_KEY"
+CONNECTIONS = {
+    "llama-server": connect_llama_server,
+    "completions": connect_completions,
+    "ollama": connect_ollama,
+}
 
 
 def connect(
@@ -42,11 +49,7 @@ def connect(
     peer = Peer(address, os.environ.get(variable), variable)
     listed = _listed(peer)
     kind = api or OWNERS.get(str(listed.get("owned_by")))
-    if kind != "llama-server":
-        raise ServerError(
-            f"The server at {address} is none of those that are known; start llama.cpp's server there."
-        )
-    return connect_llama_server(peer, listed, family, order)
+    return CONNECTIONS[kind or "completions"](peer, listed, family, order)
 
 
 def answers(address: str, key_variable: str | None) -> bool:

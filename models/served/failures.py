@@ -13,6 +13,14 @@ class GoneError(ServerError):
     """Nobody answers at the address, or not any more."""
 
 
+class RefusedError(ServerError):
+    """The server refuses a request, with an HTTP *status*."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 def nonsense(server: object, what: str) -> ServerError:
     """The server answers, but not as a model server would; *what* says how that is seen."""
     return ServerError(
@@ -21,23 +29,19 @@ def nonsense(server: object, what: str) -> ServerError:
     )
 
 
-def refused(server: object, status: int, message: str, key_variable: str | None) -> ServerError:
+def refused(server: object, status: int, message: str, key_variable: str | None) -> RefusedError:
     """The server answers with the HTTP *status*, no good one, and a *message* of its own."""
     told = f"{status} {message}".strip()
+    return RefusedError(f"The server at {server} {_why_refused(status, told, key_variable)}", status)
+
+
+def _why_refused(status: int, told: str, key_variable: str | None) -> str:
     if status in (401, 403):
-        where = key_variable or "that apiKeyVariable names"
-        return ServerError(f"The server at {server} wants another key ({told}); put it into {where}.")
+        return f"wants another key ({told}); put it into {key_variable or 'what apiKeyVariable names'}."
     if 300 <= status < 400:
-        return ServerError(
-            f"The server at {server} sends us elsewhere ({told}), where we do not go; name that address."
-        )
+        return f"sends us elsewhere ({told}), where we do not go; name that address."
     if status == 404:
-        return ServerError(
-            f"The server at {server} has nothing there ({told}); look at the address, the model's name "
-            f"behind its #, and the option api."
-        )
+        return f"has nothing there ({told}); look at the address, the name behind its #, and the option api."
     if status in (429, 503):
-        return ServerError(
-            f"The server at {server} is busy or not ready ({told}); it is tried again, or give it more slots."
-        )
-    return ServerError(f"The server at {server} failed ({told}); its log says why.")
+        return f"is busy or not ready ({told}); it is tried again, or give it more slots."
+    return f"failed ({told}); its log says why."

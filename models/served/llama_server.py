@@ -24,7 +24,6 @@ REMEMBERED_TEXTS = 256
 OPTIONS = {
     "temperature": 0,
     "samplers": ["temperature"],
-    "n_probs": CANDIDATES,
     "speculative.n_max": 0,
     "cache_prompt": True,
     "return_tokens": True,
@@ -36,16 +35,27 @@ OPTIONS = {
 class LlamaServer:
     """`ModelServer` over *peer*, whose model has the tokens *token_bytes* and the end tokens *stops*.
 
-    *held* is kept as long as this is: the server itself, if it runs in here.
+    *held* is kept as long as this is: the server itself, if it runs in here. So many *candidates* are asked
+    for at each place.
     """
 
     def __init__(
-        self, peer: Peer, token_bytes: LearntBytes, stops: frozenset[int], held: object = None
+        self,
+        peer: Peer,
+        token_bytes: LearntBytes,
+        stops: frozenset[int],
+        held: object = None,
+        candidates: int = CANDIDATES,
     ) -> None:
         self._peer = peer
         self._held = held
+        self._candidates = candidates
         self.token_bytes = token_bytes
         self.stops = stops
+
+    def telling(self, candidates: int) -> LlamaServer:
+        """The same server, asked for so many *candidates* at each place."""
+        return LlamaServer(self._peer, self.token_bytes, self.stops, self._held, candidates)
 
     def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
         """As of `Attended`."""
@@ -86,7 +96,7 @@ class LlamaServer:
 
     def _events(self, text: Sequence[int], options: Mapping[str, object]) -> Generator[Mapping[str, Any]]:
         """What the server sends for each token."""
-        body = {"prompt": list(text), **OPTIONS, **options}
+        body = {"prompt": list(text), "n_probs": self._candidates, **OPTIONS, **options}
         with closing(self._peer.stream("/completion", body)) as lines:
             for line in lines:
                 if not line.startswith(b"data:"):

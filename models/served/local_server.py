@@ -61,6 +61,7 @@ def start(path: Path, name: str, context: int, device: str | None, threads: int 
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.n_gpu_layers = 0 if device == "cpu" else -1
     params.main_gpu = _number_of(device)
+    params.endpoint_metrics = True
     params.api_keys, params.ui, params.verbosity, params.offline = [key], False, SILENT, True
     try:
         server = Server(params)

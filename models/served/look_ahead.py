@@ -63,7 +63,7 @@ class LookAhead:
     """`Attended` network, which `TellsStop`, over the runs of a *server*."""
 
     def __init__(self, server: ModelServer) -> None:
-        self._server = server
+        self.server = server
         self._text = list[int]()
         self._length = SHORTEST
         self._run: Generator[Place, None, None] | None = None
@@ -73,12 +73,12 @@ class LookAhead:
     @property
     def token_bytes(self) -> Sequence[bytes | None]:
         """The exact bytes of each token that is known."""
-        return self._server.token_bytes
+        return self.server.token_bytes
 
     @property
     def stops(self) -> frozenset[int]:
         """Ids that end the middle."""
-        return self._server.stops
+        return self.server.stops
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
         """Read a prompt and what was written after it; what may follow."""
@@ -96,12 +96,12 @@ class LookAhead:
     def stop_after(self, tokens: Sequence[int], written: Sequence[int]) -> float | None:
         """As of `TellsStop`."""
         self._end_run()
-        return self._server.stop_after([*tokens, *written])
+        return self.server.stop_after([*tokens, *written])
 
     @contextmanager
     def attended(self, should_stop: Callable[[], bool]) -> Iterator[None]:
         """As of `Attended`."""
-        with self._server.attended(should_stop):
+        with self.server.attended(should_stop):
             try:
                 yield
             finally:
@@ -111,7 +111,7 @@ class LookAhead:
         place = next(self._run, None) if self._run is not None else None
         if place is None:
             self._end_run()
-            self._run = self._server.run(self._text, self._length)
+            self._run = self.server.run(self._text, self._length)
             place = next(self._run)
         self._wrote, self._used = place.token, self._used + 1
         return place.candidates

@@ -9,9 +9,8 @@ from fimlsp.lexing.values import value
 class ConnectOptions:
     """How strictly a middle must fit its context.
 
-    With `lenient`, later lines that cannot be parsed are ignored. With `forbid_escape`, the middle must not
-    escape from the node that both contexts are in (see `escape.py`).
+    With `forbid_escape`, the middle must not escape from the node that both contexts are in (see
+    `escape.py`).
     """
 
-    lenient: bool = False
     forbid_escape: bool = False

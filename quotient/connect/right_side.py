@@ -104,8 +104,7 @@ class RightSideFinder:
         line = self.document.line_at(position)
         if line.broken or not self.document.transitions.may_stand(line):
             return None
-        context_at = self.document.right_at if self.options.lenient else self.document.goes_on_at
-        following = context_at(position + line.size)
+        following = self.document.goes_on_at(position + line.size)
         if following is None or (len(line.openers) > following.unmatched and self.tables.offside):
             return None
         return line, following

@@ -55,6 +55,14 @@ class Document:
         self.left_at(len(self.data))
         self.right_at(self._lefts.first)
 
+    def copy(self) -> Document:
+        """A document with the same text, which knows what this one knows of its contexts."""
+        found = Document(self.transitions, self.data)
+        found._lefts = self._lefts.copy()
+        found._rights = self._rights.copy()
+        found._dead = set(self._dead)
+        return found
+
     def line_at(self, position: int) -> Line:
         """The line that begins at *position*."""
         return self.transitions.lines.read(self.data, position)
@@ -67,6 +75,34 @@ class Document:
             if start < position and self._is_open_from(start, position):
                 position = start
         return self._within_joined(*self._lefts.at_or_before(position), position)
+
+    def broken_above(self, position: int) -> int | None:
+        """Where the first line begins that cannot be read; None if all up to *position* can."""
+        start, context = self.left_at(position)
+        if context.broken:
+            return self._lefts.first_broken
+        return start if start < position else None
+
+    def statement_before(self, position: int) -> tuple[int, LeftContext]:
+        """The last line start up to *position* that is outside brackets, and the context there."""
+        start, context = self._lefts.at_or_before(position)
+        while context.modes.depth:
+            start, context = self._lefts.at_or_before(start - 1)
+        return start, context
+
+    def broken_below(self, position: int) -> int | None:
+        """Where the last line begins that cannot be read; None if all from *position* on can."""
+        if not self.right_at(position).broken:
+            return None
+        place = last = position
+        for line in self.transitions.lines.lines(self.data, position):
+            context = self._rights.get(len(self.data) - place)
+            if context is not None:
+                if not context.broken:
+                    break
+                last = place
+            place += line.size
+        return last
 
     def statement_start(self, position: int) -> int:
         """Where the logical line begins that *position* is in. O(its physical lines)."""

@@ -31,6 +31,15 @@ class LeftOffsets:
         """The first offset."""
         return self._contexts.first
 
+    @property
+    def first_broken(self) -> int:
+        """The offset of the first line that could not be read; some context must tell that there is one."""
+        return self._contexts.last_until(lambda context: context.broken)
+
+    def copy(self) -> LeftOffsets:
+        """The same, to be changed on its own."""
+        return LeftOffsets(self._contexts.copy(), list(self.unreadable))
+
     def at_or_before(self, offset: int) -> tuple[int, LeftContext]:
         """The last offset that is not beyond *offset*, or else the first one of all, with its context."""
         return self._contexts.at_or_before(offset)

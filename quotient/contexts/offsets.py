@@ -60,6 +60,15 @@ class Offsets(Generic[T]):
         index = max(bisect_right(self._keys, offset - self._shift, self._first) - 1, self._first)
         return self._keys[index] + self._shift, self._values[index]
 
+    def last_until(self, until: Callable[[T], bool]) -> int:
+        """The last offset before the values for which *until* is true; these are all later ones."""
+        index = bisect_left(self._values, True, self._first, key=until)
+        return self._keys[index - 1] + self._shift
+
+    def copy(self) -> Offsets[T]:
+        """The same map, to be changed on its own."""
+        return Offsets(self._keys[self._first :], self._values[self._first :], self._shift)
+
     def first_beyond(self, offset: int) -> int | None:
         """The first offset beyond *offset*, None if there is none."""
         index = bisect_right(self._keys, offset - self._shift, self._first)

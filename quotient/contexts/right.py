@@ -156,7 +156,7 @@ class RightContext(Interned):
             return self._before_parses(line.column, parses, self.broken) or self._passing_over()
         ways = read_backward(self.tables, self.ways(), symbols)
         if unmatched:
-            return self._within_brackets(unmatched, ways)
+            return self._within_brackets(unmatched, ways) if ways else self._passing_over()
         assert line.column is not None
         logical = self.after_logical_line()
         parses = logical._parses(line.column, ways)

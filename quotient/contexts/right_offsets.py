@@ -26,6 +26,10 @@ class RightOffsets:
     def __len__(self) -> int:
         return len(self._contexts)
 
+    def copy(self) -> RightOffsets:
+        """The same, to be changed on its own."""
+        return RightOffsets(self._contexts.copy(), self._reaches.copy(), self._longest_reach)
+
     def get(self, distance: int) -> RightContext | None:
         """The context at *distance*."""
         return self._contexts.get(distance)

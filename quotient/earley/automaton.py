@@ -78,6 +78,11 @@ class Predicted:
         self._after: dict[int, tuple[State, ...]] = {}
 
     @property
+    def symbols(self) -> frozenset[int]:
+        """The symbols whose rules may begin."""
+        return self._symbols
+
+    @property
     def possible_starts(self) -> PossibleStarts:
         """The predicted items."""
         if self._possible_starts is None:

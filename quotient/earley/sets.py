@@ -205,3 +205,14 @@ class Earley:
                         return None
                     found.add((after.completed[0], earlier))
         return found.pop() if len(found) == 1 else None
+
+
+def merged(earley: Earley, sets: Iterable[EarleySet]) -> EarleySet:
+    """The set after which may follow what may follow any of *sets*."""
+    entries: dict[Entry, None] = {}
+    expected: set[int] = set()
+    for each in sets:
+        entries.update(dict.fromkeys(each.entries))
+        expected |= each.predicted.symbols
+    waiting = tuple([entry for entry in entries if entry[0].expected])
+    return EarleySet(tuple(entries), earley.automaton.predicted(frozenset(expected)), waiting)

@@ -70,6 +70,11 @@ class LineClasses:
         self._representative_of: BoundedDict[tuple[int, ...], tuple[int, ...]] = BoundedDict(_MOST_LINES)
         self._representatives: dict[Form, tuple[int, ...]] = {}
 
+    @property
+    def start(self) -> EarleySet:
+        """The set before any line."""
+        return self._forward.start(self._line_starts)
+
     def representative(self, symbols: tuple[int, ...]) -> tuple[int, ...]:
         """The representative of the logical line *symbols*; neither includes its line end.
 
@@ -85,7 +90,7 @@ class LineClasses:
 
     def _form(self, symbols: tuple[int, ...]) -> Form | None:
         """The class of the line *symbols*; None if it cannot be described by a `Form`."""
-        start = self._forward.start(self._line_starts)
+        start = self.start
         last = self._forward.earley.read(start, symbols)
         end = last and self._forward.earley.scan(last, (self._newline,))
         if last is None or end is None:

@@ -7,7 +7,7 @@ from functools import cache
 
 from fimlsp.languages.python import python
 from fimlsp.quotient.completion.shortest import NoCompletionError
-from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.engine import Constraint, EditedDocument, Engine
 from fimlsp.quotient.states.grammar_state import GrammarState
 
 from .corpus import complaint
@@ -87,3 +87,9 @@ def completion_fault(left: bytes, middle: bytes, right: bytes, state: GrammarSta
     if verdict(state.feed(rest)) != COMPLETE:
         return Fault("does not accept its completion", left, middle, right, repr(rest))
     return None
+
+
+def sides(constraint: Constraint, cursor: int) -> str | None:
+    """On which side of *cursor* something had to be assumed: "left", "right", "both" or None."""
+    found = {"left" if mend.end <= cursor else "right" for mend in constraint.relaxed}
+    return "both" if len(found) > 1 else next(iter(found), None)

@@ -157,7 +157,7 @@ def test_relaxing_is_an_option(asked, tmp_path):
     document = DocumentId(1, "untitled:x")
     backend.open(document, 1, b"x = ]\n\n", Python())
     request = Complete(1, document, 1, 6, Limits(), 0.0)
-    assert backend.complete(request, lambda: False).relaxed == "left"
+    assert backend.complete(request, lambda: False).relaxed == ("line 1: “a” for “]”",)
     strict = Complete(2, document, 1, 6, Limits(relaxed_contexts=False), 0.0)
     refused = backend.complete(strict, lambda: False)
     assert (refused.texts, refused.reason) == ((), "the file is broken elsewhere (option relaxedContexts)")

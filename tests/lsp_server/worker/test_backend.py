@@ -90,15 +90,15 @@ def middle(text, complete=True, stop="end"):
 
 @pytest.mark.parametrize(("text", "complete", "stop", "shown", "reason"), ANSWERS)
 def test_only_what_connects_is_shown(text, complete, stop, shown, reason):
-    completion = to_completion([middle(text, complete, stop)], "right", b"", b"", Anything())
+    completion = to_completion([middle(text, complete, stop)], ("line 1",), b"", b"", Anything())
     assert (completion.text, completion.reason) == (shown, reason)
-    assert (completion.relaxed, completion.tokens, completion.rejected) == ("right", 3, 2)
+    assert (completion.relaxed, completion.tokens, completion.rejected) == (("line 1",), 3, 2)
     assert completion.final is (stop not in ("deadline", "cancelled"))
 
 
 def test_candidates_are_different_and_useful():
     written = [middle(text) for text in (b"a", b"", b"b", b"a", b"next()")] + [middle(b"c", complete=False)]
-    completion = to_completion(written, None, b"", b"\nnext()\n", Anything())
+    completion = to_completion(written, (), b"", b"\nnext()\n", Anything())
     assert (completion.texts, completion.tokens) == (("a", "b"), 18)
 
 

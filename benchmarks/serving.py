@@ -1,0 +1,281 @@
+"""Measures models on a server: runs beside token by token, llama.cpp beside NumPy, several clients.
+
+    python benchmarks/serving.py        # the bundled model, in a llama.cpp server of its own
+    python benchmarks/serving.py --server http://HOST:8012 --clients 8
+
+Cursors are drawn from the standard library with a seed. Times are of this machine while it does what else it
+does, so compare the columns of one run.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+from statistics import mean, median
+from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import click
+from corpus import shuffled_files
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.gguf_export import export_gguf
+from fimlsp.models.loading import FimModel, load_model
+from fimlsp.models.protocols import NextToken
+from fimlsp.models.served.connecting import KEY_VARIABLE
+from fimlsp.models.served.llama_server import LlamaServer
+from fimlsp.models.served.local_server import LocalServer
+from fimlsp.models.served.local_server import start as start_server
+from fimlsp.models.served.look_ahead import LookAhead, Place
+from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.states.protocol import State
+from rich.console import Console
+from rich.table import Table
+
+from fimlsp import python
+
+SETTINGS = DecodeSettings(tokens=64)
+BYTES_MAX = 30_000
+PROMPT = 512
+STEPS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a file, and what may stand there."""
+
+    left: bytes
+    right: bytes
+    start: State
+
+
+@dataclass(slots=True)
+class Figures:
+    """What completions took: milliseconds, of these in the constraint, tokens, and texts."""
+
+    ms: list[float] = field(default_factory=list)
+    engine_ms: list[float] = field(default_factory=list)
+    requests: list[int] = field(default_factory=list)
+    tokens: int = 0
+    texts: list[bytes] = field(default_factory=list)
+
+
+class Counting:
+    """A `ModelServer` that counts the runs it is asked for; *length*, if given, is that of each."""
+
+    def __init__(self, server: LlamaServer, length: int | None = None) -> None:
+        self._server = server
+        self._length = length
+        self.runs = 0
+        self.stops, self.attended, self.stop_after = server.stops, server.attended, server.stop_after
+
+    @property
+    def token_bytes(self) -> Sequence[bytes | None]:
+        """As of `ModelServer`."""
+        return self._server.token_bytes
+
+    def run(self, text: Sequence[int], length: int) -> Iterator[Place]:
+        """As of `ModelServer`."""
+        self.runs += 1
+        return self._server.run(text, self._length or length)
+
+
+def counted(model: FimModel, length: int | None = None, candidates: int | None = None) -> FimModel:
+    """*model*, whose requests are counted; with runs of *length*, and so many *candidates* at each token."""
+    assert isinstance(model.network, LookAhead)
+    server = model.network.server
+    if candidates is not None:
+        server = server.telling(candidates)
+    return replace(model, network=LookAhead(Counting(server, length)), uses_buffer=False)
+
+
+def cursors(n: int, seed: int) -> list[Cursor]:
+    """So many cursors in lines of the standard library whose rests were taken away."""
+    random, engine, found = Random(seed), Engine(python()), list[Cursor]()
+    files = shuffled_files(random)
+    while len(found) < n:
+        data = next(files)[1]
+        at = random.randrange(len(data))
+        if len(data) > BYTES_MAX or not data.isascii():
+            continue
+        end = data.find(b"\n", at)
+        left, right = data[:at], data[end if end >= 0 else len(data) :]
+        start = engine.document(left + right).middle(len(left), len(left)).start
+        if start is not None:
+            found.append(Cursor(left, right, start))
+    return found
+
+
+def measured(model: FimModel, places: Sequence[Cursor]) -> Figures:
+    """What completing at *places* takes."""
+    figures = Figures()
+    counter = getattr(getattr(model.network, "server", None), "runs", None)
+    for place in places:
+        before = model.network.server.runs if counter is not None else 0
+        began = time.perf_counter()
+        (middle,) = complete_many(model, place.left, place.right, place.start, SETTINGS, lambda: False)
+        figures.ms.append(1000 * (time.perf_counter() - began))
+        figures.engine_ms.append(middle.engine_ms)
+        figures.tokens += middle.tokens
+        figures.texts.append(middle.text)
+        if counter is not None:
+            figures.requests.append(model.network.server.runs - before)
+    return figures
+
+
+def generated(server: LocalServer) -> int:
+    """How many tokens the server has written since it was started."""
+    request = Request(f"http://{server.address}/metrics", headers={"Authorization": f"Bearer {server.key}"})
+    with urlopen(request) as answer:
+        for line in answer.read().decode().splitlines():
+            if line.startswith("llamacpp:tokens_predicted_total "):
+                return int(float(line.split()[1]))
+    return 0
+
+
+def delaying(address: str, seconds: float) -> str:
+    """The address of a proxy for *address* that passes on what is asked *seconds* later."""
+    parts, listening = urlsplit(address), socket.create_server(("127.0.0.1", 0))
+
+    def passing(source: socket.socket, target: socket.socket, pause: float) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                time.sleep(pause)
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def serve(client: socket.socket) -> None:
+        there = parts.hostname, parts.port
+        with suppress(OSError), closing(client), closing(socket.create_connection(there)) as server:
+            back = threading.Thread(target=passing, args=(server, client, 0), daemon=True)
+            back.start()
+            passing(client, server, seconds)
+            back.join()
+
+    def accept() -> None:
+        while True:
+            threading.Thread(target=serve, args=(listening.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    return f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+def table_of_runs(server: LocalServer, places: Sequence[Cursor], delay_ms: float) -> Table:
+    """Runs of tokens beside token by token over all candidates."""
+    address = f"http://{server.address}"
+    table = Table(
+        "", "equal texts", "requests, median", "generated / kept", "ms, median", "ms, mean", box=None
+    )
+    reference = list[bytes]()
+    for name, url in {"": address, f", {delay_ms:g} ms away": delaying(address, delay_ms / 1000)}.items():
+        model = load_model(url)
+        whole = len(model.vocabulary.token_bytes)
+        ways = {"token by token": counted(model, 1, whole), "runs": counted(model)}
+        for way, each in ways.items():
+            before = generated(server)
+            figures = measured(each, places)
+            reference = reference or figures.texts
+            equal = sum(a == b for a, b in zip(figures.texts, reference, strict=True))
+            table.add_row(
+                way + name,
+                f"{equal} of {len(places)}",
+                f"{median(figures.requests):g}",
+                f"{(generated(server) - before) / figures.tokens:.2f}",
+                f"{median(figures.ms):.0f}",
+                f"{mean(figures.ms):.0f}",
+            )
+    return table
+
+
+def stepping(network: NextToken, vocabulary_size: int, seed: int) -> tuple[float, float]:
+    """CPU milliseconds of this process for reading a prompt of 512 tokens, and for one token after it."""
+    random = Random(seed)
+    prompt = [random.randrange(5, vocabulary_size) for _ in range(PROMPT)]
+    began = time.process_time()
+    candidates = network.begin(prompt)
+    read = time.process_time() - began
+    began = time.process_time()
+    for _ in range(STEPS):
+        candidates = network.advance(next(t for t in candidates.tokens if t not in network.stops))
+    return 1000 * read, 1000 * (time.process_time() - began) / STEPS
+
+
+def engine_figures(name: str) -> list[str]:
+    """One row: what the model *name* takes on one thread; run in a process of its own."""
+    began = time.process_time()
+    model = load_model(None if name == "bundled" else name, device="cpu", threads=1, uses_buffer=False)
+    load = 1000 * (time.process_time() - began)
+    rows = [stepping(model.network, len(model.vocabulary.token_bytes), seed) for seed in range(7)]
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    prompt, step = (median(row[at] for row in rows) for at in (0, 1))
+    return [f"{load:.0f}", f"{prompt:.1f}", f"{step:.2f}", f"{memory:.0f}"]
+
+
+def table_of_engines(path: Path) -> Table:
+    """The bundled model in NumPy and in llama.cpp, one thread each; all CPU time counts."""
+    table = Table("one thread, CPU ms", "load", f"prompt of {PROMPT}", "a token", "memory, MB", box=None)
+    for name, what in (("NumPy", "bundled"), ("llama.cpp", str(path))):
+        with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+            table.add_row(name, *alone.submit(engine_figures, what).result())
+    return table
+
+
+def client(address: str, n: int, seed: int) -> tuple[int, float, float]:
+    """One client: its tokens, the share of the constraint, and a completion's milliseconds (median)."""
+    model, places = load_model(address, uses_buffer=False), cursors(n, seed)
+    figures = measured(model, places)
+    return figures.tokens, sum(figures.engine_ms) / sum(figures.ms), median(figures.ms)
+
+
+def table_of_clients(address: str, most: int, n: int, seed: int) -> Table:
+    """Several clients at once."""
+    table = Table("clients", "tokens/s in all", "ms a completion", "constraint's share", box=None)
+    number = 1
+    while number <= most:
+        with ProcessPoolExecutor(number, get_context("spawn")) as clients:
+            list(clients.map(client, [address] * number, [1] * number, range(number)))  # imports, caches
+            began = time.perf_counter()
+            rows = list(clients.map(client, [address] * number, [n] * number, range(seed, seed + number)))
+            seconds = time.perf_counter() - began
+        tokens, shares, ms = zip(*rows, strict=True)
+        table.add_row(str(number), f"{sum(tokens) / seconds:.0f}", f"{mean(ms):.0f}", f"{mean(shares):.0%}")
+        number *= 2
+    return table
+
+
+@click.command()
+@click.option("--cursors", "n", default=300, show_default=True, type=click.IntRange(1))
+@click.option("--seed", default=0, show_default=True)
+@click.option("--delay-ms", default=20.0, show_default=True, help="How far away the second server is.")
+@click.option("--clients", "most", default=4, show_default=True, type=click.IntRange(1), help="At most.")
+@click.option("--server", help="Measure clients of this server, and nothing else.")
+def main(n: int, seed: int, delay_ms: float, most: int, server: str | None) -> None:
+    """Measure models on a server."""
+    console = Console(width=None if sys.stdout.isatty() else 110)
+    if server is not None:
+        console.print(table_of_clients(server, most, max(1, n // most), seed))
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "bundled.gguf"
+        export_gguf("bundled", path)
+        console.print(table_of_engines(path))
+        own = start_server(path, path.name, 1024, "cpu", 1)
+        os.environ[KEY_VARIABLE] = own.key
+        console.print(table_of_runs(own, cursors(n, seed), delay_ms))
+        console.print(table_of_clients(f"http://{own.address}", most, max(1, n // 10), seed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""Mends the text above the cursor's line, statement by statement, from the first line that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from fimlsp.lexing.columns import Column
+from fimlsp.lexing.interruption import checkpoint
+from fimlsp.quotient.contexts.left import Frame, LeftContext
+from fimlsp.quotient.recovery.headers import Assumed, indentation
+from fimlsp.quotient.recovery.mended_text import MendedText
+from fimlsp.quotient.recovery.statements import Edit, Reading, Statements
+
+_MOST_MENDS = 60
+_MOST_TRIES = 3
+
+
+class Above:
+    """Mends *text* up to the start of the cursor's line, which is `stop`."""
+
+    def __init__(self, assumed: Assumed, text: MendedText, from_stop: int) -> None:
+        self.assumed = assumed
+        self.text = text
+        self._from_stop = from_stop  # the distance of the cursor's line start from the cursor
+
+    def move(self, from_stop: int) -> None:
+        """Let the cursor be *from_stop* bytes after the start of its line."""
+        self.text.cursor, self._from_stop = self.stop + from_stop, from_stop
+
+    @property
+    def stop(self) -> int:
+        """The start of the cursor's line."""
+        return self.text.cursor - self._from_stop
+
+    @property
+    def column(self) -> Column | None:
+        """The column of the logical line with the cursor; None if nobody knows."""
+        if not self.assumed.tables.offside:
+            return None
+        start, _ = self.text.document.statement_before(self.stop)
+        line = self.statements().next_line(start)
+        return line.column if line is not None and line.start <= self.stop else None
+
+    def mend(self) -> None:
+        """Mend until all lines up to `stop` can be read, or too many cannot: these are passed over."""
+        tried: dict[int, int] = {}
+        for _ in range(_MOST_MENDS):
+            checkpoint()
+            place = self.text.document.broken_above(self.stop)
+            if place is None:
+                return
+            distance = len(self.text.data) - place
+            tried[distance] = tries = tried.get(distance, 0) + 1
+            self._mend_at(place, tries)
+        place = self.text.document.broken_above(self.stop)
+        if place is not None:
+            self.text.replace([(place, self.stop, b"")])
+
+    def _mend_at(self, place: int, tries: int) -> None:
+        start, context = self.text.document.statement_before(place)
+        statements = self.statements()
+        if not self.assumed.tables.offside:
+            reading = statements.in_place(place, context.group)
+            edits = reading.edits if reading is not None else ()
+            self.text.replace(edits if edits and tries == 1 else statements.without(place))
+            return
+        if tries > _MOST_TRIES:
+            end = min(self.text.document.line_at(place).size + place, self.stop)
+            self.text.replace([(place, end, b"")])
+            return
+        reading = statements.read(start)
+        if tries == _MOST_TRIES:
+            edits = statements.passed(place).edits
+        elif reading.edits or reading.lacks_header:
+            edits = with_header(self.assumed, statements, reading)
+        else:
+            edits = self._laid_out(context, statements, reading)
+        self.text.replace(edits)
+
+    def closed(self) -> Iterator[Above]:
+        """The same with the cursor's line as one of its own, or mended itself; the likelier first."""
+        column, line = self.column, self.statements().next_line(self.stop)
+        is_deeper = line is None or column is None or line.column.deeper_than(column)
+        ways = (self._with_line_mended(), self._as_own_line())
+        yield from chain(*(ways if is_deeper else reversed(ways)))
+
+    def _as_own_line(self) -> Iterator[Above]:
+        """The same with the cursor's line as one of its own: what is open there is closed before it."""
+        if not self.assumed.tables.offside:
+            return
+        found = self
+        start, _ = self.text.document.statement_before(self.stop)
+        if start < self.stop:
+            found = self._changed(self.statements(open_end=False).read_up_to(start).edits)
+            found.mend()
+            yield found
+        start, context = found.text.document.statement_before(found.stop)
+        line = found.statements().next_line(found.stop)
+        if start == found.stop and line is not None and line.start == start:
+            reading = Reading(0, start, line.end, line.column, ())
+            if line.column != context.frame.column:
+                edits = found._laid_out(context, found.statements(), reading)
+                if not any(end > found.text.cursor for _, end, _ in edits):
+                    found = found._changed(edits)
+                    found.mend()
+                    yield found
+        if found is not self:
+            yield from found._with_line_mended()
+
+    def _with_line_mended(self) -> Iterator[Above]:
+        """The same with the cursor's own line mended up to the cursor."""
+        stop, cursor = self.stop, self.text.cursor
+        start, _ = self.text.document.statement_before(stop)
+        document = self.text.document
+        statements = Statements(
+            self.assumed, document.transitions.lines, document.data[:cursor], cursor, open_end=True
+        )
+        if self.assumed.tables.offside:
+            reading: Reading | None = statements.read_up_to(start)
+        else:
+            reading = statements.in_place(stop, self.text.document.left_at(stop)[1].group)
+        if reading is not None and reading.edits and not reading.passed:
+            yield self._changed(reading.edits)
+
+    def without_line(self) -> Above:
+        """The same without what stands before the cursor in its line."""
+        return self._changed(((self.stop, self.text.cursor, b""),))
+
+    def without_all(self) -> Above:
+        """The same without what stands before the cursor's line."""
+        return self._changed(((0, self.stop, b""),))
+
+    def _changed(self, edits: Sequence[Edit]) -> Above:
+        """The same with some *edits* of a copy of the text."""
+        found = Above(self.assumed, self.text.copy(), self._from_stop)
+        cursor = self.text.cursor
+        found.text.replace(edits)
+        if any(end > self.stop for _, end, _ in edits):
+            found._from_stop += found.text.cursor - cursor
+        return found
+
+    def statements(self, *, open_end: bool = True) -> Statements:
+        """The reader of the text above."""
+        document = self.text.document
+        return Statements(
+            self.assumed, document.transitions.lines, document.data, self.stop, open_end=open_end
+        )
+
+    def _laid_out(self, context: LeftContext, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
+        """The edits by which a line that is valid by itself stands in *context*."""
+        frame, column, start = context.frame, reading.column, reading.start
+        if column.deeper_than(frame.column):
+            header = self.assumed.header(statements.clause_after(start, frame.column))
+            return ((start, start, indentation(frame.column) + header + b"\n"),)
+        if column == frame.column:
+            rest = None if context.completed else self.assumed.rest_of_group(context)
+            return statements.passed(start).edits if rest is None else ((start, start, rest),)
+        return self._closed(context, statements, column, start)
+
+    def _closed(
+        self, context: LeftContext, statements: Statements, column: Column, start: int
+    ) -> tuple[Edit, ...]:
+        """As `_laid_out`, for a line that closes blocks."""
+        inner: Frame | None = None
+        while context.frame.column.tabs8 > column.tabs8 and context.frame.parent is not None:
+            following = context.closed(1)
+            if following is None:
+                rest = self.assumed.rest_of_group(context)
+                return statements.passed(start).edits if rest is None else ((start, start, rest),)
+            inner, context = context.frame, following
+        if context.frame.column == column:
+            rest = None if context.completed else self.assumed.rest_of_group(context)
+            return statements.passed(start).edits if rest is None else ((start, start, rest),)
+        frames = [context.frame] if inner is None else [inner, context.frame]
+        nearest = min(frames, key=lambda frame: abs(frame.column.tabs8 - column.tabs8))
+        return ((start, statements.unit(start).code, indentation(nearest.column)),)
+
+
+def with_header(assumed: Assumed, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
+    """The edits of *reading*, with a header for the deeper lines that follow it if it is none."""
+    if not reading.lacks_header:
+        return reading.edits
+    clause = statements.clause_after(reading.end, reading.column)
+    header = indentation(reading.column) + assumed.header(clause) + b"\n"
+    return (*reading.edits, (reading.end, reading.end, header))

@@ -1,0 +1,190 @@
+"""Mends the text below the cursor's line, statement by statement, from the last line that cannot be read."""
+
+from __future__ import annotations
+
+from fimlsp.lexing.columns import Column
+from fimlsp.lexing.interruption import checkpoint
+from fimlsp.quotient.earley.sets import merged
+from fimlsp.quotient.recovery.above import with_header
+from fimlsp.quotient.recovery.headers import Assumed, indentation
+from fimlsp.quotient.recovery.mended_text import MendedText
+from fimlsp.quotient.recovery.statements import Edit, Reading, Statements
+
+_MOST_MENDS = 60
+_MOST_TRIES = 3
+_MOST_LINES = 40
+
+
+class Below:
+    """Mends *text* from the line after the cursor's on, which begins *beyond* bytes after the cursor's end.
+
+    The logical line with the cursor has *column*, None if nobody knows.
+    """
+
+    def __init__(
+        self,
+        assumed: Assumed,
+        text: MendedText,
+        beyond: int,
+        column: Column | None,
+    ) -> None:
+        self.assumed = assumed
+        self.text = text
+        self.column = column
+        self._beyond = beyond
+
+    def move(self, beyond: int, size: int) -> None:
+        """Let the cursor's end be *beyond* bytes before the next line, and *size* bytes after the cursor."""
+        self.text.cursor_end, self._beyond = self.text.cursor + size, beyond
+
+    @property
+    def start(self) -> int:
+        """Where the line after the cursor's begins."""
+        return self.text.cursor_end + self._beyond
+
+    def mend(self) -> None:
+        """Mend until all lines from `start` on can be read, or too many cannot: these are passed over."""
+        tried: dict[int, int] = {}
+        for _ in range(_MOST_MENDS):
+            checkpoint()
+            place = self.text.document.broken_below(self.start)
+            if place is None:
+                return
+            tried[place] = tries = tried.get(place, 0) + 1
+            self._mend_at(place, tries)
+        place = self.text.document.broken_below(self.start)
+        if place is not None:
+            end = place + self.text.document.line_at(place).size
+            self.text.replace([(self.start, end, b"")])
+
+    def _mend_at(self, place: int, tries: int) -> None:
+        statements = self.statements()
+        if tries > _MOST_TRIES:
+            self.text.replace([(place, place + self.text.document.line_at(place).size, b"")])
+            return
+        if tries == _MOST_TRIES:
+            self.text.replace(statements.passed(place).edits)
+            return
+        if not self.assumed.tables.offside:
+            reading = self._in_place(statements, place)
+            self.text.replace(reading.edits if reading is not None else statements.without(place))
+            return
+        own = statements.unit(place)
+        if own.column is not None and statements.is_hopeless(own):
+            self.text.replace([(own.code, own.content, b"")])
+            return
+        start = self._statement_at(place)
+        if start is None:
+            reading = self._in_place(statements, place)
+            if reading is not None:
+                self.text.replace(reading.edits)
+                return
+            start = place + self.text.document.line_at(place).size
+        line = statements.next_line(start)
+        reading = statements.read(place if line is None else line.start)
+        if reading.edits or reading.lacks_header:
+            self.text.replace(with_header(self.assumed, statements, reading))
+        else:
+            self.text.replace(self._laid_out(statements, reading))
+
+    def without_closers(self) -> tuple[Edit, ...]:
+        """The edits by which the line after the cursor's begins outside brackets."""
+        offside = self.assumed.tables.offside
+        if not offside or not self.text.document.right_at(self.start).unmatched:
+            return ()
+        statements = self.statements()
+        place = self.start
+        while (line := statements.next_line(place)) is not None:
+            reading = statements.read(line.start)
+            if reading.edits:
+                return reading.edits
+            if not self.text.document.right_at(line.end).unmatched:
+                return ()
+            place = line.end
+        return ()
+
+    def without_rest(self) -> tuple[Edit, ...]:
+        """The edit that passes over the rest of the cursor's line."""
+        rest = self.text.data[self.text.cursor_end : self.start].rstrip(b"\r\n")
+        return ((self.text.cursor_end, self.text.cursor_end + len(rest), b""),) if rest.strip() else ()
+
+    def without_all(self) -> tuple[Edit, ...]:
+        """The edit that passes over all that follows the cursor's line."""
+        return ((self.start, len(self.text.data), b""),) if self.start < len(self.text.data) else ()
+
+    def statements(self) -> Statements:
+        """The reader of the text below."""
+        document = self.text.document
+        size = len(document.data)
+        return Statements(self.assumed, document.transitions.lines, document.data, size, begin=self.start)
+
+    def _in_place(self, statements: Statements, place: int) -> Reading | None:
+        """The reading of the line at *place* in the brackets that are open before the cursor's line."""
+        end = place + self.text.document.line_at(place).size
+        ways = tuple(self.text.document.right_at(end).ways().values())
+        reading = statements.in_place(place, merged(self.assumed.tables.backward.earley, ways), backward=True)
+        return reading if reading is not None and reading.edits else None
+
+    def _statement_at(self, place: int) -> int | None:
+        """Where the logical line begins that makes the line at *place* invalid; None if before the cursor."""
+        line = self.text.document.line_at(place)
+        unmatched = self.text.document.right_at(place + line.size).unmatched - len(line.openers)
+        if unmatched < 0 or not unmatched + len(line.closers):
+            return place
+        above = self._opening_line(place, unmatched + len(line.closers))
+        if above is None and not self._is_continued(place):
+            return place + line.size if unmatched else place
+        return above
+
+    def _is_continued(self, place: int) -> bool:
+        """Whether the lines up to *place* may be in brackets that were opened before them."""
+        lines, data = self.text.document.transitions.lines, self.text.data
+        position, last = self.start, None
+        while position <= place:
+            line = lines.read(data, position)
+            if line.broken:
+                return False
+            if line.column is not None:
+                symbols = self.assumed.tables.terminals(line.kinds)
+                outside = self.column is not None and not line.column.deeper_than(self.column)
+                if (outside and not line.closers) or symbols[0] not in self.assumed.in_brackets:
+                    return False
+                if last is not None and (last, symbols[0]) not in self.assumed.tables.neighbours:
+                    return False
+                last = symbols[-1]
+            position += line.size
+        return True
+
+    def _opening_line(self, place: int, unmatched: int) -> int | None:
+        """The line from which brackets are open at *place*, if the layout does not speak against it."""
+        data, lines = self.text.data, self.text.document.transitions.lines
+        least = lines.read(data, place).column
+        for _ in range(_MOST_LINES):
+            if place <= self.start:
+                return None
+            place = max(data.rfind(b"\n", self.start, place - 1) + 1, self.start)
+            line = lines.read(data, place)
+            if line.broken or line.column is None:
+                continue
+            unmatched += len(line.closers) - len(line.openers)
+            if unmatched <= 0:
+                return place if least is None or least.deeper_than(line.column) else None
+            if least is None or least.deeper_than(line.column):
+                least = line.column
+        return None
+
+    def _laid_out(self, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
+        """The edits by which a line that is valid by itself stands before what follows it."""
+        after = statements.next_line(reading.end)
+        inner = None if after is None else after.column
+        while after is not None and inner is not None and after.column.deeper_than(reading.column):
+            if inner.deeper_than(after.column):
+                column = after.column.tabs8
+                nearest = inner if 2 * column >= inner.tabs8 + reading.column.tabs8 else reading.column
+                return ((after.start, statements.unit(after.start).code, indentation(nearest)),)
+            after = statements.next_line(after.end)
+        if after is None or after.column != reading.column:
+            return statements.passed(reading.start).edits
+        if not self.text.document.right_at(after.start).bodies:
+            return statements.passed(after.start).edits
+        return statements.passed(reading.start).edits

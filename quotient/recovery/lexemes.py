@@ -1,0 +1,134 @@
+"""Reads the lexemes of broken lines: what cannot be read is passed over, and strings end with their line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.longest_match import longest_match
+from fimlsp.lexing.modes import ModeStack
+
+_MOST_CLOSED = 12
+
+
+class Lexeme(NamedTuple):
+    """A lexeme from `start` to `end`, which has its kind only if the bytes `missing` are added to it."""
+
+    kind: int
+    start: int
+    end: int
+    missing: bytes = b""
+
+
+class Lexemes(NamedTuple):
+    """The lexemes of a text, and the spans that are none; `joined` if the text ends with a line joiner."""
+
+    read: tuple[Lexeme, ...]
+    unreadable: tuple[tuple[int, int], ...]
+    joined: bool
+
+
+def lexemes(lexical: LexerTables, data: bytes, start: int, end: int) -> Lexemes:
+    """The lexemes of `data[start:end]`, lines of code outside strings. O(end - start)."""
+    return _Reader(lexical, data[start:end]).read(start)
+
+
+class _Reader:
+    def __init__(self, lexical: LexerTables, text: bytes) -> None:
+        self.lexical = lexical
+        self.text = text
+        self.content = len(text.rstrip(b"\r\n"))
+        self.modes: ModeStack = lexical.unknown
+        self.read_so_far: list[Lexeme] = []
+        self.unreadable: list[tuple[int, int]] = []
+
+    def read(self, offset: int) -> Lexemes:
+        position, last = 0, -1
+        while position < len(self.text):
+            found = self._match(position)
+            if found is None:
+                position = self._after_unreadable(position)
+                continue
+            kind, end = found
+            if end == len(self.text) and not self.modes.in_code:
+                break
+            last = kind
+            self._take(kind, position, end)
+            position = end
+        self._close_strings()
+        shifted = tuple(
+            lexeme._replace(start=lexeme.start + offset, end=lexeme.end + offset)
+            for lexeme in self.read_so_far
+        )
+        spans = tuple((a + offset, b + offset) for a, b in self.unreadable)
+        return Lexemes(shifted, spans, joined=last == self.lexical.line_joiner)
+
+    def _match(self, position: int) -> tuple[int, int] | None:
+        """The lexeme at *position*, None if it is none that a grammar uses."""
+        lexical = self.lexical
+        found = longest_match(lexical, lexical.dfa.starts[self.modes.mode], self.text, position)
+        if found is None or found[0] == lexical.bad or not self.modes.permits(self.text[position : found[1]]):
+            return None
+        if (
+            found[0] in lexical.mode_changers
+            and self.modes.after(lexical.kinds[found[0]]) is None
+            and not self.modes.in_code
+        ):
+            return None
+        return found
+
+    def _take(self, kind: int, start: int, end: int, missing: bytes = b"") -> None:
+        lexical = self.lexical
+        if kind not in lexical.skipped:
+            self.read_so_far.append(Lexeme(kind, start, end, missing))
+        if kind in lexical.mode_changers:
+            self.modes = self.modes.after(lexical.kinds[kind]) or self.modes
+
+    def _after_unreadable(self, position: int) -> int:
+        """Where to read on if no lexeme is at *position*: one that the line end cuts off is completed."""
+        if position >= self.content:
+            return len(self.text)
+        state = self.lexical.dfa.run(
+            self.lexical.dfa.starts[self.modes.mode], self.text[position : self.content]
+        )
+        missing = self._completion(state) if state else None
+        if missing is not None:
+            self._take(missing[0], position, self.content, missing[1])
+            return self.content
+        end = position + 1
+        while end < self.content and self.text[end] & 0xC0 == 0x80:
+            end += 1
+        self.unreadable.append((position, end))
+        return end
+
+    def _completion(self, state: int) -> tuple[int, bytes] | None:
+        """The kind that a lexeme read up to *state* becomes with the fewest bytes, and these bytes."""
+        lexical = self.lexical
+        found = [
+            (len(suffix), kind, suffix)
+            for kind in lexical.kinds_in(lexical.dfa.live[state])
+            if kind != lexical.bad and kind not in lexical.skipped
+            if (suffix := lexical.shortest_words.suffix(state, kind)) is not None
+        ]
+        return min(found)[1:] if found else None
+
+    def _close_strings(self) -> None:
+        """Add what closes the strings that are open at the end."""
+        end = self.content
+        for _ in range(_MOST_CLOSED):
+            if self.modes.in_code:
+                return
+            closing = min(self._closings(), default=None)
+            if closing is None:
+                return
+            self._take(closing[1], end, end, closing[2])
+
+    def _closings(self) -> Iterator[tuple[int, int, bytes]]:
+        lexical = self.lexical
+        state = lexical.dfa.starts[self.modes.mode]
+        for kind in lexical.mode_changers:
+            after = self.modes.after(lexical.kinds[kind])
+            word = lexical.shortest_words.suffix(state, kind)
+            if word is not None and after is not None and after.depth < self.modes.depth:
+                yield len(word), kind, word

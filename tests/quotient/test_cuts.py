@@ -1,0 +1,26 @@
+"""Cuts that no text has are refused."""
+
+import pytest
+from fimlsp.languages.python import python
+from fimlsp.quotient.engine import Engine
+
+DOCUMENT = Engine(python()).document("x = 'é'\n".encode())
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "message"),
+    [
+        (-1, 3, "the cut -1:3 is not within a text of 9 bytes"),
+        (3, 2, "not within"),
+        (0, 10, "not within"),
+    ],
+)
+def test_a_cut_is_within_the_text(start, end, message):
+    with pytest.raises(ValueError, match=message):
+        DOCUMENT.middle(start, end)
+
+
+def test_a_cut_inside_a_character_has_the_rest_of_it():
+    start = DOCUMENT.middle(6, 7).start
+    assert start.feed("é".encode()[1:]).complete
+    assert start.feed(b"a") is None
