@@ -181,6 +181,10 @@ def with_header(assumed: Assumed, statements: Statements, reading: Reading) -> t
     """The edits of *reading*, with a header for the deeper lines that follow it if it is none."""
     if not reading.lacks_header:
         return reading.edits
+    after = statements.next_line(reading.end)
+    if after is not None and statements.column_before(reading.start) == after.column:
+        code = statements.unit(reading.start).code  # it is this line that is not as deep as those around it
+        return (*reading.edits, (reading.start, code, indentation(after.column)))
     clause = statements.clause_after(reading.end, reading.column)
     header = indentation(reading.column) + assumed.header(clause) + b"\n"
     return (*reading.edits, (reading.end, reading.end, header))
