@@ -155,8 +155,6 @@ class Below:
         position, last = self.start, None
         while position <= place:
             line = lines.read(data, position)
-            if line.broken:
-                return False
             if line.column is not None:
                 symbols = self.assumed.tables.terminals(line.kinds)
                 outside = self.column is not None and not line.column.deeper_than(self.column)

@@ -181,6 +181,11 @@ class Statements:
             )[1]
         )
 
+    def is_outside(self, place: int, start: int) -> bool:
+        """Whether the layout says that the line at *place* is not in brackets open since *start*."""
+        unit = self.unit(place)
+        return self._is_outside(unit, self.unit(start)) and not self.is_hopeless(unit)
+
     def _is_outside(self, unit: Unit, first: Unit) -> bool:
         """Whether the layout says that *unit* is not in brackets that *first* left open."""
         if unit.column is None or not unit.found.read:
@@ -252,8 +257,9 @@ class Statements:
         symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
         search = Search(self.tables, self.assumed.ends, symbols, open_end=True, backward=backward)
         found = search.best(chart)
-        if found is None:
-            return None
+        is_cut_off = any(lexeme.missing for lexeme in unit.found.read)
+        if found is None or (is_cut_off and found.cost >= PASSED and self.tables.offside):
+            return Reading(PASSED_LINE, start, unit.end, unit.column, ((unit.code, unit.content, b""),))
         reading = self._as_reading([unit], found)
         edits = [(a, b, new or b"\n" * (b == unit.end > a)) for a, b, new in reading.edits]
         return reading._replace(edits=tuple(edits))  # where a line ended with a separator, it still ends
