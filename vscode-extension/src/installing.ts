@@ -23,8 +23,8 @@ const CPU = "For this computer's processor";
 const CUDA = "For an NVIDIA graphics card, too";
 
 const BUILDS: vscode.QuickPickItem[] = [
-  { label: CPU, detail: "PyTorch without CUDA, from download.pytorch.org: about 1 GB on the disk." },
-  { label: CUDA, detail: "PyTorch as the package index has it: with CUDA 5 GB and more." },
+  { label: CPU, detail: "PyTorch without CUDA, from download.pytorch.org: 1 GB on the disk." },
+  { label: CUDA, detail: "PyTorch as the package index has it: with CUDA, several GB." },
 ];
 
 /** What the extras are for, by name. */

@@ -34,6 +34,7 @@ before(() => {
   mkdirSync(programs);
   program("python3", "echo 'error while loading shared libraries: libpython3.so' >&2; exit 127");
   program("python", `exec ${BASE} "$@"`);
+  writeFileSync(join(home, ".profile"), `export PATH=${variables.PATH}\n`); // VS Code asks the login shell
 });
 after(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }));
 
@@ -55,7 +56,10 @@ async function reachesGhostText(code: VSCode, name: string): Promise<void> {
     () => "no progress is shown",
   );
   await code.screenshot(`${name} 1 setting up`);
-  await code.isReady(INSTALLING_MS);
+  await code.isReady(INSTALLING_MS).catch(async (error: unknown) => {
+    await code.screenshot(`${name} failed`);
+    throw error;
+  });
   const ready = Date.now();
   await code.type("h");
   const ghost = await code.ghostAppears();
@@ -76,6 +80,7 @@ test("from the .vsix to ghost text in two steps, with a broken Python first in t
   try {
     await code.start();
     await reachesGhostText(code, "setup");
+    assert.match(code.log(), /python3: it cannot be run \(error while loading shared libraries/);
   } finally {
     await code.stop();
   }

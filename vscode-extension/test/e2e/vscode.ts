@@ -73,6 +73,14 @@ export class VSCode {
     return join(this.root, "data", "User", "globalStorage", "fimlsp.fimlsp");
   }
 
+  /** What the extension has logged. */
+  log(): string {
+    const logs = join(this.root, "data", "logs");
+    const files = readdirSync(logs, { recursive: true, encoding: "utf8" });
+    const own = files.filter((name) => name.endsWith("fimlsp.log"));
+    return own.map((name) => readFileSync(join(logs, name), "utf8")).join("");
+  }
+
   get page(): Page {
     if (this.tab === undefined) {
       throw new Error("VS Code is not started");
