@@ -11,7 +11,14 @@ import {
 import { isQuietFor } from "./debounce";
 import { Pace } from "./pace";
 import type { Command } from "./python";
-import { debounceOf, languagesOf, SCHEMES, SECTION, toInitializationOptions } from "./settings";
+import {
+  debounceOf,
+  languagesOf,
+  SCHEMES,
+  SECTION,
+  toInitializationOptions,
+  withOwnServer,
+} from "./settings";
 import type { Shown } from "./shown";
 
 /** A client for the server that *command* starts, not yet started itself. */
@@ -36,7 +43,10 @@ function optionsOf(log: vscode.LogOutputChannel, shown: Shown): LanguageClientOp
     documentSelector: languagesOf(settings).flatMap((language) =>
       SCHEMES.map((scheme) => ({ language, scheme })),
     ),
-    initializationOptions: toInitializationOptions(settings),
+    initializationOptions: withOwnServer(
+      toInitializationOptions(settings),
+      settings.inspect("model")?.globalValue,
+    ),
     outputChannel: log,
     middleware: { provideInlineCompletionItems: asking(new Pace(), shown) },
   };

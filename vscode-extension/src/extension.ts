@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { registerCommands } from "./commands";
 import { onActiveInterpreterChange } from "./python";
 import { Server } from "./server";
-import { SECTION } from "./settings";
+import { isServerElsewhere, SECTION } from "./settings";
 import { StatusBar } from "./statusbar";
 
 /** Settings that the running server cannot take over. */
@@ -31,7 +31,9 @@ export function activate(context: vscode.ExtensionContext): void {
     registerCommands(only, bar, log),
     vscode.workspace.onDidGrantWorkspaceTrust(() => only.restart()),
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (NEED_RESTART.some((setting) => change.affectsConfiguration(setting))) {
+      const model = vscode.workspace.getConfiguration(SECTION).get("model");
+      const namesServer = change.affectsConfiguration(`${SECTION}.model`) && isServerElsewhere(model);
+      if (namesServer || NEED_RESTART.some((setting) => change.affectsConfiguration(setting))) {
         void only.restart();
       }
     }),

@@ -20,6 +20,7 @@ export const SERVER_OPTIONS = [
   "order",
   "threads",
   "pythonVersion",
+  "check",
   "automatic",
   "debounceMs",
   "deadlineMs",
@@ -50,6 +51,30 @@ export interface Settings {
 export function toInitializationOptions(settings: Settings): InitializationOptions {
   const given = SERVER_OPTIONS.map((name) => [name, settings.get<unknown>(name, undefined)] as const);
   return Object.fromEntries(given.filter(([, value]) => isSet(value)));
+}
+
+/**
+ * *options* with the model of the user's *own* settings where others, such as a workspace's, name a server on another
+ * machine: the server takes such a model from these options only.
+ */
+export function withOwnServer(options: InitializationOptions, own: unknown): InitializationOptions {
+  if (!isServerElsewhere(options.model) || options.model === own) {
+    return options;
+  }
+  const { model: _, ...others } = options;
+  return isSet(own) ? { ...others, model: own } : others;
+}
+
+/** Whether *model* is the address of a model server that is not known to be on this machine. */
+export function isServerElsewhere(model: unknown): boolean {
+  if (typeof model !== "string" || !/^https?:\/\//i.test(model)) {
+    return false;
+  }
+  try {
+    return !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(model).hostname);
+  } catch {
+    return true;
+  }
 }
 
 /** The shortest pause after a keystroke, in milliseconds. */

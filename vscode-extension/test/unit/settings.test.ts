@@ -11,6 +11,7 @@ import {
   toggled,
   toInitializationOptions,
   wheelhouseOf,
+  withOwnServer,
 } from "../../src/settings";
 import { properties, settings } from "./manifest";
 
@@ -27,6 +28,26 @@ const OPTIONS: [name: string, given: Record<string, unknown>, expected: Record<s
 
 for (const [name, given, expected] of OPTIONS) {
   test(`options: ${name}`, () => assert.deepEqual(toInitializationOptions(settings(given)), expected));
+}
+
+const HERE = "http://127.0.0.1:8012";
+const ELSEWHERE = "https://models.example.org";
+const OWN: [model: unknown, own: unknown, used: unknown][] = [
+  [HERE, undefined, HERE],
+  ["http://[::1]:1", undefined, "http://[::1]:1"],
+  ["owner/name", ELSEWHERE, "owner/name"],
+  [ELSEWHERE, undefined, undefined],
+  [ELSEWHERE, "owner/name", "owner/name"],
+  [ELSEWHERE, ELSEWHERE, ELSEWHERE],
+  ["http://127.0.0.1.example.org", HERE, HERE],
+  ["http://", undefined, undefined],
+];
+
+for (const [model, own, used] of OWN) {
+  test(`a server of a workspace's settings: ${model} beside ${own}`, () => {
+    assert.equal(withOwnServer({ model, threads: 1 }, own).model, used);
+    assert.equal(withOwnServer({ model, threads: 1 }, own).threads, 1);
+  });
 }
 
 test("what is read here has the manifest's default", () => {
