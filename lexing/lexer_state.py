@@ -78,6 +78,11 @@ class LexerState(NamedTuple):
         return bool(self.counted) and self.counted > self.lexical.most_counted
 
     @property
+    def depth(self) -> int:
+        """How many blocks are open in the file's own one; 0 if the left context is unknown."""
+        return 0 if self.indents is None else len(self.indents.columns) - 1
+
+    @property
     def at_lexeme_start(self) -> bool:
         """Whether no lexeme is being read."""
         return self.state == self.lexical.dfa.starts[self.modes.mode]

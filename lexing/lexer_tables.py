@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache, partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -77,6 +78,7 @@ class LexerTables:
         "line_end",
         "line_joiner",
         "loops",
+        "marks",
         "mode_changers",
         "most_blocks",
         "most_counted",
@@ -114,6 +116,7 @@ class LexerTables:
                 f"comments too."
             )
         self.mode_changers = frozenset(map(self._kind, lexis.mode_changers))
+        self.marks = frozenset(map(self._kind, lexis.marks))
         self.brackets = lexis.brackets
         unseen = tuple(map(self._kind, sorted(lexis.unseen)))
         skipped = (self.space, self.comment, self.line_end, self.line_joiner, *unseen)
@@ -121,7 +124,7 @@ class LexerTables:
         self.delimiters = lexis.delimiters
         self.offside = lexis.offside is not None
         self.quiet = lexis.offside.blank if lexis.offside else frozenset[int]()
-        self.most_blocks = lexis.offside.most_blocks if lexis.offside else 0
+        self.most_blocks = lexis.offside.most_blocks if lexis.offside else sys.maxsize
         self.word_part, self.counted_part = lexis.word_part, lexis.counted_part
         self.words = lexis.word_part.words
         self.word_states, self.counted_states = lexis.word_part.states, lexis.counted_part.states

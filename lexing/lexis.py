@@ -51,10 +51,10 @@ class Lexis:
     Kinds are named as in `dfa.kinds`. Lexemes of the kinds `space`, `comment`, `line_end`, `line_joiner` and
     `unseen` never reach the grammar; one of kind `rejected` is never valid. `start` is the mode stack at the
     start of a file, `unknown` that of code whose left side has not been read; only the kinds `mode_changers`
-    change it. `brackets` maps each opening bracket to its closing one; line ends inside brackets mean
-    nothing. `too_deep(lexemes, open_at_end)` tells whether brackets nest too deeply somewhere in *lexemes*,
-    given that *open_at_end* are open behind them; it is only asked if more than `most_brackets` could be
-    open.
+    change it, those of them that are `marks` without opening or closing anything. `brackets` maps each
+    opening bracket to its closing one; line ends inside brackets mean nothing. `too_deep(lexemes,
+    open_at_end)` tells whether brackets nest too deeply somewhere in *lexemes*, given that *open_at_end* are
+    open behind them; it is only asked if more than `most_brackets` could be open.
 
     `separators` are bytes that are lexemes of their own, such as commas. A line is cut behind them: an edit
     in a file without line ends is as cheap as in any other. Only languages without a layout have them.
@@ -70,6 +70,7 @@ class Lexis:
     unseen: frozenset[str] = frozenset()
     rejected: str = "BAD"
     mode_changers: frozenset[str] = frozenset()
+    marks: frozenset[str] = frozenset()
     brackets: Mapping[str, str] = field(default_factory=dict)
     most_brackets: int | None = None
     too_deep: Callable[[Sequence[str], int], bool] = _never_too_deep

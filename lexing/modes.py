@@ -55,6 +55,10 @@ class ModeStack:
         """
         return ()
 
+    def closes_as(self, opened: tuple[str, ...]) -> bool:
+        """Whether text that closes *opened* without having opened it may come here."""
+        return self.opened == opened
+
     @property
     def forbidden(self) -> frozenset[int]:
         """Bytes that may not occur here because of what is open."""

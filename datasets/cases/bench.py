@@ -20,7 +20,8 @@ from fimlsp.datasets.cuts.strategies import Cut
 from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.sources.source_file import SourceFile
-from fimlsp.languages.python import python
+from fimlsp.languages.python import Python, python
+from fimlsp.languages.python.checks import Check
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.errors import ModelError
@@ -50,6 +51,7 @@ class BenchSettings:
         family, order: the markers of the prompt and their order; None: the model's own markers, and the text
             left of the cut first if the model knows that order.
         python_version: the version of Python's grammar; None: that of the judge.
+        check: whether an answer in Python has to parse or to compile.
     """
 
     model: str | None = None
@@ -60,14 +62,16 @@ class BenchSettings:
     family: str | None = None
     order: Order | None = None
     python_version: PythonVersion | None = None
+    check: Check = "parse"
 
     @property
     def replay_language(self) -> ReplayLanguage:
         """The language, with the grammar of the version that is asked for."""
         language = LANGUAGES[self.language]
-        if self.python_version is None:
+        if not isinstance(language.grammar, Python):
             return language
-        return replace(language, grammar=python(self.python_version))
+        version = self.python_version or language.grammar.version
+        return replace(language, grammar=python(version, self.check))
 
 
 class Bench:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -172,6 +172,13 @@ _OUT = click.option("--out", required=True, type=click.Path(file_okay=False, pat
     callback=to_version,
     help="Of the grammar, at most that of the judge, which is this Python.  [default: the judge's]",
 )
+@click.option(
+    "--check",
+    type=click.Choice(["parse", "compile"]),
+    default="parse",
+    show_default=True,
+    help="What an answer in Python has to do.",
+)
 @click.option("--tokens", default=500, show_default=True, type=click.IntRange(1), help="The most per case.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster; `local` starts one here.")
@@ -196,6 +203,7 @@ def run(
     family: str | None,
     order: Order | None,
     python_version: PythonVersion | None,
+    check: Literal["parse", "compile"],
     tokens: int,
     workers: int,
     ray: str | None,
@@ -214,7 +222,9 @@ def run(
 
     selection = select(sources, language, kinds, per_file, seed, files, shard, bytes_max, cases)
     chosen = model and find_on_command_line(model)
-    settings = BenchSettings(chosen, device, tokens, language, precision, family, order, python_version)
+    settings = BenchSettings(
+        chosen, device, tokens, language, precision, family, order, python_version, check
+    )
     with plain_errors():
         run_cases(selection, settings, Workers(workers, ray, seconds), out, limit)
 

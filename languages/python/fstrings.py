@@ -19,6 +19,15 @@ MAX_BRACKETS = 200
 _MAX_STRINGS = 149  # MAXFSTRINGLEVEL of CPython's tokenizer, minus the mode of code
 _NO_BYTES: frozenset[int] = frozenset()
 
+UNDECODABLE = ":undecodable"
+"""Ends the kinds of strings and texts that hold an escape which is valid only as they are raw or bytes.
+
+From 3.12 on the source of a field with `=` is decoded like the text of its f-string, escapes included.
+"""
+
+TOLD = "field="
+"""The part of `ModeStack.opened` for a field that the text after the cursor ends with `=`."""
+
 _STRING_PARTS = ("FSTRING_END", "FIELD_OPEN", "FIELD_COLON", "FIELD_CLOSE", "SPEC_NL")
 _TEXTS = ("text", "spec", "respec")
 _SPECS = ("spec", "respec", "tail")
@@ -32,6 +41,11 @@ def changes_modes(lexeme: str) -> bool:
         or lexeme in _STRING_PARTS
         or lexeme.startswith("FSTRING_START:")
     )
+
+
+def marks_modes(lexeme: str) -> bool:
+    """Whether what is open decides about a lexeme of kind *lexeme*, or is told of it."""
+    return lexeme == "FIELD_EQUAL" or lexeme.endswith(UNDECODABLE)
 
 
 class FieldRules(NamedTuple):
@@ -61,7 +75,8 @@ class PythonModes(ModeStack):
     `shape` is `"code"` at the bottom; otherwise it is an opening bracket, or a part of an f-string with its
     style Q (its quotes, preceded by `r` if it is raw): `text:Q`, `field:Q`, `spec:Q`, or one of those
     explained in `terminals.py`. `brackets` counts the open brackets as CPython does, `strings` the open
-    f-strings, `fields` the open fields of the innermost f-string.
+    f-strings, `fields` the open fields of the innermost f-string. A stack in an f-string is `spoilt` once
+    something undecodable stands in it; an unknown bottom is `told` once it is a field that ends with `=`.
     """
 
     __slots__ = (
@@ -70,7 +85,9 @@ class PythonModes(ModeStack):
         "brackets",
         "fields",
         "rules",
+        "spoilt",
         "strings",
+        "told",
     )
 
     def __init__(
@@ -80,24 +97,48 @@ class PythonModes(ModeStack):
         parent: PythonModes | None = None,
         known: bool = True,
         counts: tuple[int, int, int] = (0, 0, 0),
+        marks: tuple[bool, bool] = (False, False),
     ) -> None:
         super().__init__(shape, parent, known=known)
         self.parent: PythonModes | None = parent
         self.rules = rules
         self.brackets, self.strings, self.fields = counts
-        self._children: dict[str, PythonModes | None] = {}
+        self.spoilt, self.told = marks
+        self._children: dict[tuple[str, bool], PythonModes | None] = {}
 
-    def push(self, shape: str) -> PythonModes | None:
+    def push(self, shape: str, *, spoilt: bool = False) -> PythonModes | None:
         """This stack with *shape* on top; None if CPython would reject the depth."""
         try:
-            return self._children[shape]
+            return self._children[shape, spoilt]
         except KeyError:
             counts = self._counts_inside(shape.partition(":")[0])
             child = None
             if counts[0] <= MAX_BRACKETS and counts[1] <= _MAX_STRINGS and counts[2] <= self.rules.deepest:
-                child = PythonModes(self.rules, shape, self, counts=counts)
-            self._children[shape] = child
+                child = PythonModes(self.rules, shape, self, counts=counts, marks=(spoilt, False))
+            self._children[shape, spoilt] = child
             return child
+
+    @cached_property
+    def spoiling(self) -> PythonModes:
+        """This stack after something undecodable, which spoils all f-strings that it stands in."""
+        if self.in_code or self.spoilt or self.told:
+            return self
+        if self.parent is None:
+            return unknown_bottom(self.rules, self.shape, spoilt=True, told=self.told)
+        marked = self.parent.spoiling.push(self.shape, spoilt=True)
+        assert marked is not None
+        return marked
+
+    def _after_equal(self) -> PythonModes | None:
+        """The stack after the `=` at the end of a field, the source of which is then decoded."""
+        if self.parent is None:
+            return unknown_bottom(self.rules, self.shape, spoilt=self.spoilt, told=True)
+        return None if self.spoilt and self.parent.decodes else self
+
+    @property
+    def decodes(self) -> bool:
+        """Whether this is text whose escapes count."""
+        return self.shape.startswith("text:") and not self.shape.startswith("text:r")
 
     def _counts_inside(self, part: str) -> tuple[int, int, int]:
         """The numbers of brackets, strings and fields that are open inside *part*."""
@@ -118,6 +159,10 @@ class PythonModes(ModeStack):
             return self if self.parent is None and self.shape == "code" and not self.known else None
         if lexeme.startswith("FSTRING_START:"):
             return self.push("text:" + lexeme.removeprefix("FSTRING_START:"))
+        if lexeme.endswith(UNDECODABLE):
+            return self.spoiling
+        if lexeme == "FIELD_EQUAL":
+            return self._after_equal()
         return self._after_string_part(lexeme)
 
     def _after_string_part(self, lexeme: str) -> PythonModes | None:
@@ -169,6 +214,21 @@ class PythonModes(ModeStack):
             return ()
         part = self.shape.partition(":")[0]
         return (self.shape if part == "text" else part, *(self.parent._opened_outside if self.parent else ()))
+
+    def closes_as(self, opened: tuple[str, ...]) -> bool:
+        """As in `ModeStack`. A field that ends with `=` may have nothing undecodable."""
+        if self.opened == opened:
+            return True
+        if TOLD not in opened or self.opened != tuple("field" if part == TOLD else part for part in opened):
+            return False
+        here: PythonModes | None = self
+        for part in opened:
+            assert here is not None
+            outer = here.parent
+            if part == TOLD and here.spoilt and outer is not None and outer.decodes:
+                return False
+            here = outer
+        return True
 
     @cached_property
     def _opened_outside(self) -> tuple[str, ...]:
@@ -230,9 +290,11 @@ def file_start(rules: FieldRules) -> PythonModes:
 
 
 @cache
-def unknown_bottom(rules: FieldRules, shape: str = "code") -> PythonModes:
+def unknown_bottom(
+    rules: FieldRules, shape: str = "code", *, spoilt: bool = False, told: bool = False
+) -> PythonModes:
     """A stack of just *shape*, with nothing known about what is outside it."""
-    return PythonModes(rules, shape, known=False)
+    return PythonModes(rules, shape, known=False, marks=(spoilt, told))
 
 
 SOME_BRACKET = "?"

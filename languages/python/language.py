@@ -16,6 +16,7 @@ from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
 from fimlsp.quotient.language.whole_text import WholeTextCheck
 
+_IN_KINDS = ("FSTRING_START:", "STRING:", "BYTES:", "FSTRING_TEXT:")
 _ENCLOSURES = {**BRACKETS, "FIELD_OPEN": "FIELD_CLOSE", "FSTRING_START": "FSTRING_END"}
 
 
@@ -47,8 +48,8 @@ class Python(Language):
         return python_grammar(self.version, self.check)
 
     def terminal(self, kind: str) -> str:
-        """As in `Language`. The starts of f-strings are a single terminal, whatever their quotes."""
-        return "FSTRING_START" if kind.startswith("FSTRING_START:") else kind
+        """As in `Language`. Kinds that differ in quotes or in what can be decoded are a single terminal."""
+        return kind.partition(":")[0] if kind.startswith(_IN_KINDS) else kind
 
     def whole_text_check(self) -> WholeTextCheck | None:
         """As in `Language`. What the compiler refuses because of names is not for a grammar to tell."""

@@ -12,9 +12,11 @@ from fimlsp.languages.python.character_names import CharacterNames
 from fimlsp.languages.python.fstrings import (
     BRACKETS,
     MAX_BRACKETS,
+    UNDECODABLE,
     changes_modes,
     field_rules,
     file_start,
+    marks_modes,
     unknown_bottom,
 )
 from fimlsp.languages.python.terminals import QUOTES, python_dfa
@@ -30,6 +32,8 @@ _OPENING, _CLOSING = {*BRACKETS, "FIELD_OPEN"}, {*BRACKETS.values(), "FIELD_CLOS
 _FAMILIES: dict[str, Family] = {
     "STRING": "string",
     "BYTES": "string",
+    "STRING" + UNDECODABLE: "string",
+    "BYTES" + UNDECODABLE: "string",
     "COMMENT": "comment",
     "NL": "line end",
     "CONTINUATION": "line end",
@@ -50,6 +54,8 @@ def _python_lexis(version: PythonVersion) -> Lexis:
     dfa = python_dfa(version)
     rules = field_rules(version)
 
+    marks = frozenset[str]() if rules.sealed else frozenset(filter(marks_modes, dfa.kinds))
+
     def brackets_too_deep(lexemes: Sequence[str], open_at_end: int) -> bool:
         return too_deep(lexemes, open_at_end, sealed=rules.sealed)
 
@@ -60,7 +66,8 @@ def _python_lexis(version: PythonVersion) -> Lexis:
         comment="COMMENT",
         line_joiner="CONTINUATION",
         unseen=frozenset({"SPEC_NL"}).intersection(dfa.kinds),
-        mode_changers=frozenset(filter(changes_modes, dfa.kinds)),
+        mode_changers=frozenset(filter(changes_modes, dfa.kinds)).union(marks),
+        marks=marks,
         brackets=BRACKETS,
         most_brackets=MAX_BRACKETS,
         too_deep=brackets_too_deep,

@@ -15,6 +15,7 @@ from functools import cache
 from fimlsp.languages.python.fstrings import (
     OPENING,
     SOME_BRACKET,
+    TOLD,
     FieldRules,
     PythonModes,
     outer_part,
@@ -76,7 +77,12 @@ class OpenStrings(OpenModes):
         at_cursor = self.cursor
         found = self._from(place, position) if kind is None else self._after(place, kind, at_cursor, position)
         own = place.opened if place.shape != SOME_BRACKET else ()
-        return [StringTail(tail.kinds, tail.end, (*own, *tail.opened[len(own) :])) for tail in found]
+        return [
+            tail
+            if tail.opened[:1] == (TOLD,)
+            else StringTail(tail.kinds, tail.end, (*own, *tail.opened[len(own) :]))
+            for tail in found
+        ]
 
     def _from(self, modes: PythonModes, position: int, level: int = 0) -> list[StringTail]:
         """The ways to read on from *position*; *level* fields of the outermost string were closed before.
@@ -111,7 +117,7 @@ class OpenStrings(OpenModes):
                 lexeme = lexical.kinds[kind]
                 if modes.shape == SOME_BRACKET and lexeme in OPENING:
                     brackets.append(OPENING[lexeme])
-                    outside = self._bottoms(end, _FIELD, _PLAIN)
+                    outside = self._bottoms(end, _FIELD, _PLAIN, spoilt=modes.spoilt)
                     tails = (tail for place in outside for tail in self._from(place, end, level))
                     yield from self._continued(kinds, brackets, tails)
                 else:
@@ -163,7 +169,9 @@ class OpenStrings(OpenModes):
         lexeme = self.lexical.kinds[kind]
         if modes.parent is None and modes.shape == _FIELD and lexeme == "FIELD_COLON":
             for style in self.styles:
-                inside = unknown_bottom(self.rules, f"field:{style}").push(f"spec:{style}")
+                inside = unknown_bottom(
+                    self.rules, f"field:{style}", spoilt=modes.spoilt, told=modes.told
+                ).push(f"spec:{style}")
                 if inside is not None and self._is_unsealed(style, position):
                     yield from self._from(inside, end, level)
             return
@@ -191,12 +199,15 @@ class OpenStrings(OpenModes):
         """What *lexeme* closes that was opened before the cursor; nothing if it cannot close anything."""
         if modes.parent is not None:  # a format specification of a field at the bottom
             at_bottom = modes.parent.parent is None and lexeme == "FIELD_CLOSE"
-            return ("field",) if at_bottom and modes.parent.shape.startswith(("field", "plain")) else ()
+            is_of_field = at_bottom and modes.parent.shape.startswith(("field", "plain"))
+            return (TOLD if modes.parent.told else "field",) if is_of_field else ()
         part = outer_part(modes.shape)
         if lexeme == "FSTRING_END" and part.startswith("text:"):
             return (part,)
         if lexeme == "FIELD_CLOSE" and part in ("field", "spec", "tail"):
-            return (part,) if part == "field" else (part, "field")
+            if part == "field":
+                return (TOLD if modes.told else part,)
+            return (part, "field")
         return (OPENING[lexeme],) if part == SOME_BRACKET and lexeme in OPENING else ()
 
     def _around(
@@ -206,26 +217,29 @@ class OpenStrings(OpenModes):
         if lexeme == "FSTRING_END":
             yield unknown_bottom(self.rules)
         if lexeme != "FIELD_CLOSE":
-            yield from self._bottoms(end, _FIELD, _PLAIN, SOME_BRACKET)
+            yield from self._bottoms(end, _FIELD, _PLAIN, SOME_BRACKET, spoilt=modes.spoilt)
             return
         part, _, style = modes.shape.partition(":")
         field = part
         if part in ("spec", "respec", "tail"):
             field = modes.parent.shape.partition(":")[0] if modes.parent else ""
         if field == "plain" or (not field and part == "tail"):
-            yield from self._bottoms(end, f"tail:{style}")
+            yield from self._bottoms(end, f"tail:{style}", spoilt=modes.spoilt)
         if field == "plain":
             return
+        field_modes = modes.parent or modes
+        is_undecodable = field_modes.told and field_modes.spoilt
         spec = "respec" if self.rules.reopens else "spec"
         for each in (style,) if style else self.styles:
             if part != "field" or self._is_unsealed(each, position):
                 specs = (f"{spec}:{each}",) if level < self.rules.deepest else ()
-                yield from self._bottoms(end, f"text:{each}", *specs)
+                texts = () if is_undecodable and not each.startswith("r") else (f"text:{each}",)
+                yield from self._bottoms(end, *texts, *specs, spoilt=modes.spoilt)
 
-    def _bottoms(self, position: int, *shapes: str) -> Iterator[PythonModes]:
+    def _bottoms(self, position: int, *shapes: str, spoilt: bool = False) -> Iterator[PythonModes]:
         """The unknown bottoms of *shapes* that exist in this version and may be closed after *position*."""
         for shape in shapes:
-            place = unknown_bottom(self.rules, shape)
+            place = unknown_bottom(self.rules, shape, spoilt=spoilt)
             if place.mode in self.lexical.dfa.starts and self._may_close(shape, position):
                 yield place
 

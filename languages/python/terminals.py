@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from fimlsp.languages.python.fstrings import UNDECODABLE
 from fimlsp.languages.python.unicode_tables import TABLES, identifier_parts, identifier_starts
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.lexing import automata
@@ -70,6 +71,14 @@ _F_PREFIXES, _RAW_F_PREFIXES = ("f",), ("fr", "rf")
 
 _LINE_END = choice("\r\n", "\n", "\r")
 _HEX = one_of(string.hexdigits)
+_NUMERIC_ESCAPE = choice(
+    sequence("x", exactly(2, _HEX)),
+    sequence("u", exactly(4, _HEX)),
+    sequence("U000", exactly(5, _HEX)),
+    sequence("U0010", exactly(4, _HEX)),
+)
+_NAME_LETTER = one_of(string.ascii_letters + string.digits + " -")
+_GUESSED_NAME = sequence("\\N{", _NAME_LETTER, some(_NAME_LETTER), "}")
 _LAST_ASCII = 0x7F
 
 
@@ -98,8 +107,13 @@ def python_terminals(version: PythonVersion) -> Terminals:
     in code. That is the mode `tail`, and `plain` is the top level of a field there. `respec:Q` is a format
     specification after a nested field; 3.13 has forgotten by then that it is one.
     """
-    words, literals = _words(version), tuple(_literals(version))
-    common = (*words, *literals, Rule("SPACE", some(one_of(" \t\f"))), Rule("NL", _LINE_END))
+
+    def code(strings: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        literals = tuple(_literals(version, strings))
+        return (*_words(version), *literals, Rule("SPACE", some(one_of(" \t\f"))), Rule("NL", _LINE_END))
+
+    outer = code(_strings())
+    common = code(_strings_in_field()) if version >= _FIELDS_OF_CODE else outer
     operators = {text: Rule(text, sequence(text)) for text in OPERATORS}
     in_field = tuple(rule for text, rule in operators.items() if text not in (":", ":=", "}", "="))
     no_lambda = Rule(BAD, sequence("lambda"))  # its colon would end the field
@@ -117,7 +131,7 @@ def python_terminals(version: PythonVersion) -> Terminals:
             *marks,
             *as_code,
         ),  # first, so that BAD is the first kind, which wins
-        "code": (*common, *operators.values(), *outside),
+        "code": (*outer, *operators.values(), *outside),
         "nested": (*common, *operators.values(), *as_code),
     }
     if as_code:
@@ -130,7 +144,7 @@ def python_terminals(version: PythonVersion) -> Terminals:
             Rule("FIELD_CLOSE", sequence("}")),
         )
     for style in F_STRING_STYLES:
-        modes[f"text:{style}"] = _text_rules(style)
+        modes[f"text:{style}"] = _text_rules(style, tells=version >= _FIELDS_OF_CODE)
         modes[f"spec:{style}"] = _spec_rules(style, version)
         if version >= (3, 13):
             modes[f"respec:{style}"] = _spec_rules(style, version, after_field=True)
@@ -151,8 +165,8 @@ def _name(version: PythonVersion, at_least: int = 1) -> Regex:
     return sequence(code_points(identifier_starts(version)), exactly(at_least - 1, part), many(part))
 
 
-def _literals(version: PythonVersion) -> Iterator[Rule]:
-    """Numbers, strings and starts of f-strings, and what CPython rejects in their place."""
+def _literals(version: PythonVersion, strings: tuple[Rule, ...]) -> Iterator[Rule]:
+    """Numbers, *strings* and starts of f-strings, and what CPython rejects in their place."""
     real, imaginary = _numbers()
     # Of the keywords that must not touch a number, only these could follow one in a program (`as` also covers
     # `async`). And CPython takes `0or` for an octal number because of its second character.
@@ -164,8 +178,7 @@ def _literals(version: PythonVersion) -> Iterator[Rule]:
     # Otherwise an unterminated string could be a name or an empty string followed by something else.
     plain_prefixes = (*_STR_PREFIXES, *_RAW_STR_PREFIXES, *_BYTES_PREFIXES, *_RAW_BYTES_PREFIXES)
     yield Rule(BAD, sequence(_prefix(plain_prefixes), choice(*QUOTES)))
-    yield Rule("STRING", choice(*map(_string, QUOTES)))
-    yield Rule("BYTES", choice(*map(_bytes, QUOTES)))
+    yield from strings
     for style in F_STRING_STYLES:
         prefixes = _RAW_F_PREFIXES if style.startswith("r") else _F_PREFIXES
         yield Rule(f"FSTRING_START:{style}", sequence(_prefix(prefixes), style.lstrip("r")))
@@ -191,6 +204,37 @@ def _numbers() -> tuple[Regex, Regex]:
 def _prefix(spellings: tuple[str, ...]) -> Regex:
     """A string prefix, in upper or lower case."""
     return choice(*map(any_case, spellings))
+
+
+def _strings() -> tuple[Rule, ...]:
+    return Rule("STRING", choice(*map(_string, QUOTES))), Rule("BYTES", choice(*map(_bytes, QUOTES)))
+
+
+def _strings_in_field() -> tuple[Rule, ...]:
+    """As `_strings`, where it matters what the text of a string would be if it were not raw."""
+    strings, bytes_ = _strings()
+    return (
+        Rule("STRING", choice(*map(_decodable, QUOTES))),
+        Rule("BYTES", choice(*map(_decodable_bytes, QUOTES))),
+        Rule("STRING" + UNDECODABLE, strings.pattern),
+        Rule("BYTES" + UNDECODABLE, bytes_.pattern),
+    )
+
+
+def _decodable(quote: str) -> Regex:
+    """A str literal whose escapes are valid, raw or not. The names of characters in raw ones are guessed."""
+    ordinary = character_but(_special(quote))
+    return choice(
+        _quoted(_STR_PREFIXES, quote, choice(ordinary, _escape())),
+        _quoted(_RAW_STR_PREFIXES, quote, choice(ordinary, _escape(names=False), _GUESSED_NAME)),
+    )
+
+
+def _decodable_bytes(quote: str) -> Regex:
+    """A bytes literal whose escapes would be valid in a str literal as well."""
+    ordinary = character_but(_special(quote), _LAST_ASCII)
+    escape = sequence("\\", choice(_LINE_END, _NUMERIC_ESCAPE, character_but("xuUN\r\n", _LAST_ASCII)))
+    return _quoted(_BYTES_PREFIXES + _RAW_BYTES_PREFIXES, quote, choice(ordinary, escape, _GUESSED_NAME))
 
 
 def _string(quote: str) -> Regex:
@@ -231,15 +275,9 @@ def _quoted(prefixes: tuple[str, ...], quote: str, item: Regex) -> Regex:
 
 def _escape(plain_backslash_before: str = "", *, names: bool = True) -> Regex:
     """A backslash and what it escapes in a str literal, as CPython validates it."""
-    numeric = choice(
-        sequence("x", exactly(2, _HEX)),
-        sequence("u", exactly(4, _HEX)),
-        sequence("U000", exactly(5, _HEX)),
-        sequence("U0010", exactly(4, _HEX)),
-    )
     named = sequence("N{", some(one_of(string.ascii_letters + string.digits + " -")), "}")
     other = character_but("xuUN\r\n" + plain_backslash_before)
-    return sequence("\\", choice(numeric, *([named] if names else []), _LINE_END, other))
+    return sequence("\\", choice(_NUMERIC_ESCAPE, *([named] if names else []), _LINE_END, other))
 
 
 def _raw_escape(plain_backslash_before: str = "") -> Regex:
@@ -267,10 +305,13 @@ def _field_marks(version: PythonVersion) -> Iterator[Rule]:
 _CONVERSIONS = frozenset("rsa")
 
 
-def _text_rules(style: str) -> tuple[Rule, ...]:
-    """The lexemes of the literal text of an f-string."""
+def _text_rules(style: str, *, tells: bool) -> tuple[Rule, ...]:
+    """The lexemes of the literal text of an f-string.
+
+    With *tells*, a raw string tells where an escape would be invalid if it were not raw.
+    """
     return (
-        *_characters(style),
+        *(_told_characters(style) if tells and style.startswith("r") else _characters(style)),
         Rule("FSTRING_TEXT", choice("{{", "}}")),
         Rule("FIELD_OPEN", sequence("{")),
         Rule("FSTRING_END", sequence(style.lstrip("r"))),
@@ -294,6 +335,15 @@ def _spec_rules(style: str, version: PythonVersion, *, after_field: bool = False
         Rule("FIELD_CLOSE", sequence("}")),
         *special,
     )
+
+
+def _told_characters(style: str) -> Iterator[Rule]:
+    """Characters and escapes in a raw f-string."""
+    quote = style.lstrip("r")
+    quotes = choice(quote[0], quote[0] * 2) if _is_triple(quote) else choice()
+    ordinary = character_but("{}" + _special(quote))
+    yield Rule("FSTRING_TEXT", choice(some(ordinary), _escape("{}", names=False), "\\", quotes))
+    yield Rule("FSTRING_TEXT" + UNDECODABLE, sequence("\\", one_of("xuUN")))
 
 
 def _characters(style: str, *, checked: bool = False) -> Iterator[Rule]:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from fimlsp.lsp_server.command_line.models_command import models
@@ -235,6 +235,13 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
 )
 @click.option("--start", metavar="RULE", help="The rule of --grammar that a file is made of. Default: start.")
 @_PYTHON
+@click.option(
+    "--check",
+    type=click.Choice(["parse", "compile"]),
+    default="parse",
+    show_default=True,
+    help="What Python has to make of the whole.",
+)
 @click.pass_context
 def verify(
     context: click.Context,
@@ -242,6 +249,7 @@ def verify(
     grammar: Path | None,
     start: str | None,
     python: tuple[int, int],
+    check: Literal["parse", "compile"],
 ) -> None:
     """Judge middles: JSON lines in, JSON lines out, in the same order.
 
@@ -258,7 +266,7 @@ def verify(
     elif start is not None:
         raise click.UsageError("--start is a rule of --grammar; give that as well.")
     if isinstance(language, Python):
-        language = Python(python)
+        language = Python(python, check)
     elif is_given(context, "python"):
         raise click.UsageError(f"--python-version is of Python alone; leave it out for {language.name}.")
     for line in answer_lines(sys.stdin.buffer, language):

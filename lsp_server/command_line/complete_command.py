@@ -77,7 +77,7 @@ def grammar_of_file(file: Path, python: PythonVersion) -> Language:
     for name, known in LANGUAGES.items():
         if name != "python" and any(file.match(pattern) for pattern in known.patterns):
             return known.language()
-    return Python(python)
+    return Python(python, "compile")
 
 
 def read_source(file: Path) -> bytes:

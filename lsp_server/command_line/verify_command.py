@@ -1,5 +1,7 @@
 """`fimlsp verify`: the engine's verdicts as JSON lines, so that others can compare it with their oracles.
 
+In Python *valid* means that the whole parses, or with `--check compile` that it compiles.
+
 For each line `{"id", "left", "middle", "right"}` one line comes back, in the same order. Fields:
 `connectable`: some middle makes `left + middle + right` valid; `complete`: this one does; `viable_bytes`: how
 many of its UTF-8 bytes, from the first, some valid middle begins with; `shortest`: about the cheapest text

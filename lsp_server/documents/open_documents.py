@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fimlsp.languages import LANGUAGES
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.checks import Check
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lsp_server.documents.text_positions import Text, encode
 from fimlsp.lsp_server.documents.uris import is_cell, path_of
@@ -29,11 +30,15 @@ Position = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Which documents are completed, and in which Python; None: in that of their workspace."""
+    """Which documents are completed, and in which Python; None: in that of their workspace.
+
+    What has to be true of a document with a completion is `check`.
+    """
 
     languages: tuple[str, ...] = ("python",)
     excluded: Exclusions = NOTHING
     python: PythonVersion | None = None
+    check: Check = "compile"
 
     def refusal(self, uri: str, language: str) -> str | None:
         """Why a document gets no completions, whatever its text."""
@@ -195,7 +200,8 @@ class Documents:
         self, name: DocumentId, language: str, version: int, text: Text, cell: Cell | None
     ) -> Document:
         by_rules = self._rules.refusal(name.uri, language)
-        grammar = grammar_of(language, self._rules.python or self._python_of(name.uri))
+        python = self._rules.python or self._python_of(name.uri)
+        grammar = grammar_of(language, Python(python, self._rules.check))
         refusal = by_rules or refusal_of_text(text, cell)
         return Document(name, language, version, text, grammar, cell, by_rules, refusal)
 
@@ -237,11 +243,11 @@ def difference(old: bytes, new: bytes) -> Replacement:
     return Replacement(start, len(old) - same, new[start : len(new) - same])
 
 
-def grammar_of(identifier: str, python: PythonVersion) -> Language:
+def grammar_of(identifier: str, python: Python) -> Language:
     """The language of documents that an editor calls *identifier*; *python* if no other is called so."""
     others = (known for name, known in LANGUAGES.items() if name != "python")
     found = next((known for known in others if identifier in known.identifiers), None)
-    return Python(python) if found is None else found.language()
+    return python if found is None else found.language()
 
 
 def language_name(identifier: str) -> str:

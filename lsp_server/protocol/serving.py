@@ -129,7 +129,6 @@ async def _serve_client(
         over, _ = await asyncio.wait((reading, left), timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         if not over and server.protocol.is_admitted:
             await asyncio.wait((reading, left), return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait((reading, left), return_when=asyncio.FIRST_COMPLETED)
     finally:
         reading.cancel()
         await asyncio.wait((reading,))

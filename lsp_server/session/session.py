@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
+from fimlsp.languages.python.checks import Check
 from fimlsp.lsp_server.documents.open_documents import Change, Documents, Rules
 from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import Answer, Load, Loading, NotReady, Ready, Report, Request, Workspace
@@ -109,7 +110,8 @@ class Session:
     def _follow(self) -> None:
         settings = self._settings
         version = None if settings.python_version == AUTO else version_of(settings.python_version)
-        self.documents.follow(Rules(settings.languages, exclusions(settings.exclude), version))
+        check: Check = "parse" if settings.check == "parse" else "compile"
+        self.documents.follow(Rules(settings.languages, exclusions(settings.exclude), version, check))
 
     def _workspace(self) -> Workspace:
         return Workspace(self.number, self._folders.paths, self._settings.exclude)

@@ -102,6 +102,12 @@ class Settings:
         "The Python whose grammar holds; auto: that of the workspace's environment (`.venv`, `venv`, "
         "`$VIRTUAL_ENV`, `.python-version`), else 3.11.",
     )
+    check: str = _option(
+        "compile",
+        one_of("compile", "parse"),
+        "What Python has to make of a file with a completion in it: compile it, so that no `return` stands "
+        "outside of functions and no argument is named twice, or only parse it.",
+    )
     automatic: bool = _option(
         True,
         switch(),

@@ -108,6 +108,7 @@ class ClosedBlock:
     """The blocks closed at one point: those of column `exactly`, or strictly between `above` and `below`.
 
     `least` is a lower bound of the column too, for a block whose first line begins on the cursor's line.
+    `height` is how many blocks the right context opens in each other within it, as in `RightContext`.
     `bodies` is what the groups of such a block may be if it begins in the middle. How the groups end is
     stored in `ClosedBlocks` and not here: a block can be open in another one that is closed at the same
     point, so there would be cycles.
@@ -117,10 +118,16 @@ class ClosedBlock:
     above: Column | None = None
     below: Column | None = None
     least: int = 0
+    height: int = 0
     bodies: set[int] = field(default_factory=set)
 
-    def fits(self, column: Column) -> bool:
-        """Whether a block of this *column* is closed here."""
+    def fits(self, column: Column, depth: int, most: int) -> bool:
+        """Whether a block of this *column* is closed here.
+
+        It is at this *depth* (0: the file), and at most *most* blocks may stand in each other.
+        """
+        if depth + self.height > most:
+            return False
         if column.tabs8 < min(self.least, 1):  # a line joiner can hide the rest of an indentation
             return False
         if self.exactly is not None:
@@ -246,7 +253,7 @@ class ClosedBlocks:
         """Add that the rest of the cursor's line is a whole group, if the line is blank so far."""
         block_end = BlockEnd(completed, marker=line_end.marker, has_groups=True, on_line=True)
         if block.exactly is None:
-            bounded = ClosedBlock(None, block.above, block.below, line_end.spaces)
+            bounded = ClosedBlock(None, block.above, block.below, line_end.spaces, block.height)
             level.bounded.append(bounded)
             self._block_ends[bounded].append(block_end)
         elif block.exactly.tabs8 >= line_end.spaces:
@@ -270,9 +277,13 @@ def _levels(logical: RightContext) -> list[_Level]:
     levels: list[_Level] = []
     context: RightContext | None = logical
     below: Column | None = None
+    height = 0
     while context is not None:
-        same = ClosedBlock(exactly=context.column)
-        levels.append(_Level(context, same, ClosedBlock(above=context.column, below=below)))
+        same = ClosedBlock(exactly=context.column, height=max(height, context.height))
+        between = ClosedBlock(above=context.column, below=below, height=height)
+        levels.append(_Level(context, same, between))
         below = context.column
+        is_far_right = below.tabs1 > logical.tables.lexical.most_blocks
+        height = same.height + 1 if same.height or is_far_right else 0
         context = context.next_shallower
     return levels

@@ -12,6 +12,7 @@ from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, BoundaryLexer, End, way_into
 from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar
 from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.grammar.costs import CheapestSentences
 from fimlsp.quotient.language.tables import LanguageTables
 
 
@@ -35,7 +36,7 @@ class RightEntry:
 
     def admits(self, lexer: LexerState) -> bool:
         """Whether a middle that ends with this lexer state may enter here, by its modes and delimiters."""
-        if lexer.modes.opened != self.opened:
+        if not lexer.modes.closes_as(self.opened):
             return False
         if self.delimiter is None or self.delimiter[0] not in lexer.modes.forbidden_thrice:
             return True
@@ -61,20 +62,34 @@ class Connection:
     )
     _ends: dict[tuple[int, ModeStack], End] = field(default_factory=dict, repr=False)
     _scans: dict[tuple[EarleySet, Symbol], EarleySet | None] = field(default_factory=dict, repr=False)
+    _without_blocks: list[CheapestSentences] = field(default_factory=list, repr=False)
 
-    def scan(self, chart: EarleySet, symbol: Symbol) -> EarleySet | None:
-        """The chart after *symbol*; None if it is not expected. Cached."""
+    def scan(self, chart: EarleySet, symbol: Symbol, depth: int = 0) -> EarleySet | None:
+        """The chart after *symbol*; None if it is not expected. Cached.
+
+        *depth* is the number of blocks that are open in the file's own one. The chart alone determines it.
+        """
         key = chart, symbol
         if key not in self._scans:
-            self._scans[key] = self.grammar.earley.scan(chart, self._terminals(chart, symbol))
+            self._scans[key] = self.grammar.earley.scan(chart, self._terminals(chart, symbol, depth))
         return self._scans[key]
 
-    def _terminals(self, chart: EarleySet, symbol: Symbol) -> Sequence[int]:
+    def _terminals(self, chart: EarleySet, symbol: Symbol, depth: int) -> Sequence[int]:
         if self.bracket is not None and chart is self.grammar.start and symbol != self.bracket:
             return ()
         if isinstance(symbol, Column):
-            return self.grammar.indent_terminals(chart, symbol)
+            return self.grammar.indent_terminals(chart, symbol, depth + 1)
         return (self.tables.terminal_of[symbol],)
+
+    @property
+    def without_blocks(self) -> CheapestSentences:
+        """The cheapest sentences of the grammar in which no block begins."""
+        if not self._without_blocks:
+            grammar, language = self.grammar, self.tables.cheapest_without_blocks
+            known = language.costs | {entry.marker: 0 for entry in self.right_entries}
+            right = CheapestSentences(known, {}, grammar.right.partial_rules, language)
+            self._without_blocks.append(CheapestSentences(known.copy(), {}, grammar.left, right))
+        return self._without_blocks[0]
 
     def way_into(self, lexer: LexerState, boundary: BoundaryLexeme) -> bytes | None:
         """As `boundary_lexemes.way_into`, cached."""

@@ -70,10 +70,12 @@ class MiddleGrammar:
         """The blocks predicted so far that the right context closes, by the terminals of their INDENTs."""
         return self.right.partial_rules.indents
 
-    def indent_terminals(self, before: EarleySet, column: Column) -> list[int]:
-        """The terminals that an INDENT to *column* after the set *before* may be."""
+    def indent_terminals(self, before: EarleySet, column: Column, depth: int) -> list[int]:
+        """The terminals that an INDENT to *column* after *before* may be, which opens a block at *depth*."""
+        most = self.tables.lexical.most_blocks
         closed = sorted(before.expected() & self.indents.keys())
-        return [self.tables.indent, *(indent for indent in closed if self.indents[indent].fits(column))]
+        fitting = [indent for indent in closed if self.indents[indent].fits(column, depth, most)]
+        return [self.tables.indent, *fitting]
 
 
 def middle_grammar(
@@ -115,7 +117,7 @@ class _Pairs:
                 yield from self._in_block(*block)
 
     def _add_block(self, depth: int, closed: ClosedBlock, body: int) -> None:
-        if closed.fits(self.blocks[depth].frame.column):
+        if closed.fits(self.blocks[depth].frame.column, depth, self.tables.lexical.most_blocks):
             self.both[depth, closed, body] = None
 
     def _in_block(self, depth: int, closed: ClosedBlock, body: int) -> Iterator[Rhs]:

@@ -42,7 +42,7 @@ def completions(
     serial = count()
     queue: _Queue = []
     for source in sources:
-        for symbol, origin, rest in _beginnings(source.chart, start, root):
+        for symbol, origin, rest in beginnings(source.chart, start, root):
             _push(queue, serial, cheapest, source.cost, source, symbol, origin, rest, None)
     done: set[tuple[Source, int, EarleySet]] = set()
     while queue:
@@ -55,7 +55,7 @@ def completions(
         done.add((source, symbol, origin))
         if not len(done) % EVERY:
             checkpoint()
-        for lhs, earlier, rest in _waiting(symbol, origin):
+        for lhs, earlier, rest in waiting(symbol, origin):
             if (source, lhs, earlier) not in done:
                 _push(queue, serial, cheapest, cost, source, lhs, earlier, rest, path)
 
@@ -76,7 +76,8 @@ def _push(
         heappush(queue, (cost + more, next(serial), source, symbol, origin, (path, rest)))
 
 
-def _beginnings(chart: EarleySet, start: EarleySet, root: int) -> Iterator[tuple[int, EarleySet, Symbols]]:
+def beginnings(chart: EarleySet, start: EarleySet, root: int) -> Iterator[tuple[int, EarleySet, Symbols]]:
+    """The rules that are open at *chart*: what they derive, where they began, and the symbols missing."""
     for state, origin in chart.entries:
         for item in state.items:
             yield state.rules.lhs_of(item), origin, state.rules.unread(item)
@@ -84,7 +85,8 @@ def _beginnings(chart: EarleySet, start: EarleySet, root: int) -> Iterator[tuple
         yield root, start, (root,)
 
 
-def _waiting(symbol: int, origin: EarleySet) -> Iterator[tuple[int, EarleySet, Symbols]]:
+def waiting(symbol: int, origin: EarleySet) -> Iterator[tuple[int, EarleySet, Symbols]]:
+    """As `beginnings`, for the rules that go on with a *symbol* that began at *origin*."""
     for state, earlier in origin.waiting:
         for item in state.by_symbol.get(symbol, ()):
             yield state.rules.lhs_of(item), earlier, state.rules.unread(item)

@@ -90,7 +90,7 @@ class Unlexer:
         # a line joiner can put the line after the cursor left of its white space
         for width in (*(width for width in widths if width >= least), *range(1, least)):
             column = Column(outer.tabs8 + width, outer.tabs1 + width)
-            if block is None or block.fits(column):
+            if block is None or block.fits(column, len(self.columns), self.tables.lexical.most_blocks):
                 return column
         return None
 

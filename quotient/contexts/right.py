@@ -72,7 +72,9 @@ class RightContext(Interned):
     `bodies` is what the groups of the block may be from here on, and `next_shallower` is the context at the
     first later line that is further left. Inside brackets: `unmatched` counts the brackets that the text
     closes, `ways_within` has the backward set here for each ending of the logical line, and `logical` is the
-    context after that line. `broken` means that some later text could not be parsed.
+    context after that line. `broken` means that some later text could not be parsed. `height` is how many
+    blocks the text opens in each other within the block of its first line; 0 unless some line is so far right
+    that there may be too many in all.
     """
 
     tables: LanguageTables
@@ -84,6 +86,7 @@ class RightContext(Interned):
     unmatched: int
     ways_within: tuple[tuple[Ending, EarleySet], ...]
     logical: RightContext | None
+    height: int
     _endings: list[Ending] = field(default_factory=list)
 
     @property
@@ -181,7 +184,8 @@ class RightContext(Interned):
     def _passing_over(self) -> RightContext:
         """This context with an unparsable line before it."""
         line_start = self.column, self.parses, self.bodies, self.next_shallower
-        return _context(self.tables, *line_start, True, self.unmatched, self.ways_within, self.logical)
+        within = self.unmatched, self.ways_within, self.logical
+        return _context(self.tables, *line_start, True, *within, height=self.height)
 
     def _parses_of(self, column: Column, symbols: tuple[int, ...]) -> list[GroupParse]:
         """The ways to parse the group at a line of *column*, which is the whole logical line *symbols*."""
@@ -203,7 +207,25 @@ class RightContext(Interned):
         next_shallower: RightContext | None = self
         while next_shallower is not None and next_shallower.column.tabs8 >= column.tabs8:
             next_shallower = next_shallower.next_shallower
-        return _context(self.tables, column, tuple(parses), bodies, next_shallower, broken)
+        height = self._height_before(column)
+        if height > self.tables.lexical.most_blocks:
+            return None
+        return _context(self.tables, column, tuple(parses), bodies, next_shallower, broken, height=height)
+
+    @property
+    def height_around(self) -> int:
+        """The `height` of a block around that of the first line, as far as this text tells."""
+        return 1 + self.height if self.height or self.column.tabs1 > self.tables.lexical.most_blocks else 0
+
+    def _height_before(self, column: Column) -> int:
+        """The `height` of a line of *column* before this context."""
+        height = 0
+        context: RightContext | None = self
+        if self.column.tabs8 > column.tabs8:
+            height = self.height_around
+            while context is not None and context.column.tabs8 > column.tabs8:
+                context = context.next_shallower
+        return max(height, context.height) if context is not None and context.column == column else height
 
     def _parse(self, column: Column, ending: Ending, group: EarleySet) -> GroupParse | None:
         later_bodies = self._later_bodies(column, ending)
@@ -271,6 +293,7 @@ def _context(
     unmatched: int = 0,
     ways_within: tuple[tuple[Ending, EarleySet], ...] = (),
     logical: RightContext | None = None,
+    height: int = 0,
 ) -> RightContext:
     line_start = column, parses, bodies, next_shallower
-    return tables.intern(RightContext, tables, *line_start, broken, unmatched, ways_within, logical)
+    return tables.intern(RightContext, tables, *line_start, broken, unmatched, ways_within, logical, height)

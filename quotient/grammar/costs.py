@@ -61,7 +61,7 @@ class CheapestSentences:
 
     `costs` and `choices` are those found so far. Those of *rules*, which must be linear, are found when they
     are needed; those of the layers *below* are looked up there. Any other symbol is a terminal of cost
-    *other*.
+    *other*; with None it may not occur.
     """
 
     __slots__ = ("_below", "_other", "_rules", "choices", "costs")
@@ -72,7 +72,7 @@ class CheapestSentences:
         choices: Choices,
         rules: Rules,
         below: CheapestSentences | None = None,
-        other: int = 0,
+        other: int | None = 0,
     ) -> None:
         self.costs = costs
         self.choices = choices

@@ -76,7 +76,7 @@ class LanguageTables:
         self.shortest_words = lexical.shortest_words
         self.kinds_of = self._kinds_of()
         self.enclosures = Enclosures(grammar.terminals, language.enclosures)
-        self.enclosing_kinds = lexical.mode_changers.union(
+        self.enclosing_kinds = (lexical.mode_changers - lexical.marks).union(
             kind for kind, terminal in enumerate(self.terminal_of) if terminal in self.enclosures
         )
         self.forward = Direction(self._rules(backward=False), self.enclosures)
@@ -112,6 +112,20 @@ class LanguageTables:
     @cached_property
     def cheapest(self) -> CheapestSentences:
         """The cheapest derivation of each symbol of the grammar, in bytes of text."""
+        return CheapestSentences(
+            *cheapest(self.forward.rules.alternatives(), self._costs()), self.forward.rules
+        )
+
+    @cached_property
+    def cheapest_without_blocks(self) -> CheapestSentences:
+        """As `cheapest`, where no block may begin."""
+        costs = self._costs()
+        del costs[self.indent]
+        found = cheapest(self.forward.rules.alternatives(), costs)
+        return CheapestSentences(*found, self.forward.rules, other=None)
+
+    def _costs(self) -> dict[int, int]:
+        """What each terminal costs."""
         starts = self.lexical.dfa.starts.values()
         costs = {self.newline: 1, self.indent: _INDENT_COST, self.dedent: 1}
         costs |= dict.fromkeys(map(self.grammar.symbol, () if self.offside else SENTINELS), 0)
@@ -123,7 +137,7 @@ class LanguageTables:
                 if (text := self.shortest_words.suffix(s, kind)) is not None
             ]
             costs[terminal] = min((_cost_of_text(text) for text in texts), default=0)
-        return CheapestSentences(*cheapest(self.forward.rules.alternatives(), costs), self.forward.rules)
+        return costs
 
     def _find_suites(self) -> None:
         for production in self.grammar.productions:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Step, Symbol
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
+from fimlsp.quotient.completion.shallow import is_shallow
 from fimlsp.quotient.completion.shortest import shortest_completion
 from fimlsp.quotient.earley.sets import EarleySet
 
@@ -47,20 +49,27 @@ class GrammarState:
         return state if state.viable else None
 
     def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
-        """The chart after *symbols*; None if they are not expected."""
+        """The chart after *symbols*, which the lexer gave after this state; None if they are not expected."""
         chart: EarleySet | None = self.chart
+        depth, dedent = self.lexer.depth, self.lexer.lexical.dedent
         for count, symbol in enumerate(symbols, 1):
             if chart is None:
                 return None
             if not count % EVERY:
                 checkpoint()
-            chart = self.connection.scan(chart, symbol)
+            chart = self.connection.scan(chart, symbol, depth)
+            if isinstance(symbol, Column):
+                depth += 1
+            elif symbol == dedent:
+                depth -= 1
         return chart
 
     @property
     def viable(self) -> bool:
         """Whether some continuation is complete: whether the lexeme being read can be finished."""
         lexer = self.lexer
+        if self._is_deepest and not is_shallow(self.connection, self.chart):
+            return False
         if lexer.at_lexeme_start:
             return True
         if lexer.word and lexer.lexical.words.between(lexer.word[1:], b"") is None:
@@ -73,11 +82,10 @@ class GrammarState:
             return True
         if lexical.separation is not None and self._may_leave(live):
             return True
-        chart = self.chart
-        if chart is self.connection.grammar.start and self._may_meet_right():
+        if self.chart is self.connection.grammar.start and self._may_meet_right():
             return True  # this needs no prediction of the initial set
         for terminal in self.connection.tables.live_terminals(live):
-            if chart.expects(terminal):
+            if self._may_take(terminal):
                 return True
         return self._may_meet_right() or self._may_fall_back()
 
@@ -175,7 +183,19 @@ class GrammarState:
             or not lexer.lexical.offside
         ):
             return True
-        return self.chart.expects(self.connection.tables.newline)
+        return self._may_take(self.connection.tables.newline)
+
+    @property
+    def _is_deepest(self) -> bool:
+        """Whether no further block may be opened."""
+        return self.lexer.depth >= self.lexer.lexical.most_blocks
+
+    def _may_take(self, terminal: int) -> bool:
+        """Whether *terminal* may come next."""
+        if not self._is_deepest:
+            return self.chart.expects(terminal)
+        after = self.connection.grammar.earley.scan(self.chart, (terminal,))
+        return after is not None and is_shallow(self.connection, after)
 
     def _may_meet_right(self) -> bool:
         """Whether the lexeme being read may straddle the end of the middle."""
@@ -268,5 +288,5 @@ class GrammarState:
         line = lexer.start_line(entry.lead)
         if line is None:
             return False
-        laid_out = GrammarState(self.connection, line.lexer, chart).scanned(line.symbols)
+        laid_out = GrammarState(self.connection, lexer, chart).scanned(line.symbols)
         return laid_out is not None and laid_out.expects(entry.marker)

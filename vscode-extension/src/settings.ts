@@ -20,6 +20,7 @@ export const SERVER_OPTIONS = [
   "order",
   "threads",
   "pythonVersion",
+  "check",
   "automatic",
   "debounceMs",
   "deadlineMs",

@@ -126,6 +126,17 @@ JSON_VERDICTS = [
 ]
 
 
+def test_what_compiles():
+    line = json.dumps({"id": 1, "left": "f(a=1, ", "middle": "a=2", "right": ")\n"})
+    parsed, compiled = (
+        json.loads(CliRunner().invoke(command_line, ["verify", "--check", check], input=line).output)
+        for check in ("parse", "compile")
+    )
+    assert parsed["complete"]
+    assert not compiled["complete"]
+    assert compiled["viable_bytes"] == len("a")
+
+
 def test_json():
     cases = []
     for marked, *_ in JSON_VERDICTS:

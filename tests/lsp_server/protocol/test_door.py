@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 
 import pytest
+from fimlsp.lsp_server.protocol import serving
 from fimlsp.lsp_server.protocol.door import MOST_CLIENTS, Door
-from fimlsp.lsp_server.worker_client.worker_pool import MOST_WORKERS
+from fimlsp.lsp_server.worker_client.worker_pool import MOST_WORKERS, WorkerPool
 
 from ..wire import SCRIPTED, children, did_open, inline, message, tcp_server
 
@@ -98,6 +101,61 @@ async def test_one_model_too_many_is_told_and_may_be_changed():
         await extra.until(lambda: "Until then m0 is used" in (extra.status.get("reason") or ""))
         extra.send(inline(2, URI, 0, 4))
         assert (await extra.answer(2))["result"]["items"][0]["insertText"] == "m0 v1 'x = ' ''"
+
+
+@contextlib.asynccontextmanager
+async def listening():
+    """A server in this process, for strangers who say nothing: the port it listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = asyncio.create_task(serving._listen(WorkerPool(["true"]), "127.0.0.1", port, Door()))
+    await asyncio.sleep(0.2)
+    yield port
+    await asyncio.sleep(0.3)  # those who left are seen off
+    server.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await server
+
+
+async def connect(port):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    return reader, writer
+
+
+async def is_left(reader, seconds):
+    """Whether the server closes the connection within so many *seconds*."""
+    try:
+        return await asyncio.wait_for(reader.read(), seconds) == b""
+    except asyncio.TimeoutError:
+        return False
+
+
+async def test_who_says_nothing_is_left_after_a_while(monkeypatch):
+    assert serving.PATIENCE_S == 10
+    monkeypatch.setattr(serving, "PATIENCE_S", 0.5)
+    async with listening() as port:
+        (reader, writer), (other, its_writer) = await connect(port), await connect(port)
+        its_writer.write(b"Content-Length: 400\r\n\r\n{")
+        assert await is_left(reader, 10)
+        assert await is_left(other, 10)
+        writer.close()
+        its_writer.close()
+
+
+async def test_more_connections_than_there_may_be_are_closed_at_once():
+    assert serving.MOST_CONNECTIONS == 64
+    async with listening() as port:
+        held = [await connect(port) for _ in range(serving.MOST_CONNECTIONS)]
+        extra, extra_writer = await connect(port)
+        assert await is_left(extra, 5)
+        assert not await is_left(held[-1][0], 0.1)
+        held[0][1].close()
+        await asyncio.sleep(0.2)
+        late, late_writer = await connect(port)
+        assert not await is_left(late, 0.5)
+        for writer in (extra_writer, late_writer, *(writer for _, writer in held)):
+            writer.close()
 
 
 async def test_initialize_comes_once():

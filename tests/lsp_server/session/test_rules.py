@@ -66,19 +66,21 @@ async def test_the_worker_is_told_of_versions_folders_and_limits(editor, tmp_pat
     uri = (tmp_path / "a.py").as_uri()
     editor.open("# told<|>", uri=uri)
     told = await editor.suggestion(uri=uri)
-    assert told.startswith("(Python(version=(3, 11)), (), (), Limits(max_tokens=64")
+    assert told.startswith("(Python(version=(3, 11), check='compile'), (), (), Limits(max_tokens=64")
     editor.session.change_folders([tmp_path.as_uri()])
-    await until(lambda: editor.session.documents.find(uri).grammar == Python((3, 12)))
+    await until(lambda: editor.session.documents.find(uri).grammar == Python((3, 12), "compile"))
     told = await editor.suggestion(uri=uri)
-    assert told.startswith(f"(Python(version=(3, 12)), ({str(tmp_path)!r},), ()")
+    assert told.startswith(f"(Python(version=(3, 12), check='compile'), ({str(tmp_path)!r},), ()")
     configure(editor, pythonVersion="3.8", maxTokens=7, contextEscape=True, exclude=["b.py"])
     told = await editor.suggestion(uri=uri)
-    assert told.startswith(f"(Python(version=(3, 8)), ({str(tmp_path)!r},), ('b.py',), Limits(max_tokens=7")
+    assert told.startswith(
+        f"(Python(version=(3, 8), check='compile'), ({str(tmp_path)!r},), ('b.py',), Limits(max_tokens=7"
+    )
     assert "context_escape=True" in told
     editor.session.change_folders([], [tmp_path.as_uri()])
     configure(editor, pythonVersion="auto")
-    await until(lambda: editor.session.documents.find(uri).grammar == Python())
-    assert (await editor.suggestion(uri=uri)).startswith("(Python(version=(3, 11)), ()")
+    await until(lambda: editor.session.documents.find(uri).grammar == Python(check="compile"))
+    assert (await editor.suggestion(uri=uri)).startswith("(Python(version=(3, 11), check='compile'), ()")
 
 
 async def test_cells_and_buffers_without_a_file(editor):

@@ -99,3 +99,8 @@ def test_at_the_start_of_a_file(engine: Engine) -> None:
     assert reached is not None
     assert not reached.complete
     assert state(engine, "<|>f(a=1, a=<|>") is None
+
+
+def test_names_are_not_compared_where_the_file_is_broken(engine: Engine) -> None:
+    broken = "f(a=1,\nx = 1\ny = g(<|>a=2<|>)\n"
+    assert state(engine, broken, relax=True) is not None

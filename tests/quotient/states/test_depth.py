@@ -34,3 +34,56 @@ def test_strings_in_fields_of_strings():
     times, state = deepest(document.middle(4, 4).start, b"f'{")
     assert times == 149
     assert verdict(state.feed(state.shortest_completion)) == COMPLETE
+
+
+MOST_BLOCKS = 99
+
+
+def headers(first, last, header="if a:"):
+    """Headers in each other, from column *first* up to, and without, column *last*."""
+    return b"".join(b" " * column + header.encode() + b"\n" for column in range(first, last))
+
+
+@pytest.mark.parametrize("n", [MOST_BLOCKS - 1, MOST_BLOCKS, MOST_BLOCKS + 1])
+def test_blocks(n):
+    """A header beyond the deepest block may still have its statement on its own line."""
+    is_possible = n <= MOST_BLOCKS
+    start = start_between(b"", b"")
+    assert (start.feed(headers(0, n)) is not None) is is_possible
+    last = start.feed(headers(0, n)[:-1])
+    assert is_python(headers(0, n)[:-1] + last.shortest_completion) is True
+    assert (start_between(headers(0, n), b"\n") is not None) is is_possible
+    left = headers(0, n - 1) + b" " * (n - 1)
+    for header in (b"match x", b"match x:", b"match x:\n", b"class A:\n"):
+        state = start_between(left, b"\n").feed(header)
+        assert (state is not None) is is_possible, header
+        assert state is None or is_python(left + header + state.shortest_completion + b"\n")
+    assert start_between(left, b"\n").feed(b"match(x)").complete
+
+
+FAR_RIGHT = b" " * 200 + b"x\n"
+BLOCKS = [
+    (b"", b"", 0),
+    (b"", b"if a:\n", 1),
+    (headers(0, 40), b"", 40),
+    (headers(0, 40), b" " * 40 + b"if a:\n", 41),
+]
+
+
+@pytest.mark.parametrize(("left", "middle", "opened"), BLOCKS)
+@pytest.mark.parametrize("n", [MOST_BLOCKS - 1, MOST_BLOCKS, MOST_BLOCKS + 1])
+def test_blocks_of_the_right_context(left, middle, opened, n):
+    """Blocks count together, wherever they are opened; what closes some of them comes behind."""
+    for behind in (b"", b"y\n"):
+        right = headers(opened, n) + b" " * n + b"x\n" + behind
+        assert is_python(left + middle + right) is (n <= MOST_BLOCKS)
+        start = start_between(left, right)
+        state = start and start.feed(middle)
+        assert (state is not None and state.complete) is (n <= MOST_BLOCKS)
+
+
+def test_more_blocks_than_there_may_be_are_refused_at_once():
+    assert start_between(b"", FAR_RIGHT).feed(headers(0, 200)) is None
+    assert start_between(b"", FAR_RIGHT).feed(headers(0, MOST_BLOCKS)).complete
+    minima = b"".join(b" " * column + b"x\n" for column in reversed(range(300)))
+    assert start_between(b"", minima) is None
