@@ -13,6 +13,7 @@ from fimlsp.datasets.shown.cursors import draw_cursors, read_files
 from fimlsp.datasets.shown.fitting import fit
 from fimlsp.datasets.shown.recording import Recorded, Recorder, record_all
 from fimlsp.datasets.sources.source import SourceError
+from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.models.checkpoints.hub import find_folder, find_on_command_line
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED, load_model
@@ -66,9 +67,11 @@ def calibrate(
     try:
         RunFolder(out).claim(plan, {})
         chosen = model and find_on_command_line(model)
-        recorder = Recorder(load_model(chosen or None, device=device))
+        analysis = Analysis()
+        recorder = Recorder(load_model(chosen or None, device=device), analysis)
         fitted = _record(recorder, folders, cursors, seed, out / "fit.jsonl")
         checked = _record(recorder, check, check_cursors, seed, out / "check.jsonl") if check else []
+        analysis.close()
         acceptance = fit(fitted)
         path = acceptance.save(out)
         write_report(acceptance, fitted, checked, plan, out)

@@ -24,6 +24,9 @@ AUTOMATIC = 2
 WARNING = 2
 """The protocol's type of a log message that warns; lower ones are errors."""
 
+OPENED_S = 0.3
+"""How long a file is open before something is asked; when people type, it has been for longer."""
+
 PATIENCE_S = 120.0
 """After so long without an answer the server counts as stuck."""
 
@@ -125,6 +128,7 @@ class Editor:
         uri = path.as_uri()
         document = {"uri": uri, "languageId": "python", "version": 1, "text": left + right}
         self._notify("textDocument/didOpen", {"textDocument": document})
+        time.sleep(OPENED_S)
         line = left[left.rfind("\n") + 1 :]
         position = {"line": left.count("\n"), "character": len(line.encode("utf-16-le")) // 2}
         begun = time.monotonic()

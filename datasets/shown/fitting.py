@@ -20,6 +20,9 @@ CHARACTERS_MIN = 4
 COSTS = (0, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 25, 30, 40, 50, 70, 100)
 """What a wrong text may cost, in characters, to try them."""
 
+HARDLY_ANY = 0.01
+"""The share of the texts that are shown which may be lost by decoding no further where they are unlikely."""
+
 Floats = NDArray[np.float64]
 
 
@@ -109,12 +112,15 @@ def _curve(judged: Sequence[Estimated]) -> tuple[CurvePoint, ...]:
 
 
 def _levels(judged: Sequence[Estimated]) -> tuple[Level, ...]:
-    found = [(cost, outcome(judged, cost)) for cost in COSTS]
-    return tuple(
-        Level(cost, round(each.shown, 4), round(each.right, 4))
-        for cost, each in found
-        if each.right is not None
-    )
+    levels = list[Level]()
+    for cost in COSTS:
+        shown = [each for each in (one.shown(cost) for one in judged) if each is not None]
+        if shown:
+            share, right = len(shown) / len(judged), sum(each.right for each in shown) / len(shown)
+            totals = [each.beginning.features["total"] for each in shown]
+            least = float(np.quantile(totals, HARDLY_ANY))
+            levels.append(Level(cost, *(round(each, 4) for each in (share, right, least))))
+    return tuple(levels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,12 @@ from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import Cursor, EditedFile
 from fimlsp.datasets.shown.run import read_rows
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.analysis.client import Analysis
+from fimlsp.languages.python.analysis.questions import Cursor as Place
+from fimlsp.languages.python.names.preference import NamePreference
 from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
 from fimlsp.languages.python.suggested.faults import first_fault
+from fimlsp.languages.python.suggested.idle_names import first_idle_name
 from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.beginnings import Beginning, Surroundings, beginnings
@@ -27,6 +31,9 @@ from fimlsp.models.decoding.middle import TokenTrace
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import FimModel
 from fimlsp.quotient.engine import Engine
+
+NAMES_S = 3.0
+"""How long the names at a cursor are waited for; an editor has them before, as files are open for longer."""
 
 TOKENS = 64
 """The most that the server lets a model write by default."""
@@ -100,14 +107,27 @@ class Recorded:
 
 
 class Recorder:
-    """Asks *model* for what it writes at cursors."""
+    """Asks *model* for what it writes at cursors, preferring the names that *analysis* finds there."""
 
-    def __init__(self, model: FimModel) -> None:
+    def __init__(self, model: FimModel, analysis: Analysis) -> None:
         self._model = model
+        self._analysis = analysis
         self._engine = Engine(Python())
 
-    def record(self, file: EditedFile, cursor: Cursor) -> Recorded:
-        """What the model writes at *cursor* in *file*."""
+    def prepare(self, file: EditedFile, cursor: Cursor) -> None:
+        """Begin to look up the names at *cursor* in *file*."""
+        self._analysis.look(cursor.case, _place_of(file, cursor))
+
+    def record(
+        self, file: EditedFile, cursor: Cursor, following: tuple[EditedFile, Cursor] | None
+    ) -> Recorded:
+        """What the model writes at *cursor* in *file*, which is prepared; prepares *following* meanwhile."""
+        self._analysis.wait(cursor.case, NAMES_S)
+        place = _place_of(file, cursor)
+        names = self._analysis.known(cursor.case, place)
+        self._analysis.forget(lambda case: case == cursor.case)
+        if following is not None:
+            self.prepare(*following)
         text = file.file.content
         left, right = text[: cursor.start].encode(), text[cursor.end :].encode()
         truth, within = text[cursor.start : cursor.end], cursor.is_within_line
@@ -115,14 +135,18 @@ class Recorder:
         start = self._engine.document(left + right).middle(len(left), len(left), may_escape=False).start
         if start is None:
             return Recorded(cursor.case, cursor.kind, one_line, None, False, 0, (), ())
-        settings = DecodeSettings(tokens=TOKENS, lines=1 if one_line else None)
+        preference = NamePreference(left, right, place.state, lambda: names)
+        settings = DecodeSettings(tokens=TOKENS, lines=1 if one_line else None, preference=preference)
         (middle,) = complete_many(self._model, left, right, start, settings, lambda: False)
-        limit = first_fault(left, middle.text, right)
+        misfit = preference.first_misfit((token.text, token.log_probability) for token in middle.trace)
+        faults = [each for each in (first_fault(left, middle.text, right), misfit) if each is not None]
+        limit = min(faults, default=None)
         found = [
             each
             for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
             if (limit is None or len(each.text) <= limit)
             and first_unknown_name(left, each.text, right) is None
+            and not (each.ends_line and first_idle_name(left, each.text, right) is not None)
         ]
         written = middle.text.decode(errors="replace") if middle.complete else ""
         return Recorded(
@@ -135,6 +159,11 @@ class Recorder:
             [_told(token) for token in middle.trace],
             [Candidate.of(each, truth, within) for each in found],
         )
+
+
+def _place_of(file: EditedFile, cursor: Cursor) -> Place:
+    text = file.file.content
+    return Place(file.path, (), text[: cursor.start].encode(), text[cursor.end :].encode())
 
 
 def _told(token: TokenTrace) -> tuple[str, float, float | None, int]:
@@ -157,11 +186,13 @@ def record_all(
     """
     done = {each.case: each for each in read_recording(path)}
     with path.open("a", encoding="utf-8") as file:
-        for edited, cursor in cursors:
-            if cursor.case not in done:
-                done[cursor.case] = recorder.record(edited, cursor)
-                file.write(json.dumps(done[cursor.case].to_json()) + "\n")
-                file.flush()
+        new = [each for each in cursors if each[1].case not in done]
+        if new:
+            recorder.prepare(*new[0])
+        for (edited, cursor), following in zip(new, [*new[1:], None], strict=False):
+            done[cursor.case] = recorder.record(edited, cursor, following)
+            file.write(json.dumps(done[cursor.case].to_json()) + "\n")
+            file.flush()
             report()
     return [done[cursor.case] for _, cursor in cursors]
 

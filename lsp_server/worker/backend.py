@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.suggested.brackets import swaps_brackets
+from fimlsp.languages.python.analysis.questions import MOST_BYTES
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
 from fimlsp.lsp_server.worker.assumptions import in_words
-from fimlsp.lsp_server.worker.certainty import NOT_SURE, what_is_sure
+from fimlsp.lsp_server.worker.certainty import NOT_SURE, as_limited, what_is_sure
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.names import Names, NamesHere
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
@@ -188,7 +188,12 @@ class Backend:
 
     def _look(self, document: DocumentId, offset: int) -> None:
         """Begin to look up the names at *offset*, where the cursor will be; in a cell with those above it."""
-        if self._names is not None and is_python(self.documents.grammar(document)):
+        data = self.documents.data(document)
+        if (
+            self._names is not None
+            and len(data) <= MOST_BYTES
+            and is_python(self.documents.grammar(document))
+        ):
             self._names.look(document, *self.documents.around(document, offset))
 
     def _names_at(self, request: Complete) -> NamesHere | None:
@@ -224,6 +229,7 @@ class Backend:
             replace(
                 decode_settings(limits, left, right, seconds_left(limits, request)),
                 preference=None if names is None else names.preference,
+                least_total=model.acceptance.least_total(limits.confidence),
             ),
             should_stop,
             neighbours=neighbours,
@@ -233,7 +239,7 @@ class Backend:
             return self._too_slow(model, limits)
         self._slow = 0
         with interruptible(time_limit(CHOOSING_S)):
-            return self._chosen(written, request, model, left, right, constraint.start, relaxed)
+            return self._chosen(written, request, model, left, right, constraint.start, relaxed, names)
 
     def _chosen(
         self,
@@ -244,6 +250,7 @@ class Backend:
         right: bytes,
         start: State,
         relaxed: tuple[str, ...],
+        names: NamesHere | None,
     ) -> Completion:
         """What the editor is told of the middles *written* for *request*."""
         limits = request.limits
@@ -260,9 +267,12 @@ class Backend:
             model.acceptance,
             limits,
             is_python=is_python(self.documents.grammar(request.document)),
+            preference=None if names is None else names.preference,
         )
         if sure is None:
-            return replace(answer, texts=(), reason=answer.reason or NOT_SURE)
+            is_cut_short = allowed[0].stop_reason == "unsure"
+            reason = NOT_SURE if is_cut_short else answer.reason or NOT_SURE
+            return replace(answer, texts=(), reason=reason)
         return to_completion([sure], relaxed, left, right, start)
 
     def _too_slow(self, model: FimModel, limits: Limits) -> Completion:
@@ -351,24 +361,6 @@ def decode_settings(limits: Limits, left: bytes, right: bytes, seconds: float) -
 def is_too_slow(written: Sequence[Middle]) -> bool:
     """Whether the time was over before the model had said anything."""
     return written[0].stop_reason == "deadline" and written[0].stop_at_start is None
-
-
-def as_limited(written: Sequence[Middle], limits: Limits, start: State) -> list[Middle]:
-    """What of the middles *written* under *start* is in one line and stays in its bracket, if so wanted.
-
-    Where only a text that leaves its bracket connects, the constraint allows that; here it is dropped.
-    """
-    kept = [first_line(middle, start) for middle in written] if limits.one_line == "always" else written
-    return [middle for middle in kept if limits.context_escape or not swaps_brackets(middle.text)]
-
-
-def first_line(middle: Middle, start: State) -> Middle:
-    """*middle* up to the end of its first line that is not blank; it may be incomplete there."""
-    end = middle.text.find(b"\n", len(middle.text) - len(middle.text.lstrip()))
-    if end < 0:
-        return middle
-    state = start.feed(middle.text[:end])
-    return replace(middle, text=middle.text[:end], complete=state is not None and state.complete)
 
 
 def to_completion(

@@ -91,6 +91,10 @@ class EngineDocuments:
             if other.client == name.client and other != name
         ]
 
+    def data(self, name: DocumentId) -> bytes:
+        """The text. KeyError if it is not open."""
+        return self._entries[name].data
+
     def around(self, name: DocumentId, offset: int) -> tuple[bytes, bytes]:
         """What stands left and right of *offset*, in a cell behind the other cells of its notebook."""
         data = self._entries[name].data

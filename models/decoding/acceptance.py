@@ -17,7 +17,7 @@ from fimlsp.models.decoding.beginnings import Beginning
 from fimlsp.models.errors import ModelError
 
 FILE_NAME = "acceptance.json"
-FORMAT = 1
+FORMAT = 2
 
 LINE_WORTH = 30
 """What a text that ends its line is worth more, in characters: one need not look how the line goes on."""
@@ -43,11 +43,18 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What showing comes to if a wrong text costs *cost*: the share of cursors, and what of it is right."""
+    """What showing comes to if a wrong text costs *cost*.
+
+    Attributes:
+        shown: the share of the cursors.
+        right: what of it is right.
+        least_total: the log-probability that 99 of 100 texts which are shown have at least.
+    """
 
     cost: float
     shown: float
     right: float
+    least_total: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +93,17 @@ class Acceptance:
 
         0 shows nearly everything. Where no cost is enough, infinity: nothing is shown.
         """
-        enough = [level.cost for level in self.levels if level.right >= confidence]
-        return 0.0 if confidence <= 0 else min(enough, default=math.inf)
+        level = self._level(confidence)
+        return 0.0 if confidence <= 0 else math.inf if level is None else level.cost
+
+    def least_total(self, confidence: float) -> float:
+        """The log-probability below which hardly any text is shown, so that no more of it need be decoded."""
+        level = self._level(confidence)
+        return -math.inf if confidence <= 0 else math.inf if level is None else level.least_total
+
+    def _level(self, confidence: float) -> Level | None:
+        enough = [level for level in self.levels if level.right >= confidence]
+        return min(enough, key=lambda level: level.cost, default=None)
 
     def worth(self, beginning: Beginning, cost: float) -> float:
         """What showing *beginning* is worth on average, in characters, if a wrong text costs *cost*."""

@@ -115,8 +115,8 @@ def _ends_line(text: bytes, middle: Middle) -> bool:
 
 
 def _is_between_words(text: bytes, whole: bytes) -> bool:
-    """Whether *text*, a beginning of *whole*, ends with a word of it, and not with white space."""
+    """Whether *text*, a beginning of *whole*, ends with a word of it that is not about to be called."""
     behind = whole[len(text) : len(text) + 1]
-    if text[-1:].isspace():
+    if text[-1:].isspace() or (behind == b"(" and _WORD.match(text[-1:])):
         return False
     return not (_WORD.match(behind) and _WORD.match(text[-1:]))

@@ -273,6 +273,8 @@ class Decoding:
         log_probability = middle.total - step.middle.total
         self.trace.append(TokenTrace(text, log_probability, refused, steered, token=token))
         self.middle = middle
+        if stop_reason is None and middle.total < self.settings.least_total:
+            return "unsure"
         if stop_reason is None and self.rule.is_asked_to_stop(middle):
             return "asked"
         if stop_reason is None and self.settings.stop_rule == "first" and n_repeated(middle.tokens):
@@ -315,7 +317,7 @@ class Decoding:
     def _finished_in_time(self, reason: StopReason) -> PartialMiddle:
         middle = self.middle
         takes_first = self.settings.stop_rule == "first"
-        if reason in ("cancelled", "lines", "asked") or (reason == "end" and takes_first):
+        if reason in ("cancelled", "lines", "asked", "unsure") or (reason == "end" and takes_first):
             return middle
         length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)
         return self._best_stop(length) or (middle.completed() if self.settings.steer else middle)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from math import exp
 from typing import Literal
 
-StopReason = Literal["end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled", "asked"]
+StopReason = Literal[
+    "end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled", "asked", "unsure"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,8 @@ class DecodeSettings:
         independent: with a temperature: exactly `candidates` middles, drawn independently of each other and
             given in the order of the draws, with those that are equal, empty or incomplete. A share of them
             is then an unbiased estimate, as pass@k needs it (Chen et al. 2021).
+        least_total: decoding stops where the sum of the log-probabilities (nats) falls below it, as nothing
+            of use can follow.
         preference: which of the likeliest candidates are better than others, for reasons of their own.
 
     Raises:
@@ -57,6 +59,7 @@ class DecodeSettings:
     top_p: float = 1.0
     seed: int = 0
     independent: bool = False
+    least_total: float = -inf
     preference: Preference | None = None
 
     def __post_init__(self) -> None:

@@ -100,7 +100,7 @@ class Analysis:
             if self._keeper is None:
                 self._keeper = Thread(target=self._keep_asking, name="analysis", daemon=True)
                 self._keeper.start()
-            self._changed.notify()
+            self._changed.notify_all()
 
     def known(self, file: Hashable, cursor: Cursor) -> KnownNames:
         """What is known at *cursor* by now."""
@@ -117,6 +117,12 @@ class Analysis:
         if found is not None and (found.line.is_done or found.line.names.visible is not None):
             return None
         return ENDED if self._failures else NOT_YET
+
+    def wait(self, file: Hashable, seconds: float) -> None:
+        """Wait until what was asked about *file* is answered, but no longer."""
+        found = self._files.get(file)
+        with self._changed:
+            self._changed.wait_for(lambda: found is None or found.line.is_done, seconds)
 
     def miss(self, file: Hashable, missed: Iterable[Wanted]) -> None:
         """Take in what was *missed* in *file*; the next question there looks it up."""
@@ -159,7 +165,10 @@ class Analysis:
                 cursor, wanted, line = self._next
                 self._next = None
             line.asked.update(wanted)
-            if self._ask(cursor, wanted, line):
+            is_answered = self._ask(cursor, wanted, line)
+            with self._changed:
+                self._changed.notify_all()
+            if is_answered:
                 self._failures = 0
             else:
                 self._end()

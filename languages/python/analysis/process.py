@@ -43,6 +43,16 @@ def serve(guard: Callable[[Question], None] = lambda _: None) -> None:
     """Answer what comes over standard input, to its end; *guard* hears of each question first."""
     source, sink = _claim_pipes()
     _be_modest()
+    with suppress(EOFError, BrokenPipeError):  # nobody asks, or wants to hear, any more
+        _answer_all(source, sink, guard)
+
+
+def _answer_all(source: BinaryIO, sink: BinaryIO, guard: Callable[[Question], None]) -> None:
+    """Answer until the process has grown too large.
+
+    Raises:
+        EOFError, BrokenPipeError: The other end is gone.
+    """
     from fimlsp.languages.python.analysis.jedi_names import find_names, read_builtins
 
     def tell(answer: Begun | Finding | Done) -> None:
@@ -57,19 +67,14 @@ def serve(guard: Callable[[Question], None] = lambda _: None) -> None:
 
     read_builtins()
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    while True:
-        try:
-            question: Question = pickle.load(source)
-        except EOFError:
-            return
+    while _largest_size() <= GROWN_BYTES:
+        question: Question = pickle.load(source)
         faulthandler.dump_traceback_later(PATIENCE_S, exit=True, file=nowhere)
         guard(question)
         for finding in find_names(question, limited):
             tell(finding)
         faulthandler.cancel_dump_traceback_later()
         tell(Done())
-        if _largest_size() > GROWN_BYTES:
-            return
 
 
 @contextmanager

@@ -45,7 +45,7 @@ VALUES = frozenset([b"None", b"True", b"False"])
 UNKNOWN = b"."
 """The chain of a value that no name tells, such as that of a call."""
 
-FAR = 20_000
+FAR = 4_000
 """Bytes before a place within which a statement is looked for from which to read."""
 
 _BIND_NEXT = frozenset([b"def", b"class", b"as", b"import", b"global", b"nonlocal", b"for", b"lambda"])
@@ -221,11 +221,14 @@ def is_word(piece: bytes) -> bool:
     return piece[:1].isalnum() or piece[0] == 0x5F or piece[0] >= 0x80
 
 
+def near_start(left: bytes) -> int:
+    """Where to begin to read *left* so as to know what its end is: at its last definition or import."""
+    far = max(0, len(left) - FAR)
+    if (begin := max((found.start() for found in _STARTS.finditer(left, far)), default=-1)) >= 0:
+        return begin
+    return left.find(b"\n", far) + 1 if far else 0
+
+
 def state_behind(left: bytes) -> CodeState:
-    """The state at the end of *left*, read from where its last definition, decorator or import begins."""
-    near = left[-FAR:]
-    begin = max(
-        (found.start() for found in _STARTS.finditer(near)),
-        default=near.find(b"\n") if len(left) > FAR else 0,
-    )
-    return CodeState().feed(near[begin:])
+    """The state at the end of *left*, as what is near it says."""
+    return CodeState().feed(left[near_start(left) :])

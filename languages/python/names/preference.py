@@ -5,8 +5,9 @@ A preference and no law: a name may be bound in a way that nobody has foreseen.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from fimlsp.languages.python.names.code_state import KEYWORDS, CodeState, Place, first_piece, is_word
@@ -18,6 +19,9 @@ UNKNOWN_NAME = 3.0
 
 DOUBTFUL_NAME = 1.0
 """The same, where the code that follows may still bind it."""
+
+SURE = math.log(0.9)
+"""The log-probability from which a model may know better than what was looked up."""
 
 NEAR = 1_000
 """Bytes before the cursor whose words are known, as they may be newer than what was looked up."""
@@ -62,6 +66,18 @@ class NamePreference:
                 return worst
             offset += len(piece)
         return max(worst, self._word(state, text, is_whole=False)) if state.word else worst
+
+    def first_misfit(self, tokens: Iterable[tuple[bytes, float]]) -> int | None:
+        """The offset of the first of *tokens*, with their log-probabilities, that no known name allows.
+
+        What is sure all the same may stand. None if all may.
+        """
+        text = b""
+        for token, log_probability in tokens:
+            if log_probability < SURE and self.misfit(text, token) >= UNKNOWN_NAME:
+                return len(text)
+            text += token
+        return None
 
     def _state(self, text: bytes) -> CodeState:
         state = self._states.get(text)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from fimlsp.languages.python import python
 from fimlsp.lsp_server.messages import Limits
-from fimlsp.lsp_server.worker.backend import as_limited
-from fimlsp.lsp_server.worker.certainty import what_is_sure
+from fimlsp.lsp_server.worker.certainty import as_limited, what_is_sure
 from fimlsp.models.decoding.acceptance import Acceptance, Level, Weight
 from fimlsp.models.decoding.middle import Middle, TokenTrace
 from fimlsp.quotient.engine import Engine
 
-ESTIMATE = Acceptance(4.0, {"total": Weight(0.0, 1.0, 1.0)}, 1, 1, levels=(Level(8.0, 0.5, 0.5),))
+ESTIMATE = Acceptance(4.0, {"total": Weight(0.0, 1.0, 1.0)}, 1, 1, levels=(Level(8.0, 0.5, 0.5, -9.0),))
 """A text of total log-probability t is right with the log-odds 4 + t; a wrong one costs 8 characters."""
 
 ENGINE = Engine(python())

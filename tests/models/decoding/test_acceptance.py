@@ -16,7 +16,12 @@ from fimlsp.models.decoding.acceptance import (
 from fimlsp.models.decoding.beginnings import Beginning
 from fimlsp.models.errors import ModelError
 
-LEVELS = (Level(0.0, 0.9, 0.2), Level(4.0, 0.5, 0.4), Level(8.0, 0.3, 0.6), Level(20.0, 0.1, 0.55))
+LEVELS = (
+    Level(0.0, 0.9, 0.2, -20.0),
+    Level(4.0, 0.5, 0.4, -5.0),
+    Level(8.0, 0.3, 0.6, -3.0),
+    Level(20.0, 0.1, 0.55, -1.0),
+)
 ESTIMATE = Acceptance(
     1.0, {"total": Weight(-2.0, 2.0, 3.0)}, 10, 40, (CurvePoint(0.1, 0.2, 4.0),), LEVELS
 )  # fmt: skip

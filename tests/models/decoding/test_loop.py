@@ -370,6 +370,12 @@ def test_settings_that_make_no_sense_are_refused(changes, message):
         DecodeSettings(**changes)
 
 
+@pytest.mark.parametrize(("least", "text", "reason"), [(-2.0, b"ab", "unsure"), (-9.0, b"abc", "end")])
+def test_what_is_too_unlikely_is_not_decoded_any_further(least, text, reason):
+    middle = decode(ScriptedModel([b"a"], [b")", b"b"], [b"c"], [END]), least_total=least)
+    assert (middle.text, middle.stop_reason) == (text, reason)
+
+
 def test_the_trace_names_tokens_and_what_was_refused():
     model = ScriptedModel([b"))", b"]", b"a"], [b"(", END], [b")"], [END])
     (first, *others) = decode(model).trace

@@ -179,3 +179,10 @@ def test_what_was_missed_is_told():
     preference = NamePreference(left, b"", state_behind(left), lambda: KNOWN)
     preference.misfit(b"", b"carts")
     assert list(preference.missed) == [("attributes", b"shop")]
+
+
+def test_a_name_that_is_not_known_ends_a_text_unless_the_model_is_sure():
+    left = b"x = "
+    preference = NamePreference(left, b"", state_behind(left), lambda: KNOWN)
+    for sure, offset in ((-1.0, 8), (-0.01, None)):
+        assert preference.first_misfit([(b"order + ", -2.0), (b"quan", sure), (b"tity", sure)]) == offset

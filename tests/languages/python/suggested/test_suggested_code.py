@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pytest
 from fimlsp.languages.python.suggested.brackets import swaps_brackets
+from fimlsp.languages.python.suggested.idle_names import first_idle_name
 from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced_keyword
+from fimlsp.languages.python.suggested.repeated_keys import first_repeated_key
 from fimlsp.languages.python.suggested.unwanted_lines import first_unwanted_line
 from fimlsp.languages.python.suggested.visible_names import MOST_BYTES, first_unknown_name
 
@@ -143,3 +145,54 @@ def test_the_first_keyword_that_the_compiler_would_refuse(marked):
 )
 def test_a_bracket_is_closed_and_another_opened(text, swaps):
     assert swaps_brackets(text.encode()) is swaps
+
+
+KEYS = [
+    "f(a=1, <|!a=2|>)\n",
+    "f(a=1, <|b=2|>)\n",
+    "f(<|!a=2|>, a=3)\n",
+    "f(<|a=2, !a=3|>)\n",
+    "f(a=1, g(<|a=2|>))\n",
+    "f(a == 1, <|a=2|>)\n",
+    "f(a=1); f(<|a=2|>)\n",
+    "x = f(a=1)\ny = <|f(a=1)|>\n",
+    "x = {'a': 1, <|'b': 2, !'a': 3|>}\n",
+    "x = {\n  'a': g(b=1),  # it's\n<|  'b': g(b=1)|>\n}\n",
+    "x = {'a': 1, <|'b': {'a': 1}|>}\n",
+    "x = {1: 1, <|!1: 2|>}\n",
+    "x[a:b, <|a:b|>]\n",
+    "def f(a=1, <|!a=2|>): pass\n",
+    "x = [{'a': 1}, {<|'a': 1|>}]\n",
+]
+
+
+@pytest.mark.parametrize("marked", KEYS)
+def test_the_first_key_that_is_there_twice(marked):
+    left, text, right, fault = split(marked)
+    assert first_repeated_key(left, text, right) == fault
+
+
+IDLE = [
+    "def f(a):\n    return <|!isinstance|>\n",
+    "def f(a):\n    return <|isinstance(a, b)|>\n",
+    "def f(a):\n    return <|isinstance|>(a, b)\n",
+    "for a in <|!range|>:\n    pass\n",
+    "map(<|print|>, a)\n",
+    "key=<|len|>\n",
+    "def f(a):\n    <|!a.b|>\n",
+    "def f(a):\n    a<|!.b|>\n",
+    "def f(a):\n    <|a.b|> = 1\n",
+    "def f(a):\n    <|pass|>\n",
+    "def f(a):\n    <|return|>\n",
+    "def f(a):\n    <|...|>\n",
+    "def f(a):\n    <|a = 1!\n    a|>\n",
+    "f(\n    <|a|>\n)\n",
+    "x = [\n    a,\n    <|b|>\n]\n",
+    'def f():\n    """A\n    <|word|>\n    """\n',
+]
+
+
+@pytest.mark.parametrize("marked", IDLE)
+def test_the_name_at_the_end_that_does_nothing(marked):
+    left, text, right, fault = split(marked)
+    assert first_idle_name(left, text, right) == fault

@@ -1,0 +1,35 @@
+"""Names at the end of a suggestion that do nothing there: functions not called, a statement of a name."""
+
+from __future__ import annotations
+
+import re
+
+from fimlsp.languages.python.names.code_state import CodeState, state_behind
+
+_CALLED = re.compile(
+    rb"(?<![\w.\x80-\xff])"
+    rb"(?:isinstance|issubclass|hasattr|getattr|setattr|super|range|enumerate|zip|print|open)\s*\Z"
+)
+_ARGUMENT = re.compile(rb"[(,=]\s*\Z")
+_NAME_ALONE = re.compile(
+    rb"\s*(?!(?:pass|return|break|continue|raise|yield)\b)[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
+)
+
+
+def first_idle_name(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset behind which *text*, between *left* and *right*, ends with such a name; None if it does not.
+
+    A function that is nothing if it is not called may stand as an argument.
+    """
+    rest = right.partition(b"\n")[0].strip()
+    begin = text.rfind(b"\n") + 1
+    line = text[begin:] if begin else left[left.rfind(b"\n") + 1 :] + text
+    called = None if rest.startswith(b"(") else _CALLED.search(line)
+    if called is not None and not _ARGUMENT.search(line, 0, called.start()):
+        return max(0, begin + called.start() - (len(line) - len(text[begin:])))
+    if rest or not _NAME_ALONE.match(line):
+        return None
+    is_statement = (
+        state_behind(left[: len(left) + len(text[begin:]) - len(line)]).feed(text[:begin]) == CodeState()
+    )
+    return max(0, begin - 1) if is_statement else None
