@@ -22,7 +22,7 @@ from fimlsp.languages.python.analysis.questions import Cursor as Place
 from fimlsp.languages.python.names.preference import NamePreference
 from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
 from fimlsp.languages.python.suggested.faults import first_fault
-from fimlsp.languages.python.suggested.idle_names import first_idle_name
+from fimlsp.languages.python.suggested.idle_names import stops_idly
 from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.beginnings import Beginning, Surroundings, beginnings
@@ -146,7 +146,7 @@ class Recorder:
             for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
             if (limit is None or len(each.text) <= limit)
             and first_unknown_name(left, each.text, right) is None
-            and not (each.ends_line and first_idle_name(left, each.text, right) is not None)
+            and not stops_idly(left, each.text, right, middle.text)
         ]
         written = middle.text.decode(errors="replace") if middle.complete else ""
         return Recorded(

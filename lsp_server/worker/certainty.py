@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fimlsp.languages.python.suggested.brackets import swaps_brackets
 from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
 from fimlsp.languages.python.suggested.faults import first_fault
-from fimlsp.languages.python.suggested.idle_names import first_idle_name
+from fimlsp.languages.python.suggested.idle_names import stops_idly
 from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def what_is_sure(
         for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
         if (limit is None or len(each.text) <= limit)
         and len(each.text.strip()) >= limits.min_length
-        and not (is_python and each.ends_line and first_idle_name(left, each.text, right) is not None)
+        and not (is_python and stops_idly(left, each.text, right, middle.text))
     ]
     cost = acceptance.cost(limits.confidence)
     best = acceptance.best_sound(

@@ -18,6 +18,8 @@ from fimlsp.quotient.language.whole_text import Fault, Span, WholeTextCheck
 
 _MOST_LINES = 30_000
 _MOST_SCOPES = 5_000
+_MOST_FILES = 8
+_LOOKED_AT = 200
 _LONGEST_WORD = 8
 _NO_PYTHON = (UnreadableError, UnicodeDecodeError, RecursionError, IndexError, AssertionError)
 """What a text raises that is no sentence of the grammar, or too deep to be looked at."""
@@ -55,6 +57,17 @@ class Chunk(NamedTuple):
     declares: bool
 
 
+class _Checked(NamedTuple):
+    """A file that was checked, whether its annotations are never evaluated, and its chunks."""
+
+    data: bytes
+    future: bool
+    chunks: list[Chunk]
+
+
+_NOTHING = _Checked(b"", False, [])
+
+
 class FileCheck(WholeTextCheck):
     """The compiler's checks of a version of Python. What it remembers never changes an answer."""
 
@@ -63,7 +76,7 @@ class FileCheck(WholeTextCheck):
         self._known: BoundedDict[bytes, tuple[bytes, int]] = BoundedDict(_MOST_LINES)
         self._parsed: BoundedDict[tuple[bytes, bool], ParsedLine] = BoundedDict(_MOST_LINES)
         self._scopes: BoundedDict[tuple[bytes, object], list[Fault]] = BoundedDict(_MOST_SCOPES)
-        self._last: tuple[bytes, bool, list[Chunk]] = b"", False, []
+        self._recent: list[_Checked] = []
 
     def faults(self, data: bytes) -> list[Fault]:
         """What the compiler has against the file *data*, which is grammatical; nothing if it is not."""
@@ -86,9 +99,8 @@ class FileCheck(WholeTextCheck):
 
     def _chunks(self, data: bytes, *, future: bool) -> list[Chunk]:
         """The chunks of *data*; those of the last file are used where the text is the same."""
-        old, old_future, known = self._last
-        if old_future is not future:
-            known = []
+        last = self._version_of(data)
+        old, known = last.data, last.chunks if last.future is future else []
         before = _common_prefix(old, data)
         found = known[: _count(known, lambda chunk: chunk.end + _LONGEST_WORD <= before)]
         behind = min(_common_suffix(old, data), len(data) - before, len(old) - before)
@@ -106,8 +118,17 @@ class FileCheck(WholeTextCheck):
                 )
                 break
             position = self._add_chunk(data, position, found, future=future)
-        self._last = data, future, found
+        others = [checked for checked in self._recent if checked is not last]
+        self._recent = [_Checked(data, future, found), *others][:_MOST_FILES]
         return found
+
+    def _version_of(self, data: bytes) -> _Checked:
+        """The file checked lately that is most likely another version of *data*."""
+        for side in (slice(_LOOKED_AT), slice(-_LOOKED_AT, None)):
+            for checked in self._recent:
+                if checked.data[side] == data[side]:
+                    return checked
+        return _NOTHING
 
     def _add_chunk(self, data: bytes, position: int, found: list[Chunk], *, future: bool) -> int:
         """Add the chunk that begins at *position* to *found*; where it ends."""

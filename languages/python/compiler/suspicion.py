@@ -10,8 +10,11 @@ from functools import lru_cache
 
 _LONGEST_WORD = 12
 _FOLLOWING = 200
-_WHOLE = re.compile(rb"__debug__|:=|\b(?:lambda|def|global|nonlocal|case|type|__future__)\b")
-_NEAR = re.compile(rb"\b(?:yield|await|return|import|for|class)\b")
+_WHOLE = re.compile(
+    rb"__debug__|:=|\b(?:lambda|def|global|nonlocal|case|__future__)\b|^\s*(?:type|class)\b[^(]*\["
+    rb"|\b(?:yield|await|async)\b[^\r\n]*\bfor\b|\bimport\s*\*"
+)
+_NEAR = re.compile(rb"\b(?:yield|await|return)\b")
 _KEYWORD = re.compile(rb"([\w\x80-\xff]+)\s*=(?!=)")
 _NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _DECLARATION = re.compile(rb"\b(?:global|nonlocal)\s+([\w\x80-\xff,\s]+?)\s*(?:[;\r\n#]|$)")

@@ -33,3 +33,9 @@ def first_idle_name(left: bytes, text: bytes, right: bytes) -> int | None:
         state_behind(left[: len(left) + len(text[begin:]) - len(line)]).feed(text[:begin]) == CodeState()
     )
     return max(0, begin - 1) if is_statement else None
+
+
+def stops_idly(left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
+    """Whether *text*, a beginning of *whole*, stops at such a name, at a line end or a dot."""
+    stops = whole[len(text) : len(text) + 1] in (b"", b"\n", b".")
+    return stops and first_idle_name(left, text, right) is not None

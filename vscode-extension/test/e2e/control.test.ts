@@ -89,7 +89,7 @@ scene(code, "the menu", async () => {
 
 scene(code, "a model that cannot be used is visible as long as that is so", async () => {
   await code.open("problem.py");
-  code.configure({ "fimlsp.model": "/no/such/model" });
+  code.configure({}, { "fimlsp.model": "/no/such/model" });
   await code.statusSays("fimlsp", "warning");
   await code.type("h");
   await code.ghostAppears();
