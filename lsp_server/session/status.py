@@ -42,7 +42,8 @@ class Status:
 def describe_relaxed(relaxed: Sequence[str]) -> str:
     """What it means for the user that the engine assumed what *relaxed* says, at least one thing."""
     rest = f" and {len(relaxed) - _MOST_TOLD} more" if len(relaxed) > _MOST_TOLD else ""
-    return f"the file is broken elsewhere and read as if it had {'; '.join(relaxed[:_MOST_TOLD])}{rest}"
+    changes = f"{'; '.join(relaxed[:_MOST_TOLD])}{rest}"
+    return f"the file is broken elsewhere; it was read with these changes: {changes}"
 
 
 class StatusBoard:

@@ -39,7 +39,7 @@ class Change:
         return left if self.keeps is None else left & self.keeps
 
 
-@value
+@value(eq=False)
 class Places:
     """What the symbols say that speak of places, and the place of the start symbol.
 

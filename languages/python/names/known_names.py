@@ -51,6 +51,6 @@ class KnownNames:
     """
 
     visible: NameSet | None = None
-    attributes: Mapping[bytes, NameSet] = field(default_factory=dict)
-    keywords: Mapping[bytes, NameSet] = field(default_factory=dict)
-    imports: Mapping[bytes, NameSet] = field(default_factory=dict)
+    attributes: Mapping[bytes, NameSet] = field(default_factory=dict, hash=False)
+    keywords: Mapping[bytes, NameSet] = field(default_factory=dict, hash=False)
+    imports: Mapping[bytes, NameSet] = field(default_factory=dict, hash=False)

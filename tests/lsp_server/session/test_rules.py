@@ -10,7 +10,9 @@ from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Replacement
 from fimlsp.lsp_server.settings.options import resolve
 from fimlsp.lsp_server.worker.backend import Backend
 from fimlsp.models import completion
+from fimlsp.models.decoding.acceptance import Acceptance
 from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.loading import BUNDLED
 
 from ..local_editor import URI, LocalEditor, LocalPool, until
 
@@ -114,7 +116,9 @@ def asked(monkeypatch):
 
 def backend_of(folder, reads_files=True, exclude=()):
     backend = Backend()
-    backend._model = SimpleNamespace(fim=SimpleNamespace(reads_files=reads_files))
+    backend._model = SimpleNamespace(
+        fim=SimpleNamespace(reads_files=reads_files), acceptance=Acceptance.load(BUNDLED)
+    )
     backend.enter(Workspace(1, (str(folder),), exclude))
     return backend
 
