@@ -172,8 +172,10 @@ def delaying(address: str, seconds: float) -> str:
     return f"http://127.0.0.1:{listening.getsockname()[1]}"
 
 
-def table_of_runs(server: LocalServer, places: Sequence[Cursor], delay_ms: float) -> Table:
-    """Runs of tokens beside token by token over all candidates."""
+def table_of_runs(
+    server: LocalServer, places: Sequence[Cursor], delay_ms: float, candidates: int | None
+) -> Table:
+    """Runs of tokens beside token by token over so many *candidates*; None: over all."""
     address = f"http://{server.address}"
     table = Table(
         "", "equal texts", "requests, median", "generated / kept", "ms, median", "ms, mean", box=None
@@ -181,7 +183,7 @@ def table_of_runs(server: LocalServer, places: Sequence[Cursor], delay_ms: float
     reference = list[bytes]()
     for name, url in {"": address, f", {delay_ms:g} ms away": delaying(address, delay_ms / 1000)}.items():
         model = load_model(url)
-        whole = len(model.vocabulary.token_bytes)
+        whole = candidates or len(model.vocabulary.token_bytes)
         ways = {"token by token": counted(model, 1, whole), "runs": counted(model)}
         for way, each in ways.items():
             before = generated(server)
@@ -259,9 +261,10 @@ def table_of_clients(address: str, most: int, n: int, seed: int) -> Table:
 @click.option("--cursors", "n", default=300, show_default=True, type=click.IntRange(1))
 @click.option("--seed", default=0, show_default=True)
 @click.option("--delay-ms", default=20.0, show_default=True, help="How far away the second server is.")
+@click.option("--candidates", type=click.IntRange(1), help="Of token by token; all of them if not given.")
 @click.option("--clients", "most", default=4, show_default=True, type=click.IntRange(1), help="At most.")
 @click.option("--server", help="Measure clients of this server, and nothing else.")
-def main(n: int, seed: int, delay_ms: float, most: int, server: str | None) -> None:
+def main(n: int, seed: int, delay_ms: float, candidates: int | None, most: int, server: str | None) -> None:
     """Measure models on a server."""
     console = Console(width=None if sys.stdout.isatty() else 110)
     if server is not None:
@@ -273,7 +276,7 @@ def main(n: int, seed: int, delay_ms: float, most: int, server: str | None) -> N
         console.print(table_of_engines(path))
         own = start_server(path, path.name, 1024, "cpu", 1)
         os.environ[KEY_VARIABLE] = own.key
-        console.print(table_of_runs(own, cursors(n, seed), delay_ms))
+        console.print(table_of_runs(own, cursors(n, seed), delay_ms, candidates))
         console.print(table_of_clients(f"http://{own.address}", most, max(1, n // 10), seed))
 
 

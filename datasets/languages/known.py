@@ -5,9 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from fimlsp.datasets.languages import json_judge, json_tokens, python_judge, python_tokens
+from fimlsp.datasets.languages import (
+    json_judge,
+    json_tokens,
+    lua_judge,
+    lua_tokens,
+    python_judge,
+    python_tokens,
+)
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.languages.json import json
+from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion
 
@@ -39,4 +47,15 @@ JSON = ReplayLanguage(
     bodies=json_tokens.bodies_of,
     statements=json_tokens.statements_of,
 )
-LANGUAGES: Mapping[str, ReplayLanguage] = {language.name: language for language in (PYTHON, JSON)}
+LUA = ReplayLanguage(
+    name="lua",
+    patterns=("*.lua",),
+    grammar=lua,
+    judge="Lua 5.4's load (lupa)",
+    syntax_error=lua_judge.syntax_error,
+    compiler=None,
+    suites=lua_tokens.suites_of,
+    bodies=lua_tokens.bodies_of,
+    statements=lua_tokens.statements_of,
+)
+LANGUAGES: Mapping[str, ReplayLanguage] = {language.name: language for language in (PYTHON, JSON, LUA)}

@@ -6,7 +6,7 @@ repetitions, and everything here starts from what it makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -58,6 +58,7 @@ def compiled(files: GrammarFiles, start: str) -> CompiledGrammar:
         raise GrammarError(f"{files.name} has more than {_MOST_TERMINALS} terminals; use fewer.")
     hidden = frozenset(map(str, ignored))
     dfa = compiled_lexemes(terminals, hidden, files).expand()
+    _check_declared(rules, {terminal.name for terminal in terminals}, files)
     kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - hidden
     grammar = _grammar(rules, frozenset(map(terminal_of, kinds)), start, files)
     check_neighbours(grammar, dfa, hidden, files)
@@ -129,6 +130,18 @@ def _grammar(rules: Iterable[Rule], lexed: frozenset[str], start: str, files: Gr
         ) from None
     except TooManyProductionsError as error:
         raise GrammarError(f"{files.name} is too large: {error}; use fewer optional parts.") from None
+
+
+def _check_declared(rules: Iterable[Rule], defined: Collection[str], files: GrammarFiles) -> None:
+    """Refuse terminals that only a program of the user's could make, such as those of an indenter."""
+    for rule in rules:
+        for symbol in rule.expansion:
+            if symbol.is_term and symbol.name not in defined:
+                name = str(rule.origin.name)
+                raise GrammarError(
+                    f"The rule {name} ({files.place(name)}) needs {symbol.name}, which is only declared; "
+                    f"grammars of indentation are not supported, so define it."
+                )
 
 
 def _literals(terminals: Iterable[TerminalDef]) -> dict[str, str]:

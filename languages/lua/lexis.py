@@ -90,6 +90,7 @@ def _rules() -> tuple[Rule, ...]:
         Rule("NAME", sequence(one_of(_LETTERS), many(one_of(_LETTERS + string.digits)))),
         Rule("NUMBER", _number()),
         Rule("BAD", _malformed_number()),
+        Rule("BAD", sequence(maybe("--"), "[", many("="), "[")),  # unless it ends, which makes it longer
         Rule("STRING", choice(_quoted('"'), _quoted("'"))),
         Rule("LONG_STRING", choice(*map(_long_bracket, _LEVELS))),
         Rule("LONG_COMMENT", sequence("--", choice(*map(_long_bracket, _LEVELS)))),

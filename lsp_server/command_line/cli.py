@@ -201,7 +201,7 @@ def complete(
 ) -> None:
     """Complete FILE at a line and column, and show the completion there.
 
-    A FILE called *.json is completed as JSON, every other one as Python.
+    A FILE called *.json or *.lua is completed as what it is, every other one as Python.
     """
     from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, complete_file
     from fimlsp.lsp_server.messages import Limits

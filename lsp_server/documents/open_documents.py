@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fimlsp.languages import LANGUAGES
 from fimlsp.languages.python import Python
@@ -32,19 +32,24 @@ Position = tuple[int, int]
 class Rules:
     """Which documents are completed, and in which Python; None: in that of their workspace.
 
-    What has to be true of a document with a completion is `check`.
+    What has to be true of a document with a completion is `check`. `grammars` has the languages of the user's
+    own, or why one cannot be used, by identifier.
     """
 
     languages: tuple[str, ...] = ("python",)
     excluded: Exclusions = NOTHING
     python: PythonVersion | None = None
     check: Check = "compile"
+    grammars: Mapping[str, Language | str] = field(default_factory=dict)
 
     def refusal(self, uri: str, language: str) -> str | None:
         """Why a document gets no completions, whatever its text."""
         if language not in self.languages:
             known = ", ".join(map(language_name, self.languages)) or "nothing"
             return f"only {known} is completed, and this document is {language}"
+        own = self.grammars.get(language)
+        if isinstance(own, str):
+            return own
         path = path_of(uri)
         if path is not None and self.excluded.has(path):
             return "completions are switched off for this file (option exclude)"
@@ -200,8 +205,9 @@ class Documents:
         self, name: DocumentId, language: str, version: int, text: Text, cell: Cell | None
     ) -> Document:
         by_rules = self._rules.refusal(name.uri, language)
-        python = self._rules.python or self._python_of(name.uri)
-        grammar = grammar_of(language, Python(python, self._rules.check))
+        own = self._rules.grammars.get(language)
+        python = Python(self._rules.python or self._python_of(name.uri), self._rules.check)
+        grammar = own if isinstance(own, Language) else grammar_of(language, python)
         refusal = by_rules or refusal_of_text(text, cell)
         return Document(name, language, version, text, grammar, cell, by_rules, refusal)
 

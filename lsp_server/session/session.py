@@ -16,6 +16,7 @@ from fimlsp.lsp_server.messages import Answer, Load, Loading, NotReady, Ready, R
 from fimlsp.lsp_server.python.environments import version_of
 from fimlsp.lsp_server.session.completer import Completer
 from fimlsp.lsp_server.session.status import Status, StatusBoard
+from fimlsp.lsp_server.session.user_grammars import UserGrammars
 from fimlsp.lsp_server.session.workspace_folders import WorkspaceFolders
 from fimlsp.lsp_server.settings.options import AUTO, Settings, load_of
 from fimlsp.lsp_server.worker_client.worker_pool import TooManyWorkersError, WorkerHandle, WorkerPool
@@ -35,6 +36,7 @@ class Session:
         self.log = logging.Logger("fimlsp.client", logging.INFO)
         self.status = StatusBoard(on_status)
         self._folders = WorkspaceFolders(self._follow)
+        self._grammars = UserGrammars(self._follow)
         self.documents = Documents(self.number, self._send, self._folders.python_of)
         self.completer = Completer(self.documents, self._find_worker, pool.new_request, self.status, self.log)
         self._pool = pool
@@ -104,6 +106,7 @@ class Session:
     def _look_around(self) -> None:
         """Find out which files may be read, which are completed, and as which Python."""
         self._folders.look()
+        self._grammars.look(dict(self._settings.grammars), self._folders.paths)
         self._send(self._workspace())
         self._follow()
 
@@ -111,7 +114,8 @@ class Session:
         settings = self._settings
         version = None if settings.python_version == AUTO else version_of(settings.python_version)
         check: Check = "parse" if settings.check == "parse" else "compile"
-        self.documents.follow(Rules(settings.languages, exclusions(settings.exclude), version, check))
+        excluded = exclusions(settings.exclude)
+        self.documents.follow(Rules(settings.languages, excluded, version, check, self._grammars.found))
 
     def _workspace(self) -> Workspace:
         return Workspace(self.number, self._folders.paths, self._settings.exclude)

@@ -52,6 +52,13 @@ def switch() -> Values:
     return Values("true or false", {"type": "boolean"})
 
 
+def named_files(of: str, most: int) -> Values:
+    """An object that maps names to files; *of* says what names these are."""
+    words = f"an object that maps {of} to files, at most {most:,}"
+    schema = {"type": "object", "maxProperties": most, "additionalProperties": {"type": "string"}}
+    return Values(words, schema)
+
+
 def names(of: str, most: int) -> Values:
     """A list of at most so many texts; *of* says what they name."""
     words = f"a list of {of}, at most {most:,}"

@@ -16,6 +16,7 @@ from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
 from fimlsp.lsp_server.messages import Limits, Load
 from fimlsp.lsp_server.settings.option_values import (
     Values,
+    named_files,
     names,
     one_of,
     pattern,
@@ -179,6 +180,12 @@ class Settings:
         "The editor's names of the languages that are completed: `json` and `lua` in their own grammars, all "
         "others as Python.",
     )
+    grammars: tuple[tuple[str, str], ...] = _option(
+        (),
+        named_files("language identifiers", 20),
+        'Lark grammars of your own, such as `{"query": "query.lark"}`: documents of that language are '
+        "completed in that grammar, if `languages` has it too. A file begins with the rule `start`.",
+    )
     exclude: tuple[str, ...] = _option(
         (),
         names("globs", 1_000),
@@ -234,6 +241,8 @@ class Option:
     def schema(self) -> dict[str, object]:
         """The option as a JSON schema, with its default."""
         default = list(self.default) if isinstance(self.default, tuple) else self.default
+        if self.values.schema["type"] == "object":
+            default = dict(self.default)  # type: ignore[call-overload]  # pairs, then
         return {**self.values.schema, "default": default}
 
 
@@ -305,6 +314,8 @@ def _as_setting(option: Option, value: Any) -> object:  # noqa: ANN401 - whateve
     """A value of JSON as `Settings` has it; some editors write whole numbers as 5.0, and 1.0 as 1."""
     if isinstance(value, list):
         return tuple(value)
+    if isinstance(value, Mapping):
+        return tuple(value.items())
     if isinstance(option.default, float):
         return float(value)
     return int(value) if isinstance(value, float) else value

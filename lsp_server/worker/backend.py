@@ -18,6 +18,7 @@ from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
 from fimlsp.lsp_server.worker.assumptions import in_words
 from fimlsp.lsp_server.worker.certainty import NOT_SURE, as_limited, what_is_sure
+from fimlsp.lsp_server.worker.documents_language import is_python, of_bundled_model
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.names import Names, NamesHere
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
@@ -29,6 +30,7 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.served.address import is_address
 from fimlsp.models.served.failures import ServerError
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
 
@@ -92,6 +94,7 @@ class Backend:
         self.documents = EngineDocuments(Engine)
         self._files: dict[int, WorkspaceFiles] = {}
         self._model: FimModel | None = None
+        self._loaded: Load | None = None
         self._why_no_model = "no model is loaded yet"
         self._slow = 0
 
@@ -114,6 +117,7 @@ class Backend:
             report(step, GRAMMAR_PERCENT)
             telling = distinct_percents(lambda percent: report(step, percent))
             self._model = loaded(load, telling)
+            self._loaded = load
         except Exception as error:
             problem = explain(error, "loading the model", log)
             self._why_no_model = f"no model is loaded: {problem}"
@@ -178,9 +182,12 @@ class Backend:
         except Interrupted:
             self.documents.read_on(request.document)
             return Completion(reason="cancelled" if should_stop() else TAKES_TOO_LONG)
+        except GrammarError as error:
+            return Completion(reason=str(error), final=True)
         except Exception:
             self.documents.renew(request.document)
             raise
+        answer = of_bundled_model(answer, self._loaded, self.documents.grammar(request.document))
         if names is None or self._names is None:
             return answer
         self._names.learn(request.document, names)
@@ -303,11 +310,6 @@ class Backend:
             for other, entry in self.documents.others(name)
         ]
         return shown_path(path, files), neighbours_of(path, data, others, files, tokens)
-
-
-def is_python(grammar: Language) -> bool:
-    """Whether what is known of Python's imports and outlines says anything of a document."""
-    return isinstance(grammar, Python)
 
 
 def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:

@@ -16,6 +16,7 @@ from fimlsp.lexing.interruption import Interrupted
 from fimlsp.lsp_server.documents.uris import is_cell, path_of
 from fimlsp.lsp_server.messages import DocumentId, Replacement
 from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
 
 MOST_BYTES = 2_000_000
@@ -121,7 +122,10 @@ class EngineDocuments:
             return False
         name, entry = next(reversed(self._entries.items()))
         if entry.document is None:
-            entry.steps = preparation(self.document(name))
+            try:
+                entry.steps = preparation(self.document(name))
+            except GrammarError:  # said when a completion is asked for
+                return False
         if entry.steps is None:
             return False
         try:

@@ -138,6 +138,13 @@ class RightContext(Interned):
                 found[ending] = group
         return found
 
+    def ways_at(self, column: Column) -> dict[Ending, EarleySet]:
+        """As `ways`, for a logical line that begins at *column*."""
+        ways = self.ways()
+        if self.within_group:
+            return ways
+        return {way: group for way, group in ways.items() if self._later_bodies(column, way) is not None}
+
     def after_logical_line(self) -> RightContext:
         """The context at the next line start that is outside brackets."""
         return self.logical if self.logical is not None else self

@@ -14,6 +14,7 @@ from fimlsp.quotient.recovery.statements import Edit, Reading, Statements
 
 _MOST_MENDS = 60
 _MOST_TRIES = 3
+_MOST_LINES = 30
 
 
 class Above:
@@ -65,6 +66,12 @@ class Above:
             edits = reading.edits if reading is not None else ()
             self.text.replace(edits if edits and tries == 1 else statements.without(place))
             return
+        if tries == 1 and self.text.data.count(b"\n", start, place) > _MOST_LINES:
+            here = self.text.document.left_at(place)[1]
+            inner = statements.in_place(place, here.group)
+            if inner is not None and not statements.is_outside(place, start):
+                self.text.replace(inner.edits)
+                return
         if tries > _MOST_TRIES:
             end = min(self.text.document.line_at(place).size + place, self.stop)
             self.text.replace([(place, end, b"")])
@@ -181,6 +188,10 @@ def with_header(assumed: Assumed, statements: Statements, reading: Reading) -> t
     """The edits of *reading*, with a header for the deeper lines that follow it if it is none."""
     if not reading.lacks_header:
         return reading.edits
+    after = statements.next_line(reading.end)
+    if after is not None and statements.column_before(reading.start) == after.column:
+        code = statements.unit(reading.start).code  # it is this line that is not as deep as those around it
+        return (*reading.edits, (reading.start, code, indentation(after.column)))
     clause = statements.clause_after(reading.end, reading.column)
     header = indentation(reading.column) + assumed.header(clause) + b"\n"
     return (*reading.edits, (reading.end, reading.end, header))

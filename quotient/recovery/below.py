@@ -103,6 +103,18 @@ class Below:
             place = line.end
         return ()
 
+    @property
+    def has_strays(self) -> bool:
+        """Whether the next lines close brackets that the layout says were not opened before them."""
+        document, place = self.text.document, self.start
+        if not self.assumed.tables.offside or not document.right_at(place).unmatched:
+            return False
+        for line in document.transitions.lines.lines(document.data, place):
+            if not document.right_at(place + line.size).unmatched:
+                return not self._is_continued(place)
+            place += line.size
+        return False
+
     def without_rest(self) -> tuple[Edit, ...]:
         """The edit that passes over the rest of the cursor's line."""
         rest = self.text.data[self.text.cursor_end : self.start].rstrip(b"\r\n")
@@ -121,7 +133,8 @@ class Below:
     def _in_place(self, statements: Statements, place: int) -> Reading | None:
         """The reading of the line at *place* in the brackets that are open before the cursor's line."""
         end = place + self.text.document.line_at(place).size
-        ways = tuple(self.text.document.right_at(end).ways().values())
+        after = self.text.document.right_at(end)
+        ways = tuple((after.ways() if self.column is None else after.ways_at(self.column)).values())
         reading = statements.in_place(place, merged(self.assumed.tables.backward.earley, ways), backward=True)
         return reading if reading is not None and reading.edits else None
 
@@ -142,12 +155,12 @@ class Below:
         position, last = self.start, None
         while position <= place:
             line = lines.read(data, position)
-            if line.broken:
-                return False
             if line.column is not None:
                 symbols = self.assumed.tables.terminals(line.kinds)
                 outside = self.column is not None and not line.column.deeper_than(self.column)
-                if (outside and not line.closers) or symbols[0] not in self.assumed.in_brackets:
+                kind = self.assumed.tables.lexical.kinds[line.kinds[0]]
+                closes = kind in self.assumed.tables.opening_of
+                if (outside and not closes) or symbols[0] not in self.assumed.in_brackets:
                     return False
                 if last is not None and (last, symbols[0]) not in self.assumed.tables.neighbours:
                     return False

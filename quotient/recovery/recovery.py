@@ -95,6 +95,8 @@ def _line_around(document: Document, cursor: int, cursor_end: int) -> tuple[int,
 def _readings(above: Above, below: Below) -> Iterator[MendedText]:
     """The mended text, then ones in which what is at the cursor's line is mended or left out as well."""
     changes = [(), *filter(None, (below.without_closers(), below.without_rest()))]
+    if below.has_strays:
+        changes[:2] = reversed(changes[:2])
     lefts = [above, *above.closed()]
     yield from _combined(lefts, changes, below)
     yield from _combined(lefts, [(*below.without_rest(), *below.without_all())], below)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import Margin
-from fimlsp.lexing.line import LineReader, unmatched_brackets
+from fimlsp.lexing.line import Line, LineReader, unmatched_brackets
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.headers import Assumed
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, lexemes
@@ -181,6 +181,11 @@ class Statements:
             )[1]
         )
 
+    def is_outside(self, place: int, start: int) -> bool:
+        """Whether the layout says that the line at *place* is not in brackets open since *start*."""
+        unit = self.unit(place)
+        return self._is_outside(unit, self.unit(start)) and not self.is_hopeless(unit)
+
     def _is_outside(self, unit: Unit, first: Unit) -> bool:
         """Whether the layout says that *unit* is not in brackets that *first* left open."""
         if unit.column is None or not unit.found.read:
@@ -252,8 +257,9 @@ class Statements:
         symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
         search = Search(self.tables, self.assumed.ends, symbols, open_end=True, backward=backward)
         found = search.best(chart)
-        if found is None:
-            return None
+        is_cut_off = any(lexeme.missing for lexeme in unit.found.read)
+        if found is None or (is_cut_off and found.cost >= PASSED and self.tables.offside):
+            return Reading(PASSED_LINE, start, unit.end, unit.column, ((unit.code, unit.content, b""),))
         reading = self._as_reading([unit], found)
         edits = [(a, b, new or b"\n" * (b == unit.end > a)) for a, b, new in reading.edits]
         return reading._replace(edits=tuple(edits))  # where a line ended with a separator, it still ends
@@ -310,21 +316,31 @@ class Statements:
             end = start + len(self.data[start:end].rstrip(b"\r\n"))
         return ((start, end, b""),)
 
-    def _is_led(self, start: int, end: int) -> bool:
-        """Whether the line at *end* may follow the line before *start*: that is as deep, or a header."""
-        after = self.next_line(end)
+    def column_before(self, start: int) -> Column | None:
+        """The column of the last line with code before *start*; None if there is none near."""
+        line = self._line_before(start)
+        return None if line is None else line.column
+
+    def _line_before(self, start: int) -> Line | None:
         for _ in range(_MOST_BLANKS):
-            if after is None or start <= self.begin:
-                return False
-            start = max(self.data.rfind(b"\n", 0, start - 1), self.data.rfind(b"\r", 0, start - 1)) + 1
+            if start <= self.begin:
+                return None
+            start = self.lines.start_of_stretch(self.data, start - 1)
             line = self.lines.read(self.data, start)
             if line.column is not None:
-                if not after.column.deeper_than(line.column):
-                    return True
-                symbols = (*self.tables.terminals(line.kinds), self.tables.newline)
-                chart = self.tables.forward.read(self.assumed.any_line, symbols)
-                return chart is not None and any(map(chart.expects, self.tables.suites))
-        return False
+                return line
+        return None
+
+    def _is_led(self, start: int, end: int) -> bool:
+        """Whether the line at *end* may follow the line before *start*: that is as deep, or a header."""
+        after, line = self.next_line(end), self._line_before(start)
+        if after is None or line is None or line.column is None:
+            return False
+        if not after.column.deeper_than(line.column):
+            return True
+        symbols = (*self.tables.terminals(line.kinds), self.tables.newline)
+        chart = self.tables.forward.read(self.assumed.any_line, symbols)
+        return chart is not None and any(map(chart.expects, self.tables.suites))
 
     def clause_after(self, position: int, column: Column) -> int | None:
         """The first terminal of the next line of *column*; None if a shallower one comes before it."""

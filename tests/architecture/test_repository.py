@@ -41,7 +41,7 @@ def test_vs_code_has_the_options_as_they_are(option):
 
 def test_a_workspace_that_is_not_trusted_chooses_no_model_and_no_globs():
     restricted = PACKAGE["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
-    chosen = {option.name for option in OPTIONS if option.field in (*MODEL_FIELDS, "exclude")}
+    chosen = {option.name for option in OPTIONS if option.field in (*MODEL_FIELDS, "exclude", "grammars")}
     assert {f"fimlsp.{name}" for name in chosen} <= set(restricted) <= CONFIGURATION.keys()
 
 

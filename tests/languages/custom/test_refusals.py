@@ -28,6 +28,7 @@ def refusal(folder: Path, text: str | bytes, start: str = "start") -> str:
         ("start: A\nA: /a(?=b)/\n", "terminal A (bad.lark, line 2) asks what comes behind its end"),
         ("start: A\nA: /(a)\\1/\n", "terminal A (bad.lark, line 2) refers back to a group"),
         ("start: A A\nA: /a+/\n", "A (bad.lark, line 2) may follow A (bad.lark, line 2), but would be read"),
+        ('start: A B\nA: "a"\n%declare B\n', "start (bad.lark, line 1) needs B, which is only declared"),
         ("start: start\n", "rule start (bad.lark, line 1) derives no text"),
         ("start:\n", "derives no text but perhaps the empty one"),
         ('other: "a"\n', "has no rule start to start from"),

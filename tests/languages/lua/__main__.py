@@ -23,7 +23,8 @@ def main(folder: Path | None, cases: int, seed: int | None) -> None:
     files = sorted(folder.rglob("*.lua")) if folder else []
     found = judged(endless(seed, files), cases)
     for fault in found.faults[:20]:
-        click.echo(fault)
+        around = fault.left[-60:], fault.middle[-60:], fault.right[:60]
+        click.echo(f"{fault.complaint}: {' <|> '.join(map(repr, around))} {fault.detail}")
     click.echo(
         f"Lua, seed {seed}, {len(files)} files: {found.judged:,} judged cases, {found.undecided:,} open, "
         f"{len(found.faults):,} disagreements, {found.dead_ends:,} dead ends, {perf_counter() - begun:,.0f} s"

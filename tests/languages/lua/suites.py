@@ -22,6 +22,7 @@ ALPHABETS: tuple[tuple[bytes, ...], ...] = (
     (b"function ", b"a", b"(", b")", b"...", b",", b" end ", b"return ", b"local ", b".b", b":c"),
     (b"local ", b"a", b"<", b">", b"const", b"close", b",", b"=", b"1", b" "),
     (b"goto ", b"::", b"a", b" ", b"break", b"=", b"1"),
+    (b"a=", b"f", b"(g)", b".x", b"=", b"1", b" ", b"local ", b"()", b";"),
     (b"a=", b"-", b"not ", b"#", b"~", b"1", b"..", b".", b"//", b"=", b"<", b" "),
     (b"a={", b"}", b"[", b"]", b"=", b"1", b",", b";", b"b", b"..."),
     (b"a=", b"0", b"1", b"x", b"e", b"p", b".", b"+", b"F", b"g", b" "),

@@ -156,7 +156,9 @@ def test_json():
 
 
 REFUSED = [
-    (["--language", "cobol"], "'cobol' is not one of python, json."),
+    (["--start", "rule"], "--start is a rule of --grammar"),
+    (["--grammar", __file__, "--language", "json"], "Give either --language or --grammar."),
+    (["--language", "cobol"], "'cobol' is not one of python, json, lua."),
     (["--language", "json", "--python-version", "3.11"], "--python-version is of Python alone"),
 ]
 

@@ -1,0 +1,142 @@
+"""A file that is broken away from the cursor is read as the valid one that it most nearly is."""
+
+import pytest
+from fimlsp.quotient.recovery.mended_text import Mend
+
+from ..middle_support import COMPLETE, engine, fed, verdict
+
+BREAKS = {
+    # lines of a function that are broken; the other lines are read as without them
+    "a bracket is left open": "    x = foo(a, b\n",
+    "nested brackets are left open": "    x = foo(a, [b, {c: d\n",
+    "a call over several lines is left open": "    x = foo(a,\n            b,\n            c\n",
+    "a dict over several lines is left open": "    x = {\n        'a': 1,\n        'b': [2],\n",
+    "a comma is missing in a dict": "    x = {\n        'a': 1\n        'b': 2,\n    }\n",
+    "a call lacks an operand": "    x = foo(a,\n            b +,\n            c)\n",
+    "a bracket is closed twice": "    x = foo(a))\n",
+    "a bracket over several lines is closed twice": "    x = foo(\n        a,\n    ))\n",
+    "a string is left open": "    x = 'abc\n",
+    "a string in a call is left open": "    x = foo('abc, b)\n",
+    "an f-string is left open": "    x = f'{a} and {b\n",
+    "a field of an f-string is left open": "    x = f'{a!r and b'\n",
+    "a condition lacks its colon": "    if a\n        x = 1\n",
+    "a condition with a clause lacks its colon": "    if a\n        x = 1\n    else:\n        x = 2\n",
+    "a loop is half-written": "    for x\n        foo(x)\n",
+    "a header has no body": "    if a:\n    x = 1\n",
+    "a header is gone": "        x = 1\n        y = 2\n",
+    "the header before a clause is gone": "        x = 1\n    else:\n        y = 2\n",
+    "else has no if": "    else:\n        y = 2\n",
+    "try has no except": "    try:\n        y = 2\n    x = 1\n",
+    "a decorator has no definition": "    @foo\n    x = 1\n",
+    "a decorator is left open": "    @foo(a\n    def g():\n        pass\n",
+    "a definition is left open": "    def g(a, b:\n        return a\n",
+    "an attribute is missing": "    self.\n",
+    "an operand is missing": "    x = a +\n",
+    "a keyword stands alone": "    import\n",
+    "words of a docstring without its beginning": '    Return the sum\n    of all things.\n    """\n',
+    "the markers of a merge": "<<<<<<< HEAD\n    x = 1\n=======\n    x = 2\n>>>>>>> topic\n",
+    "characters that are no lexemes": "    x = a ? b : $c\n",
+    "a line that is too deep": "      x = 1\n",
+    "a line that is not deep enough": "  x = 1\n",
+}
+LATER = """    if a:
+        return x
+    return y
+
+
+def other():
+    '''What it does.'''
+    return [
+        1,
+    ]
+"""
+DISTANCES = (1, 2, 3, 5, 12)
+
+
+def filler(count: int) -> str:
+    return "".join(f"    v{number} = foo(a, {number})\n" for number in range(count))
+
+
+def check(left: str, right: str) -> None:
+    """Between *left* and *right*, after `y = `, an expression is complete, and nothing else is needed."""
+    data = (left + right).encode()
+    cursor = len(left.encode())
+    found = engine().document(data).middle(cursor, cursor, may_escape=False)
+    if engine().document(data).middle(cursor, cursor, relax=False).connectable:
+        assert not found.relaxed  # some middle makes it valid
+        return
+    assert verdict(fed(found.start, b"foo(a)[0] + 1")) == COMPLETE
+    assert found.start.shortest_completion == b"0"
+    assert found.relaxed
+
+
+@pytest.mark.parametrize("name", BREAKS)
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_breaks_above(name, distance):
+    check(f"def f(a):\n    z = 1\n{BREAKS[name]}{filler(distance - 1)}    y = ", "\n" + LATER)
+
+
+@pytest.mark.parametrize("name", BREAKS)
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_breaks_below(name, distance):
+    check("def f(a):\n    z = 1\n    y = ", "\n" + filler(distance) + BREAKS[name] + LATER)
+
+
+@pytest.mark.parametrize("above", list(BREAKS)[::3])
+@pytest.mark.parametrize("below", list(BREAKS)[1::3])
+def test_two_breaks(above, below):
+    left = f"def f(a):\n    z = 1\n{BREAKS[above]}{filler(2)}    y = "
+    check(left, f"\n{filler(2)}{BREAKS[below]}{LATER}")
+
+
+SEEN = {
+    # left<|>right: a middle that is complete there, and what is offered
+    "x = [1, 2\ny = <|>\n": (b"1", b"0"),
+    "f(a b, <|>)\n": (b"c", b""),
+    "class A:\n    def f(self):\n        self.\n        x = <|>\n": (b"1", b"0"),
+    "x = {'a': 1 'b': <|>}\n": (b"2", b"0"),
+    "def f():\n    x = <|>\n    y = 3\n    z = 4)\n": (b"1", b"0"),
+    "foo(\n    a b,\n    <|>\n)\n": (b"c", b""),
+    "foo(\n    a,\n    <|>\n    b c,\n)\nx\n": (b"d,", b""),
+    "x = '''a\n<|>b'''\ny = )\n": (b"c", b""),
+    "def f(\n    a=<|>,\n) -> int\n    return a\n": (b"1", b"0"),
+}
+
+
+@pytest.mark.parametrize("case", SEEN)
+def test_the_cursor_stays_where_it_is(case):
+    left, right = case.encode().split(b"<|>")
+    found = engine().document(left + right).middle(len(left), len(left), may_escape=False)
+    middle, offered = SEEN[case]
+    assert verdict(fed(found.start, middle)) == COMPLETE
+    assert found.start.shortest_completion == offered
+
+
+MENDS = {
+    # left<|>right: what is assumed
+    "x = [1, 2\ny = <|>\n": [Mend(9, 9, b" ]")],
+    "y = <|>\nx = 'a\n": [Mend(11, 11, b"'")],
+    "if a\n    y = <|>\n": [Mend(4, 4, b" :")],
+    "<<<<<<< HEAD\ny = <|>\n": [Mend(0, 12, b"")],
+    "y = <|>\nx = a))\nz = ?\n": [Mend(10, 12, b""), Mend(16, 16, b" a"), Mend(17, 18, b"")],
+}
+
+
+@pytest.mark.parametrize("case", MENDS)
+def test_what_is_assumed_is_told(case):
+    left, right = case.encode().split(b"<|>")
+    found = engine().document(left + right).middle(len(left), len(left))
+    assert list(found.relaxed) == MENDS[case]
+
+
+def test_typing_in_a_broken_file_answers_as_a_new_document():
+    data = b"def f(a):\n    x = foo(a\n    \n    z = 1)\n    return x\n"
+    document = engine().document(data)
+    cursor = data.index(b"    \n") + 4
+    for byte in b"y = a(b, 'c":
+        document.edit(cursor, cursor, bytes((byte,)))
+        cursor += 1
+        found = document.middle(cursor, cursor)
+        fresh = engine().document(document.data).middle(cursor, cursor)
+        assert found.relaxed == fresh.relaxed
+        assert found.start.shortest_completion == fresh.start.shortest_completion
