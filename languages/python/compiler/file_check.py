@@ -48,7 +48,8 @@ class Chunk(NamedTuple):
     """A statement of the file's own block: its lines from `start` to `end`, and what is wrong with it.
 
     All offsets in it count from `start`. `futures` are its imports of features, `declares` tells whether it
-    declares names of the file's own block. Where it ends depends on the text behind it if it is not `readable`.
+    declares names of the file's own block. If it is not `readable`, the text
+    behind it decides where it ends.
     """
 
     start: int
