@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from fimlsp.languages.python.compiler.lines import parse_line
@@ -18,6 +19,7 @@ from fimlsp.quotient.language.whole_text import Fault, Span, WholeTextCheck
 
 _MOST_LINES = 30_000
 _MOST_SCOPES = 5_000
+_UNREADABLE = -2
 _MOST_FILES = 8
 _LOOKED_AT = 200
 _LONGEST_WORD = 8
@@ -46,7 +48,8 @@ class Chunk(NamedTuple):
     """A statement of the file's own block: its lines from `start` to `end`, and what is wrong with it.
 
     All offsets in it count from `start`. `futures` are its imports of features, `declares` tells whether it
-    declares names of the file's own block.
+    declares names of the file's own block. If it is not `readable`, the text
+    behind it decides where it ends.
     """
 
     start: int
@@ -55,6 +58,7 @@ class Chunk(NamedTuple):
     faults: tuple[Fault, ...]
     futures: tuple[Span, ...]
     declares: bool
+    readable: bool
 
 
 class _Checked(NamedTuple):
@@ -103,6 +107,7 @@ class FileCheck(WholeTextCheck):
         old, known = last.data, last.chunks if last.future is future else []
         before = _common_prefix(old, data)
         found = known[: _count(known, lambda chunk: chunk.end + _LONGEST_WORD <= before)]
+        found = list(takewhile(lambda chunk: chunk.readable, found))
         behind = min(_common_suffix(old, data), len(data) - before, len(old) - before)
         shift = len(data) - len(old)
         first = _count(known, lambda chunk: chunk.start < len(old) - behind)
@@ -134,16 +139,19 @@ class FileCheck(WholeTextCheck):
         """Add the chunk that begins at *position* to *found*; where it ends."""
         start = position
         lines: list[LogicalLine] = []
+        readable = True
         while position < len(data):
             column, end = self._line(data, position)
-            if column >= 0:
+            readable = readable and column != _UNREADABLE
+            if column >= 0 or column == _UNREADABLE:
+                column = max(column, 0)
                 if lines and not column and not _GOES_ON.match(data, position):
                     break
                 lines.append(LogicalLine(position - start, end - start, column))
             position = end
         text = data[start:position]
         faults, futures, declares = self._visited(text, lines, future=future)
-        found.append(Chunk(start, position, tuple(lines), tuple(faults), tuple(futures), declares))
+        found.append(Chunk(start, position, tuple(lines), tuple(faults), tuple(futures), declares, readable))
         return position
 
     def _line(self, data: bytes, start: int) -> tuple[int, int]:
@@ -157,7 +165,7 @@ class FileCheck(WholeTextCheck):
         try:
             tokens, end = tokens_of_line(data, start)
         except UnreadableError:
-            return 0, physical.end()
+            return _UNREADABLE, physical.end()
         column = -1 if len(tokens) == 1 else _column(data, start)
         self._known[text] = (b"" if end == physical.end() else data[start:end]), column
         return column, end

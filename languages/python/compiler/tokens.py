@@ -70,6 +70,8 @@ def _tokens(data: bytes, position: int, *, in_field: bool) -> tuple[list[Token],
         assert match is not None
         position = match.end()
         token = _token(data, position)
+        if token is None and depth:
+            raise UnreadableError(f"a bracket is open at {position}")
         if token is None or (in_field and not depth and _ends_field(token)):
             if not in_field:
                 found.append(Token("end", b"", position, position))

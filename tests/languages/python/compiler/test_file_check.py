@@ -254,6 +254,9 @@ def test_what_was_seen_before_changes_no_answer() -> None:
         b"from __future__ import annotations\nx: f(a=1, a=2)\n",
         b"\nx: f(a=1, a=2)\n",
         b"x\nglobal x\ndef f(a, a): pass\n",
+        b"f(\na=1, a=2\nx = 11111111\n",
+        b"f(\na=1, a=2\nx = 11111111\n)\n",
+        b"f(\na=1, a=2\n)\n",
     ]
     for text in (*texts, *reversed(texts)):
         assert old.faults(text) == FileCheck((3, 11)).faults(text)
