@@ -76,8 +76,6 @@ def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
     assert result.exit_code == 0, result.output
     told = "the file is broken elsewhere; it was read with these changes: line 1: with"
     assert told in " ".join(result.stdout.split())
-        result.stdout.split()
-    )
 
 
 @pytest.mark.parametrize(
