@@ -83,8 +83,9 @@ class Settings:
     )
     family: str = _option(
         AUTO,
-        text('"auto" or a name such as "StarCoder"'),
-        "The family whose markers the model was trained with; auto: seen from its tokenizer.",
+        text('"auto", a name such as "StarCoder", or a `.json` file'),
+        "The family whose markers the model was trained with, or a file that describes one "
+        "(docs/models.md); auto: seen from its tokenizer.",
     )
     order: str = _option(
         AUTO,
