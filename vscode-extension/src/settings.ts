@@ -34,6 +34,7 @@ export const SERVER_OPTIONS = [
   "relaxedContexts",
   "neighbourTokens",
   "languages",
+  "grammars",
   "exclude",
   "completion",
   "cacheSize",
