@@ -11,7 +11,6 @@ import faulthandler
 import os
 import pickle
 import signal
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -65,9 +64,10 @@ def _answer_all(source: BinaryIO, sink: BinaryIO, guard: Callable[[Question], No
         with suppress(_TooLongError), _time_limit():
             yield
 
+    size = _size_of_this_process()
     read_builtins()
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    while _largest_size() <= GROWN_BYTES:
+    while size() <= GROWN_BYTES:
         question: Question = pickle.load(source)
         faulthandler.dump_traceback_later(PATIENCE_S, exit=True, file=nowhere)
         guard(question)
@@ -108,14 +108,17 @@ def _be_modest() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (LARGEST_BYTES, most))
 
 
-def _largest_size() -> int:
-    """The most memory that the process has had, in bytes; 0 where the system does not tell."""
-    with suppress(ImportError):
-        import resource
+def _size_of_this_process() -> Callable[[], int]:
+    """A function that tells how large the process is, in bytes; 0 where the system does not tell.
 
-        unit = 1 if sys.platform == "darwin" else 1024
-        return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return 0
+    The largest size that a process has had (`ru_maxrss`) would begin with that of whoever started it.
+    """
+    try:
+        sizes = os.open("/proc/self/statm", os.O_RDONLY)
+    except OSError:
+        return lambda: 0
+    page = os.sysconf("SC_PAGE_SIZE")
+    return lambda: page * int(os.pread(sizes, 100, 0).split()[1])
 
 
 def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:

@@ -113,7 +113,7 @@ scene(code, "statistics, from the menu", async () => {
 
 scene(code, "the log, from the menu", async () => {
   await code.chooses("Show the log");
-  await code.page.locator(".output-view .view-lines", { hasText: "starting" }).waitFor();
+  await code.page.locator(".output-view .view-lines", { hasText: /starting|suggestion|model/ }).waitFor();
   await code.command("View: Toggle Panel Visibility");
 });
 

@@ -132,6 +132,14 @@ def test_what_was_missed_is_known_the_next_time(analysis):
     assert until(lambda: b"json" in analysis.known("a", at).attributes)
 
 
+def test_a_large_parent_makes_no_large_process(analysis):
+    ballast = b"x" * 400_000_000
+    at = cursor("x = 1\n<|>\n")
+    analysis.look("a", at)
+    assert until(lambda: analysis.problem("a", at) is None)
+    assert len(ballast) == 400_000_000
+
+
 DEAD = [
     (sys.executable, "-c", "import sys; sys.exit(3)"),
     (sys.executable, "-c", "print('no answer')"),
