@@ -29,7 +29,7 @@ def test_right_recursion_has_few_entries(piece):
 
 def sets_alive():
     gc.collect()
-    return sum(isinstance(each, EarleySet) for each in gc.get_objects())
+    return sum(type(each) is EarleySet for each in gc.get_objects())
 
 
 @pytest.mark.parametrize("piece", REPEATED)
