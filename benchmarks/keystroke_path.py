@@ -4,7 +4,8 @@ Server and worker run in this process, joined by their real frames, with the bun
 in examples/inventory.py, and a completion asked for. For each of five stages, from the message that begins it
 to the one that it sends, it is counted which modules and functions of fimlsp run, and how often they are
 called. As while typing, the file is known, and a completion was made one key before. What waits for a pause
-is left out, and so are other threads and processes. `--show` names the functions, `--set` changes an option.
+is left out, and so are other threads and processes. `--show` names the functions, `--set` changes an option;
+with `--bare` nothing is compiled, no names are looked up, and all is shown that the model writes.
 """
 
 from __future__ import annotations
@@ -123,14 +124,14 @@ class Frames(io.BytesIO):
 class Rig:
     """A server, its worker, and the editor in front of them."""
 
-    def __init__(self, settings: dict[str, object]) -> None:
+    def __init__(self, settings: dict[str, object], names: Names | None) -> None:
         self._settings = settings
         self._processes: list[WorkerHere] = []
         self._server = create_server(WorkerPool((), self._make), Door(), lambda _: None)
         self._written: list[bytes] = []
         self._server.protocol.set_writer(SimpleNamespace(write=self._written.append))
         self._inbox, self._frames = InboxToItsEnd(), Frames()
-        self._backend = Backend(Names())
+        self._backend = Backend(names)
         self._worker = Worker(self._backend, self._inbox, self._frames)
         self._ids = self._version = 0
 
@@ -203,9 +204,9 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-async def measure(settings: dict[str, object]) -> tuple[Counts, list[str]]:
+async def measure(settings: dict[str, object], names: Names | None) -> tuple[Counts, list[str]]:
     """The path of the last key, and what is shown behind it."""
-    rig = Rig(settings)
+    rig = Rig(settings, names)
     await rig.begin()
     for number, key in enumerate(KEYS):
         found = await rig.press(len(BEGUN) + number, key)
@@ -213,12 +214,17 @@ async def measure(settings: dict[str, object]) -> tuple[Counts, list[str]]:
 
 
 @click.command()
-@click.option("--set", "options", multiple=True, metavar="OPTION=JSON", help="An option, such as check=parse.")
+@click.option(
+    "--set", "options", multiple=True, metavar="OPTION=JSON", help="An option, such as check=parse."
+)
+@click.option("--bare", is_flag=True, help="Without what judges the names, the code and its worth.")
 @click.option("--show", is_flag=True, help="Also the functions of each stage.")
-def main(options: Sequence[str], show: bool) -> None:
+def main(options: Sequence[str], bare: bool, show: bool) -> None:
     """Count modules, functions and calls between a key and what is shown."""
     settings = {name: as_json(value) for name, _, value in (each.partition("=") for each in options)}
-    counts, texts = asyncio.run(measure({"deadlineMs": 60_000, **settings}))
+    plain: dict[str, object] = {"check": "parse", "confidence": 0} if bare else {}
+    names = None if bare else Names()
+    counts, texts = asyncio.run(measure({"deadlineMs": 60_000, **plain, **settings}, names))
     table = Table(title=f"The path of a keystroke; shown: {texts[0] if texts else 'nothing'!r}")
     for column in ("stage", "modules", "functions", "calls"):
         table.add_column(column, justify="left" if column == "stage" else "right")
