@@ -20,8 +20,9 @@ from fimlsp.quotient.contexts.transitions import ContextTransitions
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_SET_ASIDE = 16
-"""Stretches of contexts that are set aside in each direction: a rename edits that many places before anything is
-asked. Each edit shifts them all, so more would make an edit of thousands of places slow."""
+"""Stretches of contexts that are set aside in each direction, as a rename edits that many places at once.
+
+Each edit shifts them all, so more of them would make an edit of thousands of places slow."""
 
 _MOST_SUFFIXES = 16
 _MOST_TRIED = 3
