@@ -164,8 +164,8 @@ def _exact_vocabulary(files: CheckpointFiles, fim: FimFormat) -> Vocabulary:
     vocabulary = read_vocabulary(files.tokenizer, fim.markers)
     if not vocabulary.is_exact():
         raise ModelError(
-            f"The tokenizer of {files.name} changes the text that it reads, so nothing that it writes would "
-            f"fit; use a model such as {MODELS_THAT_WORK}."
+            f"The tokenizer of {files.name} fails on ordinary text or changes it, so nothing that it writes "
+            f"would fit; use a model such as {MODELS_THAT_WORK}."
         )
     return vocabulary
 
