@@ -110,7 +110,7 @@ def _is(child: object, kind: str) -> bool:
 
 
 def _name_of(children: list[Any]) -> Token:
-    return next(child for child in children if _is(child, "NAME"))
+    return cast(Token, next(child for child in children if _is(child, "NAME")))
 
 
 def _token_at(token: Token) -> syntax.Place:
