@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from typing import TYPE_CHECKING, Any
 
+from fimlsp.models.protocols import Candidates
 from fimlsp.models.served.dialects.answers import log_probability, ranked, token_id
 from fimlsp.models.served.http.failures import RefusedError, nonsense
 from fimlsp.models.served.http.peer import Peer
@@ -36,6 +37,7 @@ class Completions:
         self.token_bytes = token_bytes
         self.stops = stops
         self._candidates = CANDIDATES
+        self._tells_all = True
 
     def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
         """As of `Attended`."""
@@ -82,8 +84,30 @@ class Completions:
             )
         return None
 
+    def all_after(self, text: Sequence[int]) -> Candidates | None:
+        """All candidates behind *text*, if the server was started so that it tells as many."""
+        n = len(self.token_bytes)
+        if not self._tells_all or self._candidates >= n:
+            return None
+        options = {"max_tokens": 1, "logprobs": n, "ignore_eos": True, "stream": False}
+        try:
+            answer = self._peer.ask("/v1/completions", self._body(text) | options)
+        except RefusedError as error:
+            if error.status != BAD_REQUEST:
+                raise
+            self._tells_all = False
+            return None
+        return next((place.candidates for place in self._told(answer)), None)
+
     def _places(self, text: Sequence[int], options: Mapping[str, object]) -> Iterator[Place]:
-        body = {
+        with closing(self._peer.stream("/v1/completions", self._body(text) | options)) as lines:
+            for line in lines:
+                if not line.startswith(b"data:") or line == b"data: [DONE]":
+                    continue
+                yield from self._told(self._peer.read_json(line[5:]))
+
+    def _body(self, text: Sequence[int]) -> dict[str, object]:
+        return {
             "model": self._name,
             "prompt": list(text),
             "temperature": 0,
@@ -91,13 +115,7 @@ class Completions:
             "return_tokens_as_token_ids": True,
             "skip_special_tokens": False,
             "stream": True,
-            **options,
         }
-        with closing(self._peer.stream("/v1/completions", body)) as lines:
-            for line in lines:
-                if not line.startswith(b"data:") or line == b"data: [DONE]":
-                    continue
-                yield from self._told(self._peer.read_json(line[5:]))
 
     def _told(self, chunk: Any) -> Iterator[Place]:  # noqa: ANN401 - any JSON
         """The places that one chunk tells of; servers put several tokens into one."""
