@@ -101,7 +101,7 @@ class Completions:
         return next((place.candidates for place in self._told(answer)), None)
 
     def _places(self, text: Sequence[int], options: Mapping[str, object]) -> Iterator[Place]:
-        with closing(self._peer.stream("/v1/completions", self._body(text) | options)) as lines:
+        with closing(self._peer.stream("/v1/completions", {**self._body(text), **options})) as lines:
             for line in lines:
                 if not line.startswith(b"data:") or line == b"data: [DONE]":
                     continue
