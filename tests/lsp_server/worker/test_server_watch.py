@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fimlsp.lsp_server.messages import Load
 from fimlsp.lsp_server.worker import server_watch
 from fimlsp.lsp_server.worker.server_watch import ServerWatch
@@ -10,7 +12,7 @@ from fimlsp.lsp_server.worker.server_watch import ServerWatch
 class EndedWhenAsked:
     """An event that notes for how long it is waited for, and is set then."""
 
-    waits = list[float]()
+    waits: ClassVar[list[float]] = []
 
     def wait(self, seconds):
         self.waits.append(seconds)
@@ -22,6 +24,7 @@ class EndedWhenAsked:
 
 class ThreadAtOnce:
     def __init__(self, target, daemon):
+        assert daemon
         self.start = target
 
 
