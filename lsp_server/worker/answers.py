@@ -92,6 +92,7 @@ def what_is_sure(
         if (limit is None or len(each.text) <= limit)
         and len(each.text.strip()) >= limits.min_length
         and not (is_python and stops_idly(left, each.text, right, middle.text))
+        and not (preference is not None and preference.is_left_uncalled(each.text))
     ]
     cost = acceptance.cost(limits.confidence)
     best = acceptance.best_sound(
