@@ -165,8 +165,8 @@ class _StatementChecker:
 
     def _declare(self, scope: Scope, at: syntax.Place, variable: Variable) -> None:
         self._check_name(at, variable.name)
-        if variable.name in scope.variables:
-            self._report(at, f"`{variable.name}` is already declared in this block")
+        if self.scopes.variable(variable.name) is not None:
+            self._report(at, f"`{variable.name}` is already declared")
         scope.variables[variable.name] = variable
         self.scopes.body.slots += 1
         if self.scopes.body.slots > MOST_SLOTS:

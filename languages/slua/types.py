@@ -66,12 +66,14 @@ class Table:
         is_object: its values are made by the program that runs scripts, never by a script.
         fields: by name.
         documentation: what it is for, told to readers.
+        is_open: whether it is still being declared.
     """
 
     name: str
     is_object: bool = False
     fields: Mapping[str, Field] = field(default_factory=dict)
     documentation: str = ""
+    is_open: bool = False
 
     def __str__(self) -> str:
         return self.name

@@ -1,7 +1,8 @@
 """Judges many random scripts: `python -m tests.languages.slua --cases 200000 --seed 1`.
 
-Half of them are made from types, and have to be accepted; the others are mutants of these. What is accepted
-is translated and run, and the functions that it hands over are called: none may fail.
+They are made from types, or random walks of the parser that reads byte by byte, both of which have to be
+accepted, or mutants of the former, which the parser has to accept exactly if the checker does. What is
+accepted is translated and run, and the functions that it hands over are called: none may fail.
 """
 
 import random
@@ -11,12 +12,14 @@ from pathlib import Path
 
 import click
 from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import read_interface
 from fimlsp.languages.slua.translation import translate
 
 from .host import Host
 from .mutants import mutant
 from .programs import Writer
+from .walks import walk
 
 INTERFACE = Path(__file__).with_name("interface.txt")
 
@@ -28,20 +31,30 @@ def main(cases, seed):
     """Judge, and print what was counted, or the first script that fails."""
     seed = random.randrange(1 << 32) if seed is None else seed
     interface = read_interface(INTERFACE.read_text())
+    start = begin(interface)
     host, rng, counted = Host(interface), random.Random(seed), Counter(seed=seed)
     with click.progressbar(range(cases), file=sys.stderr) as numbers:
         for number in numbers:
-            text = Writer(interface, rng).script()
-            is_mutant = bool(number % 2)
-            counted["mutants" if is_mutant else "made from types"] += 1
-            checked = check_script(mutant(text, rng) if is_mutant else text, interface)
+            kind = ("made from types", "walks", "mutants")[number % 3]
+            text = walk(start, rng, 60) if kind == "walks" else Writer(interface, rng).script()
+            text = mutant(text, rng) if kind == "mutants" else text
+            counted[kind] += 1
+            checked = check_script(text, interface)
+            if checked.faults and kind != "mutants":
+                sys.exit(f"refused: {checked.faults}\n{text}")
+            if kind != "walks" and accepts(start, text) is bool(checked.faults):
+                sys.exit(f"the parser and the checker differ: {checked.faults}\n{text}")
             if not checked.faults:
                 host.run(translate(checked))
                 counted["run"] += 1
                 counted["functions called back"] += host.calls
-            elif not is_mutant:
-                sys.exit(f"refused: {checked.faults}\n{text}")
     print(*(f"{name}: {count:,}" for name, count in counted.items()), sep="\n")
+
+
+def accepts(start, text):
+    """Whether the parser takes *text* as a whole script."""
+    state = start.feed(text.encode())
+    return state is not None and state.complete
 
 
 if __name__ == "__main__":

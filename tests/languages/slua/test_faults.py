@@ -64,7 +64,7 @@ SCRIPTS = [
     ("interface ^T { t: T; };", "no value of T can be made, as it must hold another"),
     ("interface T { a: number; ^a: number; };", "T already has a field `a`"),
     ("interface ^Actor { a: number; };", "there is already a type `Actor`"),
-    ("local x: number = 1; local ^x: number = 2;", "`x` is already declared in this block"),
+    ("local x: number = 1; local ^x: number = 2;", "`x` is already declared"),
     (f"local ^{'x' * 51}: number = 1;", "a name has at most 50 characters"),
     ("local x: boolean = ^player < player;", None),
     ("local x: boolean = player ^< player;", "an Actor cannot be compared with `<`"),

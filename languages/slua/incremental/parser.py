@@ -1,0 +1,193 @@
+"""Reads a script byte by byte, and knows after each whether it can go on, may end, and how it could."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from fimlsp.languages.slua.incremental.environment import Environment
+from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
+from fimlsp.languages.slua.incremental.machine import Machine
+from fimlsp.languages.slua.incremental.statements import Block, Script
+from fimlsp.languages.slua.incremental.tokens import (
+    BLANKS,
+    DIGITS,
+    ESCAPED,
+    LETTERS,
+    SIGNS,
+    TOKEN,
+    WORD,
+    needs_blank,
+)
+from fimlsp.languages.slua.incremental.utf8 import START, after_byte, missing_bytes
+from fimlsp.languages.slua.interface import Interface
+
+_MOST_TRIED = 24
+_SIGN_BYTES = frozenset("".join(SIGNS).encode())
+
+
+def begin(interface: Interface) -> ScriptState:
+    """The state before a script that is given *interface*."""
+    return ScriptState(Machine(None, Environment.of(interface), Block).push(Block(), Script()))
+
+
+@dataclass(frozen=True)
+class ScriptState:
+    """What is known after the first bytes of a script. Immutable; it is never a dead end.
+
+    Attributes:
+        machine: the place behind the last whole lexeme.
+        begun: the bytes of the lexeme that may go on.
+        character: how much of a character is missing in a text.
+    """
+
+    machine: Machine
+    begun: bytes = b""
+    character: tuple[int, int, int] = START
+
+    def feed(self, data: bytes) -> ScriptState | None:
+        """The state after *data*; None if no script begins so. O(len(data)), times the names in scope."""
+        state = self
+        for byte in data:
+            following = state._after(byte)
+            if following is None:
+                return None
+            state = following
+        return state
+
+    @cached_property
+    def whole(self) -> Machine | None:
+        """The place behind all that was read, if the last lexeme may end here."""
+        if not self.begun:
+            return self.machine
+        return self.machine.take(self.begun.decode("utf-8")) if self._may_end() else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the script may end here."""
+        return self.whole is not None and self.whole.expected().end
+
+    @cached_property
+    def shortest_completion(self) -> bytes:
+        """A text, near the shortest, that completes the script; empty if it is complete."""
+        if self.complete:
+            return b""
+        return min(self._completions(), key=len)
+
+    def _completions(self) -> Iterator[bytes]:
+        if not self.begun:
+            yield _finished(self.machine, "")
+            return
+        for added in self._endings():
+            token = (self.begun + added).decode("utf-8")
+            machine = self.machine.take(token)
+            if machine is not None:
+                yield added + _finished(machine, token)
+
+    def _endings(self) -> Iterator[bytes]:
+        """What may complete the lexeme that has begun."""
+        begun, first = self.begun, self.begun[0]
+        if first == ord('"'):
+            escape = b"n" if _is_escaping(begun) else missing_bytes(self.character)
+            yield escape + b'"'
+        elif first in DIGITS:
+            yield b"0" if begun.endswith(b".") else b""
+        else:
+            text = begun.decode("ascii")
+            words = sorted((w for w in self.machine.expected().words if w.startswith(text)), key=len)
+            yield from (word[len(text) :].encode("ascii") for word in words[:_MOST_TRIED])
+            yield from (b"" if not n else b"x" * n for n in range(3) if first in LETTERS)
+
+    def _after(self, byte: int) -> ScriptState | None:
+        begun = self.begun
+        if not begun:
+            return self._begin(byte)
+        if begun[0] == ord('"'):
+            return self._in_text(byte)
+        if self._goes_on(byte):
+            longer = ScriptState(self.machine, begun + bytes((byte,)))
+            return longer if longer._is_viable() else None
+        whole = self.whole
+        return None if whole is None or self._is_stuck(byte) else ScriptState(whole)._begin(byte)
+
+    def _begin(self, byte: int) -> ScriptState | None:
+        if byte in BLANKS:
+            return self
+        begun = bytes((byte,))
+        expected = self.machine.expected()
+        if byte == ord('"'):
+            return ScriptState(self.machine, begun) if expected.string else None
+        if byte in DIGITS:
+            return ScriptState(self.machine, begun) if expected.number else None
+        state = ScriptState(self.machine, begun)
+        return state if (byte in LETTERS or byte in _SIGN_BYTES) and state._is_viable() else None
+
+    def _in_text(self, byte: int) -> ScriptState | None:
+        begun = self.begun + bytes((byte,))
+        if _is_escaping(self.begun):
+            return ScriptState(self.machine, begun) if byte in ESCAPED else None
+        character = after_byte(self.character, byte)
+        if character is None or byte < 0x20 or byte == 0x7F:
+            return None
+        if byte == ord('"'):
+            machine = self.machine.take(begun.decode("utf-8"))
+            return None if machine is None else ScriptState(machine)
+        return ScriptState(self.machine, begun, character)
+
+    def _goes_on(self, byte: int) -> bool:
+        """Whether *byte* belongs to the lexeme that has begun."""
+        begun = self.begun
+        if begun[0] in DIGITS:
+            return byte in DIGITS or (byte == ord(".") and b"." not in begun)
+        if begun[0] in LETTERS:
+            return byte in WORD
+        return any(sign.startswith((begun + bytes((byte,))).decode("latin-1")) for sign in SIGNS)
+
+    def _is_stuck(self, byte: int) -> bool:
+        """Whether *byte* may not stand right behind the lexeme that ends before it."""
+        begun = self.begun
+        if begun[0] in DIGITS:
+            return byte in WORD or byte == ord(".")
+        return begun == b"-" and byte == ord("-")
+
+    def _may_end(self) -> bool:
+        begun = self.begun
+        if begun[0] in DIGITS:
+            return not begun.endswith(b".")
+        return begun[0] in LETTERS or (begun[0] != ord('"') and begun.decode("ascii") in SIGNS)
+
+    def _is_viable(self) -> bool:
+        """Whether a lexeme may come that begins as the one that has begun."""
+        return self.begun[0] in DIGITS or self.machine.expected().begins(self.begun.decode("ascii"))
+
+
+def _is_escaping(text: bytes) -> bool:
+    """Whether *text*, from its quotation mark on, ends with a backslash that waits for what it escapes."""
+    return (len(text) - len(text.rstrip(b"\\"))) % 2 == 1
+
+
+def _finished(machine: Machine, before: str) -> bytes:
+    """What ends the script behind *machine* and the lexeme *before*."""
+    text = ""
+    while chunk := machine.finish():
+        names: dict[str, str] = {}
+        for lexeme in TOKEN.findall(chunk):
+            token = lexeme
+            if lexeme[0] == NAMELESS[0]:
+                token = names.setdefault(lexeme, "") or _new_name(machine, names.values())
+                names[lexeme] = token
+            following = machine.take(token)
+            assert following is not None, (token, chunk, text)
+            text += f" {token}" if needs_blank(before, token) else token
+            before, machine = token, following
+    return text.encode("utf-8")
+
+
+def _new_name(machine: Machine, others: object) -> str:
+    """A name that no variable has."""
+    taken = {*machine.environment.variables, *others}  # type: ignore[misc]
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return next(
+        letter + "x" * more for more in range(50) for letter in letters if letter + "x" * more not in taken
+    )

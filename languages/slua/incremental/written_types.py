@@ -1,0 +1,253 @@
+"""The tasks of types: their names, types of functions, and the tables that scripts declare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from fimlsp.languages.slua.declaring import MOST_PARAMETERS
+from fimlsp.languages.slua.incremental.machine import Machine, Sign, Task
+from fimlsp.languages.slua.incremental.tokens import Expected
+from fimlsp.languages.slua.types import NUMBER, SIMPLE, VOID, Field, Function, Table, Type, holds_functions
+
+
+class Purpose(Protocol):
+    """What a type is written for."""
+
+    def allows(self, machine: Machine, type_: Type) -> bool:
+        """Whether it may be *type_*."""
+
+    def allows_functions(self) -> bool:
+        """Whether it may be a function."""
+
+    def then(self, machine: Machine, type_: Type) -> Machine:
+        """What comes when it is *type_*."""
+
+
+def named_types(machine: Machine) -> dict[str, Type]:
+    """The types of values that have names."""
+    types: dict[str, Type] = {**SIMPLE, **machine.environment.types}
+    return {name: type_ for name, type_ in types.items() if type_ is not VOID}
+
+
+def plain_types(machine: Machine) -> dict[str, Type]:
+    """The types that functions of scripts may take and give."""
+    return {
+        name: type_
+        for name, type_ in named_types(machine).items()
+        if not holds_functions(type_) and not (isinstance(type_, Table) and type_.is_open)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenType(Task):
+    """A type."""
+
+    purpose: Purpose
+
+    def expected(self, machine: Machine) -> Expected:
+        """As in `Task`."""
+        types = named_types(machine).items()
+        words = {name for name, type_ in types if self.purpose.allows(machine, type_)}
+        return Expected(frozenset(words | ({"("} if self.purpose.allows_functions() else set())))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        if token == "(":
+            return machine.push(ParameterTypes(self.purpose))
+        return self.purpose.then(machine, named_types(machine)[token])
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        del machine
+        return NUMBER.name
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterTypes(Task):
+    """A parameter, or the end of them: its name, if it has one, or its type."""
+
+    purpose: Purpose
+    types: tuple[Type, ...] = ()
+
+    def expected(self, machine: Machine) -> Expected:
+        """As in `Task`."""
+        words = set(plain_types(machine)) | (set() if self.types else {")"})
+        return Expected(frozenset(words), but=frozenset())
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        if token == ")":
+            return machine.push(Sign("->"), ResultType(self.purpose, self.types))
+        return machine.push(AfterParameter(self.purpose, self.types, token))
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        del machine
+        return NUMBER.name if self.types else ")"
+
+
+@dataclass(frozen=True, slots=True)
+class AfterParameter(Task):
+    """Behind a word that is the type of a parameter or, if a colon comes, its name."""
+
+    purpose: Purpose
+    before: tuple[Type, ...]
+    word: str
+    is_type: bool = False
+
+    def expected(self, machine: Machine) -> Expected:
+        """As in `Task`."""
+        words = set() if self.is_type else {":"}
+        if self.word in plain_types(machine):
+            words |= {")", ","} if len(self.before) + 1 < MOST_PARAMETERS else {")"}
+        return Expected(frozenset(words))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        if token == ":":
+            return machine.push(NamedParameterType(self.purpose, self.before))
+        types = (*self.before, plain_types(machine)[self.word])
+        if token == ",":
+            return machine.push(ParameterTypes(self.purpose, types))
+        return machine.push(Sign("->"), ResultType(self.purpose, types))
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        return ")" if self.word in plain_types(machine) else ":"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedParameterType(Task):
+    """The type of a parameter that has a name."""
+
+    purpose: Purpose
+    before: tuple[Type, ...]
+
+    def expected(self, machine: Machine) -> Expected:
+        """As in `Task`."""
+        return Expected(frozenset(plain_types(machine)))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        return machine.push(AfterParameter(self.purpose, self.before, token, is_type=True))
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        del machine
+        return NUMBER.name
+
+
+@dataclass(frozen=True, slots=True)
+class ResultType(Task):
+    """What a function with parameters of *types* gives."""
+
+    purpose: Purpose
+    types: tuple[Type, ...]
+
+    def expected(self, machine: Machine) -> Expected:
+        """As in `Task`."""
+        results = {**plain_types(machine), VOID.name: VOID}.items()
+        allows = self.purpose.allows
+        return Expected(
+            frozenset(n for n, result in results if allows(machine, Function(self.types, result)))
+        )
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        result = VOID if token == VOID.name else named_types(machine)[token]
+        return self.purpose.then(machine, Function(self.types, result))
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        del machine
+        return VOID.name
+
+
+@dataclass(frozen=True, slots=True)
+class TableName(Task):
+    """The name of a table that is being declared."""
+
+    def expected(self, machine: Machine) -> Expected:
+        """As in `Task`."""
+        return Expected(but=frozenset((*machine.environment.types, *SIMPLE)))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        table = Table(token, is_open=True)
+        around = machine.environment
+        return machine.within(around.declare_type(table)).push(Sign("{"), Fields(table))
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        taken = machine.environment.types.keys() | SIMPLE.keys()
+        return next(name for name in (f"T{n or ''}" for n in range(len(taken) + 1)) if name not in taken)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields(Task):
+    """The fields of *table*, which is being declared, and the modifiers of the next one."""
+
+    table: Table
+    fields: tuple[Field, ...] = ()
+    modifiers: frozenset[str] = frozenset()
+
+    def expected(self, machine: Machine) -> Expected:
+        """As in `Task`."""
+        del machine
+        words = {"mutable", "optional"} | (set() if self.modifiers else {"}"})
+        return Expected(frozenset(words), but=frozenset(field.name for field in self.fields))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        if token == "}":
+            return machine.within(machine.environment.declare_type(self._whole()))
+        if token in ("mutable", "optional"):
+            return machine.push(replace(self, modifiers=self.modifiers | {token}))
+        return machine.push(Sign(":"), WrittenType(FieldType(self, token)))
+
+    def _whole(self) -> Table:
+        """The table; fields that refer to it while it was open refer to the whole."""
+        whole = Table(self.table.name)
+        whole.fields = {
+            field.name: replace(field, type=whole if field.type is self.table else field.type)
+            for field in self.fields
+        }
+        return whole
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        if not self.modifiers:
+            return "}"
+        taken = {field.name for field in self.fields} | machine.environment.variables.keys()
+        return next(name for name in (f"f{n or ''}" for n in range(len(taken) + 1)) if name not in taken)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """The type of a field that is being declared: by its laws no table holds itself, or changes functions."""
+
+    fields: Fields
+    name: str
+
+    def allows(self, machine: Machine, type_: Type) -> bool:
+        """Whether it may be *type_*."""
+        del machine
+        if type_ is self.fields.table:
+            has_functions = any(holds_functions(field.type) for field in self.fields.fields)
+            return "optional" in self.fields.modifiers and not (
+                "mutable" in self.fields.modifiers and has_functions
+            )
+        return not holds_functions(type_) or self.allows_functions()
+
+    def allows_functions(self) -> bool:
+        """Whether it may be a function."""
+        changes_itself = any(f.mutable and f.type is self.fields.table for f in self.fields.fields)
+        return "mutable" not in self.fields.modifiers and not changes_itself
+
+    def then(self, machine: Machine, type_: Type) -> Machine:
+        """What comes when it is *type_*."""
+        modifiers = self.fields.modifiers
+        field = Field(self.name, type_, "mutable" in modifiers, "optional" in modifiers)
+        following = replace(self.fields, fields=(*self.fields.fields, field), modifiers=frozenset())
+        return machine.push(Sign(";"), following)

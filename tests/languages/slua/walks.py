@@ -1,0 +1,37 @@
+"""Random scripts by the parser itself: at each place one of the lexemes that may come, until it is to end."""
+
+from fimlsp.languages.slua.incremental.tokens import needs_blank
+
+NAMES = ("a", "b", "c", "value", "name", "x1", "Thing", "Other")
+
+
+def walk(start, rng, length):
+    """About *length* lexemes, a random walk from *start*, and then the shortest completion."""
+    state, text, before = start, "", ""
+    for _ in range(length):
+        token = _token(state.whole, rng)
+        if token is None:
+            break
+        written = f"{' ' if needs_blank(before, token) else ''}{token}"
+        following = state.feed(written.encode())
+        assert following is not None, (text, written)
+        state, text, before = following, text + written, token
+    return text + state.shortest_completion.decode()
+
+
+def _token(machine, rng):
+    expected = machine.expected()
+    kinds = ["words"] * 4 * bool(expected.words) + ["name"] * (expected.but is not None)
+    kinds += ["number"] * expected.number + ["string"] * expected.string
+    if not kinds:
+        return None
+    match rng.choice(kinds):
+        case "words":
+            return rng.choice(sorted(expected.words))
+        case "name":
+            names = [name for name in NAMES if name not in expected.but]
+            return rng.choice(names) if names else f"n{rng.randrange(10**6)}"
+        case "number":
+            return rng.choice(("0", "7", "2.5"))
+        case _:
+            return rng.choice(('""', '"a"', '"é"'))
