@@ -20,7 +20,10 @@ params.api_keys = sys.argv[3:]
 server = xllamacpp.Server(params)
 time.sleep(600)`;
 
-const code = new VSCode({ "served.py": "def area(width, height):\n    return widt<|>\n" });
+const code = new VSCode(
+  { "served.py": "def area(width, height):\n    return widt<|>\n" },
+  { "fimlsp.deadlineMs": 30_000 },
+);
 const folder = mkdtempSync(join(tmpdir(), "fimlsp-served-"));
 const gguf = join(folder, "own.gguf");
 let running: ChildProcess | undefined;
@@ -83,18 +86,20 @@ scene(code, "a running server is chosen from the menu, and writes", async () => 
   await code.row(`http://127.0.0.1:${port}`).click();
   await until(isServed, () => "the server's model is not used");
   await code.open("served.py");
-  await code.type("h");
+  await code.type("h * ");
   await code.ghostAppears();
+  await code.screenshot("served");
 });
 
 scene(code, "it is gone: the reason is told, and the bundled model writes meanwhile", async () => {
   await stopServer();
-  await code.type(" ");
+  await code.type("(");
   await until(
     async () => (await code.tooltip()).includes(`No model server answers at 127.0.0.1:${port}`),
     () => "no reason",
   );
   assert.ok((await code.tooltip()).includes("Model: bundled"));
+  await code.screenshot("gone");
 });
 
 scene(code, "it is started again, and used again", async () => {
