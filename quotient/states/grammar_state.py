@@ -48,6 +48,10 @@ class GrammarState:
         state = GrammarState(self.connection, lexer, chart)
         return state if state.viable else None
 
+    def at(self, lexer: LexerState, chart: EarleySet) -> GrammarState:
+        """The state of the same middle with another lexer state and chart; it may not be viable."""
+        return GrammarState(self.connection, lexer, chart)
+
     def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
         """The chart after *symbols*, which the lexer gave after this state; None if they are not expected."""
         chart: EarleySet | None = self.chart
@@ -113,18 +117,11 @@ class GrammarState:
 
     @property
     def live(self) -> int:
-        """The bit set of kinds that the lexeme being read may become, without those that nest too deeply."""
-        connection, lexical, modes = self.connection, self.lexer.lexical, self.lexer.modes
-        live = lexical.dfa.live[self.lexer.state]
+        """As `LexerState.possible_kinds`; at the start, only the bracket that the grammar begins with."""
+        connection, live = self.connection, self.lexer.possible_kinds
         if connection.bracket is not None and self.chart is connection.grammar.start:
             live &= 1 << connection.bracket
-        accepted = self.lexer.accepted
-        if accepted not in lexical.mode_changers or self.lexer.leftover:
-            return live
-        if modes.after(lexical.kinds[accepted]) is not None:
-            return live
-        kinds = lexical.mode_changers.intersection(lexical.kinds_in(live))
-        return live & ~sum(1 << kind for kind in kinds if modes.after(lexical.kinds[kind]) is None)
+        return live
 
     def _may_fall_back(self) -> bool:
         """Whether the lexeme may have ended earlier, so that the bytes since then begin the next one.
