@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from fimlsp.models.scoring import score_middle as score_middle
     from fimlsp.quotient.engine import EditedDocument as Document
     from fimlsp.quotient.engine import Engine as Engine
+    from fimlsp.quotient.masks.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.2.0"
 __all__ = [
     "DecodeSettings",
     "Document",
     "Engine",
+    "Vocabulary",
     "complete_many",
     "json",
     "load_grammar",
@@ -36,6 +38,7 @@ _ORIGINS = {
     "DecodeSettings": ("fimlsp.models.decoding.settings", "DecodeSettings"),
     "Document": ("fimlsp.quotient.engine", "EditedDocument"),
     "Engine": ("fimlsp.quotient.engine", "Engine"),
+    "Vocabulary": ("fimlsp.quotient.masks.vocabulary", "Vocabulary"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
     "json": ("fimlsp.languages.json", "json"),
     "load_grammar": ("fimlsp.languages.custom", "load_grammar"),

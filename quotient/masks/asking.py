@@ -10,22 +10,17 @@ from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.columns import BlockColumns, Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
-from fimlsp.lexing.modes import ModeStack
 from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
-from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.masks.groups import End, Groups
+from fimlsp.quotient.masks.groups import Alike, Groups
+from fimlsp.quotient.masks.plain_walk import Truths
 from fimlsp.quotient.masks.token_groups import TokenGroups
-from numpy.typing import NDArray
+from fimlsp.quotient.masks.viability import RightLexemes
 
-Truths = NDArray[np.bool_]
 IsViable = Callable[[LexerState, EarleySet], bool]
 """Whether a middle may go on in a lexer state behind an Earley set."""
 
 _MOST_ALLOWED, _MOST_ANSWERS = 64, 2_000
-_BACKSLASH = ord("\\")
-_ALWAYS, _ASK = -1, -2
-"""Instead of a bit set: whatever is expected, a middle may go on; the state has to be asked."""
 
 
 class Place(NamedTuple):
@@ -38,29 +33,29 @@ class Place(NamedTuple):
 class Asked:
     """What was asked about the groups of texts in the middles of one connection."""
 
-    __slots__ = ("allowed", "answers", "expected", "met", "wanted")
+    __slots__ = ("allowed", "answers", "expected", "right")
 
     def __init__(self) -> None:
         self.allowed: BoundedDict[tuple[LexerState, Place], Truths] = BoundedDict(_MOST_ALLOWED)
         self.answers: BoundedDict[tuple[Groups, Place], Truths] = BoundedDict(_MOST_ANSWERS)
         self.expected: dict[EarleySet, int] = {}
-        self.wanted: dict[End, int] = {}
-        self.met: dict[tuple[int, ModeStack, tuple[int, int]], int] = {}
+        self.right: RightLexemes | None = None
 
 
 class Questions:
-    """Asks about groups of texts in the middles of *connection*; what was *asked* before is not asked again."""
+    """Asks about groups of texts in the middles of *connection*, but not what was *asked* before."""
 
     def __init__(self, connection: Connection, asked: Asked, is_viable: IsViable) -> None:
+        self._connection = connection
         self._scan = connection.scan
-        self._entries = connection.right_entries
-        self._way_into = connection.way_into
         self._tables = connection.tables
         self._lexical = connection.tables.lexical
         self._is_viable = is_viable
         self._bracketed = connection.grammar.start if connection.bracket is not None else None
         self._answers, self._expected = asked.answers, asked.expected
-        self._wanted, self._met = asked.wanted, asked.met
+        if asked.right is None:
+            asked.right = RightLexemes(connection.right_entries)
+        self._right = asked.right
 
     def of_tokens(self, groups: TokenGroups, place: Place) -> Truths:
         """Which groups of *groups* may come at *place*."""
@@ -91,8 +86,8 @@ class Questions:
         while waiting:
             node, place = waiting.pop()
             expected = self._expected_at(place.chart)
-            for group, end in groups.ends[node]:
-                found[group] = self._may_end(end, place, expected)
+            for alike in groups.alike(node, self._tables):
+                found[alike.numbers] = self._may_go_on(alike, place, expected)
             for symbol, child in groups.children[node]:
                 if not isinstance(symbol, Column):
                     terminal = terminal_of[symbol]
@@ -134,59 +129,23 @@ class Questions:
             self._expected[chart] = found
         return found
 
-    def _may_end(self, end: End, place: Place, expected: int) -> bool:
-        """Whether a middle may go on at *place* in the lexeme of *end*."""
+    def _may_go_on(self, groups: Alike, place: Place, expected: int) -> Truths | bool:
+        """Which of some groups whose symbols lead to *place* are viable there."""
+        symbols, more = groups.need
         indents = place.indents
         is_deepest = indents is not None and len(indents.columns) > self._lexical.most_blocks
-        if not is_deepest and place.chart is not self._bracketed:
-            wanted = self._wanted.get(end)
-            if wanted is None:
-                wanted = self._wanted[end] = self._wanted_by(end)
-            if wanted & expected if wanted >= 0 else wanted == _ALWAYS:
-                return True
-            if wanted >= 0 and not end.lexer.leftover and self._lexical.separation is None:
-                return False
-        return self._is_viable(end.lexer._replace(indents=indents), place.chart)
+        if is_deepest or place.chart is self._bracketed:
+            return self._each(groups, place)
+        if symbols < 0 or symbols & expected:
+            return True
+        if more:
+            return self._each(groups, place)
+        if not self._right.markers & expected:
+            return False
+        return np.array([self._right.may_be(self._connection, end, expected) for end in groups.ends])
 
-    def _wanted_by(self, end: End) -> int:
-        """The bit set of symbols of which one has to be expected, or one of the two numbers above."""
-        wanted = end.wanted
-        if wanted is None:
-            wanted = end.wanted = _wanted_within(self._tables, end.lexer)
-        if wanted >= 0:
-            key = end.lexer.state, end.lexer.modes, end.lexer.equal_run
-            met = self._met.get(key)
-            if met is None:
-                met = self._met[key] = self._met_right(end.lexer)
-            wanted |= met
-        return wanted
-
-    def _met_right(self, lexer: LexerState) -> int:
-        """The bit set of the ways into the right context that the lexeme in progress may go on in."""
-        found = 0
-        for entry in self._entries:
-            if entry.boundary.kind is not None and entry.admits(lexer):
-                found |= (self._way_into(lexer, entry.boundary) is not None) << entry.marker
-        return found
-
-
-def _wanted_within(tables: LanguageTables, lexer: LexerState) -> int:
-    """What `GrammarState.viable` asks of the parser about the lexeme in progress within the middle."""
-    if lexer.at_lexeme_start:
-        return _ALWAYS
-    lexical = lexer.lexical
-    live = lexer.possible_kinds
-    if lexer.word:
-        return _ASK
-    needs_no_indent = not lexical.offside or _BACKSLASH in lexical.quiet or lexer.margin is not None
-    if live & lexical.always_viable:
-        return _ALWAYS if needs_no_indent else _ASK
-    found = 0
-    if live & lexical.ends_line:
-        ends_no_logical_line = lexer.margin is not None or lexer.modes.depth or not lexer.modes.in_code
-        if ends_no_logical_line or not lexical.offside:
-            return _ALWAYS
-        found = 1 << tables.newline
-    for terminal in tables.live_terminals(live):
-        found |= 1 << terminal
-    return found
+    def _each(self, groups: Alike, place: Place) -> Truths:
+        """As `_may_go_on`, each by itself."""
+        chart, indents = place
+        viable = self._is_viable
+        return np.array([viable(end._replace(indents=indents), chart) for end in groups.ends])

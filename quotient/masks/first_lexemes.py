@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.values import value
 from fimlsp.quotient.masks.text_trie import Ints, TextTrie
 from numpy.typing import NDArray
@@ -26,13 +26,19 @@ class Automaton:
         return np.array(self._lexical.dfa.rows, np.int32).ravel()
 
 
+@remembered(1)
+def automaton_of(lexical: LexerTables) -> Automaton:
+    """The automaton of *lexical*."""
+    return Automaton(lexical)
+
+
 @value(eq=False)
 class FirstLexemes:
     """The longest lexeme that each text begins with.
 
-    `states` is the state after the whole text, 0 if the lexeme ends before. `kinds` is the kind of the longest
-    beginning of the text that is a lexeme, `ends` its length; -1 and 0 if none is. `checked` are the texts
-    that come into a checked word on the way.
+    `states` is the state after the whole text, 0 if the lexeme ends before. `kinds` is the kind of the
+    longest beginning of the text that is a lexeme, `ends` its length; -1 and 0 if none is. `checked` are the
+    texts that come into a checked word on the way.
     """
 
     states: Ints

@@ -1,10 +1,15 @@
-"""Texts grouped by what they mean to the parser: the symbols they finish, and the lexeme they end in."""
+"""Texts grouped by what they mean to the parser: the symbols they finish, and the lexer state they end in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
+import numpy as np
 from fimlsp.lexing.lexer_state import LexerState, Symbol
+from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.masks.text_trie import Ints
+from fimlsp.quotient.masks.viability import Need, need_of
 
 DEAD_GROUP = 0
 """The group of texts that are lexically impossible."""
@@ -12,42 +17,27 @@ DEAD_GROUP = 0
 _BYTES_PER_GROUP, _BYTES_PER_NODE = 600, 500
 
 
-class End:
-    """A lexer state in which texts end: that after *text*, read from *start* on.
+class Alike(NamedTuple):
+    """Groups with the same symbols that need the same of the parser: their *numbers*, and their *ends*."""
 
-    `wanted` is what the parser is asked about the lexeme in progress, see `asking.py`; None until it is known.
-    """
-
-    __slots__ = ("_lexer", "_start", "_text", "wanted")
-
-    def __init__(self, start: LexerState, text: bytes = b"") -> None:
-        self._start = start
-        self._text = text
-        self._lexer: LexerState | None = None
-        self.wanted: int | None = None
-
-    @property
-    def lexer(self) -> LexerState:
-        """The state, without what is known of the blocks around."""
-        if self._lexer is None:
-            step = self._start.feed(self._text)
-            assert step is not None
-            self._lexer = step.lexer
-        return self._lexer
+    need: Need
+    numbers: Ints
+    ends: tuple[LexerState, ...]
 
 
 class Groups:
     """Groups of texts, in a trie of the symbols that they finish; node 0 is the root.
 
-    `children[node]` holds pairs of a symbol and a node, `ends[node]` pairs of a group and where its texts end.
+    `children[node]` holds pairs of a symbol and a node.
     """
 
     def __init__(self) -> None:
         self.children: list[list[tuple[Symbol, int]]] = [[]]
-        self.ends: list[list[tuple[int, End]]] = [[]]
         self.n_groups = 1
+        self._ends: list[list[tuple[int, LexerState]]] = [[]]
+        self._alike: list[tuple[Alike, ...] | None] = [None]
         self._nodes: dict[tuple[int, Symbol], int] = {}
-        self._scalar: dict[tuple[int, LexerState], int] = {}
+        self._read: dict[tuple[int, LexerState], int] = {}
 
     @property
     def n_bytes(self) -> int:
@@ -62,15 +52,16 @@ class Groups:
                 found = self._nodes[node, symbol] = len(self.children)
                 self.children[node].append((symbol, found))
                 self.children.append([])
-                self.ends.append([])
+                self._ends.append([])
+                self._alike.append(None)
             node = found
         return node
 
-    def add(self, node: int, end: End) -> int:
+    def add(self, node: int, end: LexerState) -> int:
         """A new group of texts that finish the symbols of *node* and end in *end*."""
         group = self.n_groups
         self.n_groups += 1
-        self.ends[node].append((group, end))
+        self._ends[node].append((group, end))
         return group
 
     def read(self, node: int, start: LexerState, text: bytes) -> int:
@@ -79,10 +70,23 @@ class Groups:
         if step is None:
             return DEAD_GROUP
         key = self.node(node, step.symbols), step.lexer
-        group = self._scalar.get(key)
+        group = self._read.get(key)
         if group is None:
-            group = self._scalar[key] = self.add(key[0], End(step.lexer))
+            group = self._read[key] = self.add(*key)
         return group
+
+    def alike(self, node: int, tables: LanguageTables) -> tuple[Alike, ...]:
+        """The groups of a node, by what they need."""
+        found = self._alike[node]
+        if found is None:
+            by_need: dict[Need, list[tuple[int, LexerState]]] = {}
+            for group, end in self._ends[node]:
+                by_need.setdefault(need_of(tables, end), []).append((group, end))
+            found = self._alike[node] = tuple(
+                Alike(need, np.array([group for group, _ in members]), tuple(end for _, end in members))
+                for need, members in by_need.items()
+            )
+        return found
 
 
 def after_lexeme(lexer: LexerState, kind: int) -> tuple[LexerState, list[Symbol]] | None:

@@ -12,7 +12,7 @@ import numpy as np
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.masks.first_lexemes import FirstLexemes
-from fimlsp.quotient.masks.groups import End, Groups, after_lexeme
+from fimlsp.quotient.masks.groups import Groups, after_lexeme
 from fimlsp.quotient.masks.text_trie import Ints
 from fimlsp.quotient.masks.vocabulary import Suffixes
 from numpy.typing import NDArray
@@ -30,9 +30,7 @@ class LexedSuffixes:
     by the state of the automaton.
     """
 
-    def __init__(
-        self, suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes]
-    ) -> None:
+    def __init__(self, suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes]) -> None:
         self.groups = Groups()
         self.of_suffix = np.zeros(len(suffixes.texts), np.int32)
         self._suffixes = suffixes
@@ -43,7 +41,7 @@ class LexedSuffixes:
         self._wait(start, everything, everything, np.zeros_like(everything))
         while self._waiting:
             checkpoint()
-            lexer = next(iter(self._waiting))
+            lexer = max(self._waiting, key=self._n_waiting)
             parts = self._waiting.pop(lexer)
             items, rests, nodes = (np.concatenate(column) for column in zip(*parts, strict=True))
             self._read(lexer, items, rests, nodes)
@@ -54,8 +52,11 @@ class LexedSuffixes:
         """About what it holds in memory."""
         return self.of_suffix.nbytes + self.groups.n_bytes
 
+    def _n_waiting(self, lexer: LexerState) -> int:
+        return sum(len(items) for items, _, _ in self._waiting[lexer])
+
     def _wait(self, lexer: LexerState, items: Ints, rests: Ints, nodes: Ints) -> None:
-        """Note that *rests* are what is left to read of *items* from *lexer* on, behind the symbols of *nodes*."""
+        """Note that of *items* the *rests* are left, to be read from *lexer* on, behind *nodes*."""
         if len(items):
             self._waiting.setdefault(lexer, []).append((items, rests, nodes))
 
@@ -87,9 +88,7 @@ class LexedSuffixes:
             found |= self._suffixes.holding(byte)[rests]
         return found
 
-    def _lay_out(
-        self, lexer: LexerState, items: Ints, rests: Ints, nodes: Ints
-    ) -> tuple[Ints, Ints, Ints]:
+    def _lay_out(self, lexer: LexerState, items: Ints, rests: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints]:
         """Begin the line of those whose next byte does, and return the others."""
         quiet = np.array(sorted({-1, *self._lexical.quiet}), np.int32)
         begins = ~np.isin(self._suffixes.first_bytes[rests], quiet)
@@ -121,12 +120,19 @@ class LexedSuffixes:
         ) + (kinds + 1)
         keys = keys * len(suffixes.texts) + extra
         _, where, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        texts = suffixes.texts
+        columns = (column[where].tolist() for column in (nodes, first.states[rests], kinds, extra))
         groups = [
-            self.groups.add(node, End(lexer, texts[rest]))
-            for node, rest in zip(nodes[where].tolist(), rests[where].tolist(), strict=True)
+            self.groups.add(node, self._inside(lexer, state, kind, since))
+            for node, state, kind, since in zip(*columns, strict=True)
         ]
         self.of_suffix[items] = np.array(groups, np.int32)[inverse]
+
+    def _inside(self, lexer: LexerState, state: int, kind: int, since: int) -> LexerState:
+        """The state in a lexeme begun in *lexer*; *since* numbers the bytes since its last end."""
+        text = self._suffixes.texts[since]
+        if lexer.margin is not None and kind == self._lexical.space:
+            return lexer._replace(state=state, accepted=kind, margin=lexer.margin.after(text))
+        return lexer._replace(state=state, accepted=kind, leftover=text)
 
     def _go_on(self, lexer: LexerState, first: FirstLexemes, items: Ints, rests: Ints, nodes: Ints) -> None:
         """Go on behind the first lexemes of those that hold more than one."""

@@ -8,8 +8,8 @@ import numpy as np
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
-from fimlsp.quotient.masks.asking import Asked, Place, Questions, Truths
-from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
+from fimlsp.quotient.masks.asking import Asked, Place, Questions
+from fimlsp.quotient.masks.plain_walk import Truths, allowed_by_feeding
 from fimlsp.quotient.masks.store import store_of
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
@@ -11,11 +11,10 @@ from fimlsp.quotient.masks.vocabulary import Vocabulary
 from numpy.typing import NDArray
 
 S = TypeVar("S")
+Truths = NDArray[np.bool_]
 
 
-def allowed_by_feeding(
-    vocabulary: Vocabulary, start: S, feed: Callable[[S, bytes], S | None]
-) -> NDArray[np.bool_]:
+def allowed_by_feeding(vocabulary: Vocabulary, start: S, feed: Callable[[S, bytes], S | None]) -> Truths:
     """For each text of *vocabulary*, and one that no token has, whether *feed* gives a state after it.
 
     Texts are sorted, so what a text shares with the one before it is fed once. O(bytes of the vocabulary).
@@ -47,8 +46,21 @@ def allowed_by_feeding(
     return allowed
 
 
+def asked_again(
+    vocabulary: Vocabulary, allowed: Truths | None, numbers: Iterable[int], feeds: Callable[[bytes], bool]
+) -> Truths:
+    """*allowed*, or nothing if that is None, with the texts of these *numbers* judged by *feeds*."""
+    texts = vocabulary.texts
+    found = np.zeros(len(texts) + 1, np.bool_) if allowed is None else allowed.copy()
+    for count, number in enumerate(numbers):
+        if not count % EVERY:
+            checkpoint()
+        found[number] = feeds(texts[number])
+    return found
+
+
 def _least_refused(before: tuple[int, S | None], text: bytes, feed: Callable[[S, bytes], S | None]) -> int:
-    """The length of the shortest beginning of *text* that is refused, which is longer than the one *before*."""
+    """The length of the shortest beginning of *text* that is refused; the one *before* is not."""
     length, state = before
     while state is not None:
         state = feed(state, text[length : length + 1])

@@ -1,4 +1,4 @@
-"""The mask store of a language and a vocabulary: tables that are made when they are first needed, and kept."""
+"""The mask store of a language and a vocabulary: tables that are made when first needed, and kept."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.masks.first_lexemes import Automaton, FirstLexemes, first_lexemes
+from fimlsp.quotient.masks.first_lexemes import FirstLexemes, automaton_of, first_lexemes
 from fimlsp.quotient.masks.lexed_suffixes import LexedSuffixes
 from fimlsp.quotient.masks.token_groups import TokenGroups, token_groups
 from fimlsp.quotient.masks.vocabulary import Vocabulary
@@ -25,7 +25,7 @@ class MaskStore:
     def __init__(self, tables: LanguageTables, vocabulary: Vocabulary) -> None:
         self.tables = tables
         self.vocabulary = vocabulary
-        self._automaton = Automaton(tables.lexical)
+        self._automaton = automaton_of(tables.lexical)
         self._of_suffixes: dict[int, FirstLexemes] = {}
         self._kept: OrderedDict[tuple[str, LexerState], LexedSuffixes | TokenGroups] = OrderedDict()
         self.n_bytes = 0

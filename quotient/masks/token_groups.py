@@ -1,7 +1,7 @@
 """Groups the tokens of a vocabulary by what they mean in a state of the lexer.
 
-A token ends the lexeme in progress, or does not. What is left of it behind that lexeme is a suffix of a token,
-read from the start of a lexeme; and of such starts there are few (see `lexed_suffixes.py`).
+A token ends the lexeme in progress, or does not. What is left of it behind that lexeme is a suffix of a
+token, read from the start of a lexeme; and of such starts there are few (see `lexed_suffixes.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.masks.first_lexemes import FirstLexemes
-from fimlsp.quotient.masks.groups import DEAD_GROUP, End, Groups, after_lexeme
+from fimlsp.quotient.masks.groups import DEAD_GROUP, Groups, after_lexeme
 from fimlsp.quotient.masks.lexed_suffixes import LexedSuffixes
 from fimlsp.quotient.masks.text_trie import Ints
 from fimlsp.quotient.masks.vocabulary import Vocabulary
@@ -146,8 +146,19 @@ class _Grouping:
         keys = first.states[texts].astype(np.int64) * (len(lexer.lexical.kinds) + 1) + (kinds + 1)
         keys = keys * len(suffixes.texts) + extra
         _, where, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        groups = [self.own.add(0, End(lexer, vocabulary.texts[text])) for text in texts[where].tolist()]
+        columns = (column[where].tolist() for column in (first.states[texts], kinds, extra))
+        groups = [
+            self.own.add(0, self._inside(state, kind, since))
+            for state, kind, since in zip(*columns, strict=True)
+        ]
         self.of_text[texts] = np.array(groups, np.int32)[inverse]
+
+    def _inside(self, state: int, kind: int, since: int) -> LexerState:
+        """A state later in the lexeme in progress; *since* numbers the bytes since its last end."""
+        lexer, text = self.lexer, self.vocabulary.suffixes.texts[since]
+        if kind >= 0:
+            return lexer._replace(state=state, accepted=kind, leftover=text)
+        return lexer._replace(state=state, leftover=lexer.leftover + text)
 
 
 def token_groups(lexed: Lexed, lexer: LexerState) -> TokenGroups:

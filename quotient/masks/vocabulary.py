@@ -1,4 +1,4 @@
-"""The tokens of a model as the masks need them: their bytes, and all that may be left of one after a lexeme."""
+"""The tokens of a model as masks need them: their bytes, and what may be left of one behind a lexeme."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Vocabulary:
         )
 
     @cached_property
-    def text_of_token(self) -> Ints:
+    def text_of_token(self) -> NDArray[np.intp]:
         """For each token the number of its text; for those without one a number that no text has."""
         numbers = {text: number for number, text in enumerate(self.texts)}
         none = len(numbers)
         found = [none if text is None else numbers.get(text, none) for text in self.token_bytes]
         for stop in self.stops:
             found[stop] = none
-        return np.array(found, np.int32)
+        return np.array(found, np.intp)
 
     @cached_property
     def digest(self) -> str:
@@ -76,11 +76,18 @@ class Vocabulary:
         """The number of bytes of the longest text."""
         return max(map(len, self.texts), default=0)
 
-    def words(self, allowed: NDArray[np.bool_]) -> Words:
-        """The mask in which the texts are set that are *allowed*, one truth value for each and a last False."""
+    def mask(self, allowed: NDArray[np.bool_], *, complete: bool) -> Words:
+        """The mask of the texts that are *allowed*, with the stop tokens if the text is *complete*.
+
+        *allowed* has a truth value for each text and a last one, False.
+        """
         bits = np.zeros(self.n_words * WORD_BITS, np.bool_)
-        np.take(allowed, self.text_of_token, out=bits[: len(self)])
-        return np.packbits(bits, bitorder="little").view("<u4")
+        np.take(allowed, self.text_of_token, out=bits[: len(self)], mode="clip")
+        words: Words = np.packbits(bits, bitorder="little").view("<u4").astype(np.uint32, copy=False)
+        if complete:
+            for stop in self.stops:
+                words[stop // WORD_BITS] |= np.uint32(1 << stop % WORD_BITS)
+        return words
 
 
 class Suffixes:
@@ -96,9 +103,7 @@ class Suffixes:
         numbers = {text: number for number, text in enumerate(self.texts)}
         lengths = np.fromiter(map(len, self.texts), np.int64, len(self.texts))
         self.start = np.cumsum(lengths + 1) - (lengths + 1)
-        shorter = np.fromiter(
-            (numbers[text[1:]] for text in self.texts), np.int32, len(self.texts)
-        )
+        shorter = np.fromiter((numbers[text[1:]] for text in self.texts), np.int32, len(self.texts))
         self.after = np.empty(int((lengths + 1).sum()), np.int32)
         current = np.arange(len(self.texts), dtype=np.int32)
         first, depth = 0, 0

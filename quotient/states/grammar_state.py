@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Step, Symbol
@@ -9,6 +11,10 @@ from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.shallow import is_shallow
 from fimlsp.quotient.completion.shortest import shortest_completion
 from fimlsp.quotient.earley.sets import EarleySet
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.masks.plain_walk import Truths
+    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 _NOT_ASCII = 0x80
 _BACKSLASH = ord("\\")
@@ -234,6 +240,16 @@ class GrammarState:
         if self._completion is None:
             self._completion = shortest_completion(self)
         return self._completion
+
+    def mask(self, vocabulary: Vocabulary) -> Words:
+        """As in `State`."""
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
+
+    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+        """As in `State`."""
+        from fimlsp.quotient.masks.mask import allowed_texts
+
+        return allowed_texts(self, vocabulary)
 
     def _may_end(self) -> bool:
         lexer, connection = self.lexer, self.connection
