@@ -11,6 +11,7 @@ import itertools
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from fimlsp.lsp_server.messages import Replacement
 from fimlsp.lsp_server.session.completion_cache import Key
 
 MOST_REMEMBERED = 64
@@ -83,10 +84,13 @@ class Suggestions:
         """What may still be shown in the document."""
         return self._shown.get(uri)
 
-    def edited(self, uri: str, size: int, start: int, end: int) -> None:
-        """The bytes from *start* to *end* of the document, which had *size* bytes, were replaced."""
+    def edited(self, uri: str, size: int, edit: Replacement) -> None:
+        """A part of the document, which had *size* bytes, was replaced.
+
+        A suggestion stays if the edit is between the bytes left and right of it.
+        """
         shown = self._shown.get(uri)
-        if shown is not None and not (shown.origin <= start and end <= size - shown.after):
+        if shown is not None and not (shown.origin <= edit.start and edit.end <= size - shown.after):
             del self._shown[uri]
 
     def forget(self, uri: str) -> None:

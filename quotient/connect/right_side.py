@@ -12,7 +12,7 @@ from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, boundary_lex
 from fimlsp.quotient.bridge.closed_blocks import ClosedBlocks, LineEnd
 from fimlsp.quotient.bridge.connection import RightEntry
 from fimlsp.quotient.bridge.middle_grammar import RightGrammar
-from fimlsp.quotient.bridge.options import ConnectOptions
+from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.contexts.right import Ending, RightContext, read_backward
 from fimlsp.quotient.earley.sets import EarleySet
