@@ -32,7 +32,6 @@ class Shape(Base, metaclass=Meta):
                 yield f"{i!r:>{k}} and {a['b']:%Y} {{}} {lambda_}"
             else:
                 x = yield
-\tdel_ = 1
         try:
             with open(f'{self.name}') as file, lock: return (file.read() if a else
                 b"bytes" rb'\\d' for q in r if s)
@@ -48,8 +47,9 @@ match x:
 print(u"a" "b" \\
     """c
 d""", 0o17, 0b1, 1j, 1., .5, "\\x41\\n")
-'''.replace(b"\tdel_ = 1\n", b"")
-JSON = b"""{"name": "a\\u00e9\\n\\"b", "numbers": [1, -2.5e+10, 0, 3E-2], "deep": {"a": [[[{}]], []], "b": null},
+'''
+JSON = b"""{"name": "a\\u00e9\\n\\"b",
+  "numbers": [1, -2.5e+10, 0, 3E-2], "deep": {"a": [[[{}]], []], "b": null},
   "other" : [true, false, null, {"x": "y", "z": ""}],
 \t"last": -0.0}
 """
