@@ -76,17 +76,22 @@ class Vocabulary:
         """The number of bytes of the longest text."""
         return max(map(len, self.texts), default=0)
 
-    def mask(self, allowed: NDArray[np.bool_], *, complete: bool) -> Words:
-        """The mask of the texts that are *allowed*, with the stop tokens if the text is *complete*.
+    def tokens(self, allowed: NDArray[np.bool_], *, complete: bool) -> NDArray[np.bool_]:
+        """For each token whether it may come, from the same of texts, and stops if the text is *complete*.
 
-        *allowed* has a truth value for each text and a last one, False.
+        *allowed* has a truth value for each text and a last one, False. The answer ends with the last word of
+        a mask.
         """
-        bits = np.zeros(self.n_words * WORD_BITS, np.bool_)
-        np.take(allowed, self.text_of_token, out=bits[: len(self)], mode="clip")
-        words: Words = np.packbits(bits, bitorder="little").view("<u4").astype(np.uint32, copy=False)
+        found = np.zeros(self.n_words * WORD_BITS, np.bool_)
+        np.take(allowed, self.text_of_token, out=found[: len(self)], mode="clip")
         if complete:
-            for stop in self.stops:
-                words[stop // WORD_BITS] |= np.uint32(1 << stop % WORD_BITS)
+            found[list(self.stops)] = True
+        return found
+
+    def mask(self, allowed: NDArray[np.bool_], *, complete: bool) -> Words:
+        """As `tokens`, as words of bits."""
+        tokens = self.tokens(allowed, complete=complete)
+        words: Words = np.packbits(tokens, bitorder="little").view("<u4").astype(np.uint32, copy=False)
         return words
 
 
