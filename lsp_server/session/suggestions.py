@@ -1,4 +1,4 @@
-"""Keeps the suggestions that the editor shows, and tells how much of each the user has typed by now.
+"""Keeps the suggestions that the editor shows, and tells what of each the user has not typed yet.
 
 A suggestion stands between a left and a right context. As long as all edits fall between the two, and what
 stands there now begins like the suggestion (and may end like it: editors close brackets by themselves), what

@@ -1,4 +1,4 @@
-"""Tells how badly a continuation of code suits the names that are known where it would stand.
+"""Scores how badly a continuation of code fits the names that are known at the cursor.
 
 A preference and no law: a name may be bound in a way that nobody has foreseen.
 """
