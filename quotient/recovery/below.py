@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.earley.sets import merged
-from fimlsp.quotient.recovery.above import with_header
+from fimlsp.quotient.recovery.above import Above, with_header
 from fimlsp.quotient.recovery.headers import Assumed, indentation
 from fimlsp.quotient.recovery.mended_text import MendedText
-from fimlsp.quotient.recovery.statements import Edit, Reading, Statements
+from fimlsp.quotient.recovery.statements import Brackets, Edit, Reading, Statements
 
 _MOST_MENDS = 60
 _MOST_TRIES = 3
@@ -18,7 +20,7 @@ _MOST_LINES = 40
 class Below:
     """Mends *text* from the line after the cursor's on, which begins *beyond* bytes after the cursor's end.
 
-    The logical line with the cursor has *column*, None if nobody knows.
+    The logical line with the cursor has *column*, None if nobody knows. It is in *brackets* if it is in any.
     """
 
     def __init__(
@@ -27,11 +29,13 @@ class Below:
         text: MendedText,
         beyond: int,
         column: Column | None,
+        brackets: Brackets | None = None,
     ) -> None:
         self.assumed = assumed
         self.text = text
         self.column = column
         self._beyond = beyond
+        self._brackets = brackets
 
     def move(self, beyond: int, size: int) -> None:
         """Let the cursor's end be *beyond* bytes before the next line, and *size* bytes after the cursor."""
@@ -69,6 +73,11 @@ class Below:
             reading = self._in_place(statements, place)
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
+        if tries == 1 and self._brackets is not None:
+            within = statements.within(self.start, *self._brackets)
+            if within is not None and within.edits and place < within.end:
+                self.text.replace(within.edits)
+                return
         own = statements.unit(place)
         if own.column is not None and statements.is_hopeless(own):
             self.text.replace([(own.code, own.content, b"")])
@@ -86,6 +95,15 @@ class Below:
             self.text.replace(with_header(self.assumed, statements, reading))
         else:
             self.text.replace(self._laid_out(statements, reading))
+
+    def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
+        """The edits by which the lines after the cursor's follow it, whatever is written there."""
+        if self.has_strays and (closers := self.without_closers()):
+            yield closers
+        if not self.text.document.right_at(self.start).unmatched and (
+            edits := above.missing_below(self.statements())
+        ):
+            yield edits
 
     def without_closers(self) -> tuple[Edit, ...]:
         """The edits by which the line after the cursor's begins outside brackets."""
@@ -115,9 +133,21 @@ class Below:
             place += line.size
         return False
 
+    def follows_deeper(self, column: Column | None) -> bool:
+        """Whether the next line is deeper than *column* after a blank line, so that no header precedes it."""
+        line = self.statements().next_line(self.start)
+        if column is None or line is None or not line.column.deeper_than(column):
+            return False
+        return not self.text.document.right_at(self.start).unmatched and line.start > self.start
+
+    @property
+    def rest(self) -> bytes:
+        """The rest of the cursor's line."""
+        return self.text.data[self.text.cursor_end : self.start].rstrip(b"\r\n")
+
     def without_rest(self) -> tuple[Edit, ...]:
         """The edit that passes over the rest of the cursor's line."""
-        rest = self.text.data[self.text.cursor_end : self.start].rstrip(b"\r\n")
+        rest = self.rest
         return ((self.text.cursor_end, self.text.cursor_end + len(rest), b""),) if rest.strip() else ()
 
     def without_all(self) -> tuple[Edit, ...]:

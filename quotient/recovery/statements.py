@@ -7,7 +7,7 @@ deeper, or that begins with a lexeme which never stands in brackets; or at the e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -15,7 +15,9 @@ from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import Margin
 from fimlsp.lexing.line import Line, LineReader, unmatched_brackets
 from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.recovery.cursor_line import CursorLine
 from fimlsp.quotient.recovery.headers import Assumed
+from fimlsp.quotient.recovery.layout import Unit
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, lexemes
 from fimlsp.quotient.recovery.line_ends import INSERTED
 from fimlsp.quotient.recovery.repairs import PASSED, PASSED_LINE, Repair, Search
@@ -26,31 +28,10 @@ Edit = tuple[int, int, bytes]
 _MOST_UNITS = 40
 _MOST_LINES_SEARCHED = 400
 _MOST_BLANKS = 10
+_MOST_RATED = 8
+_MISALIGNED = 15
+"""What it costs if a line in brackets is not deeper than the one that opened them."""
 _LEAD = re.compile(rb"[ \t\f]*")
-
-
-class Unit(NamedTuple):
-    """A line, or one physical line where a line cannot be read; `column` is None if it is blank."""
-
-    start: int
-    end: int
-    column: Column | None
-    found: Lexemes
-
-    @property
-    def code(self) -> int:
-        """Where its code begins."""
-        starts = [
-            *(lexeme.start for lexeme in self.found.read[:1]),
-            *(a for a, _ in self.found.unreadable[:1]),
-        ]
-        return min(starts, default=self.end)
-
-    @property
-    def content(self) -> int:
-        """Where its code ends."""
-        ends = [*(lexeme.end for lexeme in self.found.read[-1:]), *(b for _, b in self.found.unreadable[-1:])]
-        return max(ends, default=self.end)
 
 
 class NextLine(NamedTuple):
@@ -78,8 +59,18 @@ class Reading(NamedTuple):
     lacks_header: bool = False
 
 
+class Brackets(NamedTuple):
+    """What is open in brackets at a line start: the set there, and the lines since the logical one began."""
+
+    chart: EarleySet
+    above: Sequence[Unit]
+
+
 class Statements:
-    """Reads the logical lines of *data* from *begin* to *stop*; with *open_end* the last one may go on."""
+    """Reads the logical lines of *data* from *begin* to *stop*; with *open_end* the last one may go on.
+
+    At *stop* the text ends, or a line begins of which only *then* is known.
+    """
 
     def __init__(
         self,
@@ -90,6 +81,7 @@ class Statements:
         *,
         begin: int = 0,
         open_end: bool = False,
+        then: CursorLine | None = None,
     ) -> None:
         self.assumed = assumed
         self.tables = assumed.tables
@@ -98,6 +90,7 @@ class Statements:
         self.stop = stop
         self.begin = begin
         self.open_end = open_end
+        self.then = then
 
     def read(self, start: int) -> Reading:
         """The cheapest reading of the logical line at the line start *start*."""
@@ -113,9 +106,7 @@ class Statements:
 
     def read_up_to(self, start: int) -> Reading:
         """The reading of the lines from *start* up to the end as one logical line."""
-        units = [self.unit(start)]
-        while units[-1].end < self.stop:
-            units.append(self.unit(units[-1].end))
+        units = self.units_from(start)
         if units[0].column is None:
             return Reading(0, start, units[-1].end, Column(), ())
         return self._repaired(units, is_open=self.open_end) or self._passed(units[0])
@@ -126,19 +117,38 @@ class Statements:
             return self._passed(first)
         best: Reading | None = None
         for count in ends:
-            found = self._repaired(units[:count], is_open=is_open and count == len(units))
-            if found is not None and count < len(units) and self._closes(units[count], first):
-                found = found._replace(cost=found.cost + PASSED)
-            if found is not None and (best is None or found.cost < best.cost):
-                best = found
+            extra = self._cost_of(units[count:])
+            for variant, more in self._variants(units[:count]):
+                found = self._repaired(variant, is_open=is_open and count == len(units))
+                if found is not None and (best is None or found.cost + more + extra < best.cost):
+                    best = found._replace(cost=found.cost + more + extra)
         return best or self._passed(units[0])
+
+    def _variants(self, units: list[Unit]) -> Iterator[tuple[list[Unit], int]]:
+        """*units*, and the same with brackets where the layout says that they lack; with what each costs."""
+        layout = self.assumed.layout
+        closed, count = layout.closed(units)
+        yield units, _MISALIGNED * count
+        if count:
+            yield closed, 0
+        if len(units) > 1 and (opened := layout.opened(units)) is not None:
+            yield opened, 0
+
+    def _cost_of(self, units: Sequence[Unit]) -> int:
+        """What it costs that these lines are statements of their own."""
+        cost = 0
+        for unit in units[:_MOST_RATED]:
+            if unit.column is not None:
+                symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+                cost += 0 if self.assumed.is_line(symbols) else PASSED
+        return cost
 
     def _units(self, first: Unit) -> tuple[list[Unit], list[int], bool]:
         """The lines that may belong to it, how many of them it may have, and whether it may go on."""
         units = [first]
         while (depth := self._depth(units)) and len(units) < _MOST_UNITS:
             if units[-1].end >= self.stop:
-                return units, sorted({1, len(units)}), self.open_end
+                return units, sorted({1, len(units)}), self.open_end and self._may_go_on(first)
             unit = self.unit(units[-1].end)
             if self._is_outside(unit, first):
                 if not self.is_hopeless(unit):
@@ -151,7 +161,51 @@ class Statements:
         while units[-1].end < self.stop and self._closes(unit := self.unit(units[-1].end), first):
             units.append(unit)
             ends.add(len(units))
+        if further := self._further(units, first):
+            units += further
+            ends.add(len(units))
         return units, sorted(ends), False
+
+    def _further(self, units: Sequence[Unit], first: Unit) -> list[Unit]:
+        """The deeper lines that follow, if they close a bracket that nothing here opens, up to that."""
+        found: list[Unit] = []
+        depth, place = 0, units[-1].end
+        while place < self.stop and len(found) < _MOST_UNITS:
+            unit = self.unit(place)
+            if unit.column is not None:
+                if not unit.found.read or self._is_outside(unit, first):
+                    break
+                kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
+                closers, openers = unmatched_brackets(self.tables.lexical.brackets, kinds)
+                if len(closers) > depth:
+                    return [*found, unit]
+                depth += len(openers) - len(closers)
+                if not unit.column.deeper_than(first.column or Column()):
+                    break
+            found.append(unit)
+            place = unit.end
+        return []
+
+    def hangs(self, start: int) -> bool:
+        """Whether the innermost bracket that is open at the end since *start* was the last of its line."""
+        opened: list[bool] = []
+        while start < self.stop:
+            unit = self.unit(start)
+            for lexeme in unit.found.read:
+                kind = self.tables.lexical.kinds[lexeme.kind]
+                if kind in self.tables.lexical.brackets:
+                    opened.append(lexeme is unit.found.read[-1])
+                elif kind in self.tables.opening_of and opened:
+                    opened.pop()
+            start = unit.end
+        return bool(opened) and opened[-1]
+
+    def _may_go_on(self, first: Unit) -> bool:
+        """Whether the layout allows that the line at `stop` is in brackets that *first* left open."""
+        then = self.then
+        if then is None or then.column is None or then.closes or first.column is None:
+            return True
+        return then.column.deeper_than(first.column)
 
     def _closes(self, unit: Unit, first: Unit) -> bool:
         """Whether *unit* begins as the last line of brackets does that *first* opens."""
@@ -247,6 +301,8 @@ class Statements:
     def _opens(self, position: int, column: Column) -> bool | None:
         """Whether the line from *position* on is deeper than *column*; None if there is none."""
         after = self.next_line(position)
+        if self.then is not None and (after is None or after.start >= self.stop):
+            return None if self.then.column is None else self.then.column.deeper_than(column)
         return None if after is None else after.column.deeper_than(column)
 
     def in_place(self, start: int, chart: EarleySet, *, backward: bool = False) -> Reading | None:
@@ -263,6 +319,51 @@ class Statements:
         reading = self._as_reading([unit], found)
         edits = [(a, b, new or b"\n" * (b == unit.end > a)) for a, b, new in reading.edits]
         return reading._replace(edits=tuple(edits))  # where a line ended with a separator, it still ends
+
+    def within(self, place: int, chart: EarleySet, above: Sequence[Unit]) -> Reading | None:
+        """The rest of a logical line from *place* on, inside brackets, with *chart* there.
+
+        Its lines *above* are known. None if no repair was found.
+        """
+        units: list[Unit] = []
+        first = above[0]
+        while place < self.stop and len(units) < _MOST_UNITS:
+            unit = self.unit(place)
+            if self._is_outside(unit, first) and not self.is_hopeless(unit):
+                break
+            units.append(unit)
+            place = unit.end
+            if unit.column is not None and self._closes(unit, first):
+                break
+        goes_on = len(units) == _MOST_UNITS
+        while units and units[-1].column is None:
+            units.pop()
+        if not units:
+            return None
+        closed, count = self.assumed.layout.closed(units, above)
+        best: Reading | None = None
+        for variant, more in ((units, _MISALIGNED * count), (closed, 0)):
+            found = self._searched(variant, chart, goes_on=goes_on)
+            if found is not None and (best is None or found.cost + more < best.cost):
+                best = found._replace(cost=found.cost + more)
+        return best
+
+    def _searched(self, units: list[Unit], chart: EarleySet, *, goes_on: bool) -> Reading | None:
+        symbols = self.tables.terminals([lexeme.kind for unit in units for lexeme in unit.found.read])
+        line_ends = list(accumulate(len(unit.found.read) for unit in units))
+        search = Search(self.tables, self.assumed.ends, symbols, line_ends=line_ends, open_end=goes_on)
+        found = search.best(chart)
+        if found is None:
+            return None
+        units[0] = units[0]._replace(column=units[0].column or Column())
+        return self._as_reading(units, found)
+
+    def units_from(self, start: int) -> list[Unit]:
+        """The lines from *start* up to the end, at least one."""
+        units = [self.unit(start)]
+        while units[-1].end < self.stop:
+            units.append(self.unit(units[-1].end))
+        return units
 
     def _as_reading(self, units: list[Unit], found: Repair, *, lacks_header: bool = False) -> Reading:
         """How *found* reads the lines *units*."""
@@ -318,24 +419,31 @@ class Statements:
 
     def column_before(self, start: int) -> Column | None:
         """The column of the last line with code before *start*; None if there is none near."""
-        line = self._line_before(start)
-        return None if line is None else line.column
+        line = self.line_before(start)
+        return None if line is None else line[1]
 
-    def _line_before(self, start: int) -> Line | None:
+    def line_before(self, start: int) -> tuple[int, Column] | None:
+        """Where the last line with code before *start* begins, and its column; None if there is none near."""
+        found = self._line_before(start)
+        return None if found is None or found[1].column is None else (found[0], found[1].column)
+
+    def _line_before(self, start: int) -> tuple[int, Line] | None:
         for _ in range(_MOST_BLANKS):
             if start <= self.begin:
                 return None
             start = self.lines.start_of_stretch(self.data, start - 1)
             line = self.lines.read(self.data, start)
             if line.column is not None:
-                return line
+                return start, line
         return None
 
     def _is_led(self, start: int, end: int) -> bool:
         """Whether the line at *end* may follow the line before *start*: that is as deep, or a header."""
-        after, line = self.next_line(end), self._line_before(start)
-        if after is None or line is None or line.column is None:
+        after, before = self.next_line(end), self._line_before(start)
+        if after is None or before is None or before[1].column is None:
             return False
+        line = before[1]
+        assert line.column is not None
         if not after.column.deeper_than(line.column):
             return True
         symbols = (*self.tables.terminals(line.kinds), self.tables.newline)
