@@ -35,10 +35,10 @@ from fimlsp.models.prompts.fim_format import FimFormat, find_format
 from fimlsp.models.prompts.prompt import Prompt, build_prompt
 from fimlsp.models.prompts.vocabulary import Vocabulary, read_vocabulary
 from fimlsp.models.protocols import NextToken
-from fimlsp.models.served.address import Address, is_address
-from fimlsp.models.served.connecting import Api, connect
-from fimlsp.models.served.gguf_model import is_gguf, load_gguf, path_of
-from fimlsp.models.served.model import ServedModel
+from fimlsp.models.served.connecting.gguf_model import is_gguf, load_gguf, path_of
+from fimlsp.models.served.connecting.model import ServedModel
+from fimlsp.models.served.connecting.which_server import Api, connect
+from fimlsp.models.served.http.address import Address, is_address
 
 if TYPE_CHECKING:
     from fimlsp.models.networks.torch.placement import DType, WantedBits

@@ -27,8 +27,8 @@ from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspac
 from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
-from fimlsp.models.served.address import is_address
-from fimlsp.models.served.failures import ServerError
+from fimlsp.models.served.http.address import is_address
+from fimlsp.models.served.http.failures import ServerError
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
@@ -128,7 +128,7 @@ class Backend:
 
     def is_there(self, load: Load) -> bool:
         """Whether the server of a model answers; true of a model that needs none."""
-        from fimlsp.models.served.connecting import answers
+        from fimlsp.models.served.connecting.which_server import answers
 
         return load.model is None or not is_address(load.model) or answers(load.model, load.api_key_variable)
 
