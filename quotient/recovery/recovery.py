@@ -91,12 +91,12 @@ class Recovery:
             if found is not None and not is_gentle:
                 break
             text = reading.text
-            start = read_up_to(text.document, text.cursor)
-            state = start and connect(text.document, text.cursor_end, *start, options)
-            if state is None or start is None:
+            above = read_up_to(text.document, text.cursor)
+            state = above and connect(text.document, text.cursor_end, *above, options)
+            if state is None or above is None:
                 continue
             found = found or (state, text)
-            if not is_gentle or self._settles(state, reading, start[1].modes.depth - reading.left.depth):
+            if not is_gentle or self._settles(state, reading, above[1].modes.depth - reading.left.depth):
                 return state, tuple(text.mends)
         return (None, ()) if found is None else (found[0], tuple(found[1].mends))
 
