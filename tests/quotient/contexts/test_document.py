@@ -63,7 +63,7 @@ Answers = tuple[str, list[str]]
 
 def answers(document: EditedDocument, start: int, end: int, *, relax: bool) -> Answers:
     """How the document is relaxed for a middle, and the verdicts on all probes."""
-    constraint = document.middle(start, end, relax=relax)
+    constraint = document.middle_at_bytes(start, end, relax=relax)
     return constraint.relaxed, [verdict(fed(constraint.start, probe)) for probe in PROBES]
 
 
