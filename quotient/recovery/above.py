@@ -10,7 +10,7 @@ from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.contexts.left import Frame, LeftContext
 from fimlsp.quotient.contexts.right import RightContext
-from fimlsp.quotient.recovery.blocks import header_above, missing_below
+from fimlsp.quotient.recovery.blocks import header_above, is_slip, missing_below
 from fimlsp.quotient.recovery.cursor_line import CursorLine, cursor_line
 from fimlsp.quotient.recovery.headers import Assumed, indentation
 from fimlsp.quotient.recovery.mended_text import MendedText
@@ -105,10 +105,9 @@ class Above:
             return True
         if self.statements().hangs(start):
             return True
-        document = self.text.document
-        end = document.transitions.lines.end_of_stretch(self.text.data, self.text.cursor_end)
-        after = document.right_at(end)
-        if after.unmatched or after.column != line.column or not line.column.deeper_than(column):
+        below = self._below()
+        after = below.next_line(below.begin)
+        if after is None or after.column != line.column or not below.is_line(after.start):
             return line.column.deeper_than(column)
         return self.statements(open_end=False).read_up_to(start).lacks_header
 
@@ -230,7 +229,15 @@ class Above:
             self.stop,
             open_end=open_end,
             then=self.cursor_line(),
+            beyond=document.transitions.lines.end_of_stretch(document.data, self.text.cursor_end),
         )
+
+    def _below(self) -> Statements:
+        """The reader of the text below the cursor's line."""
+        document = self.text.document
+        lines, size = document.transitions.lines, len(document.data)
+        begin = lines.end_of_stretch(document.data, self.text.cursor_end)
+        return Statements(self.assumed, lines, document.data, size, begin=begin)
 
     def cursor_line(self) -> CursorLine:
         """What the layout tells of the line with the cursor."""
@@ -242,6 +249,8 @@ class Above:
     def _laid_out(self, context: LeftContext, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
         """The edits by which a line that is valid by itself stands in *context*."""
         frame, column, start = context.frame, reading.column, reading.start
+        if start < self.stop and is_slip(column, frame.column):
+            return ((start, statements.unit(start).code, indentation(frame.column)),)
         if column.deeper_than(frame.column):
             header = self.assumed.header(statements.clause_after(start, frame.column))
             return ((start, start, indentation(frame.column) + header + b"\n"),)

@@ -8,6 +8,7 @@ from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above, with_header
+from fimlsp.quotient.recovery.blocks import is_slip
 from fimlsp.quotient.recovery.headers import Assumed, indentation
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.statements import Brackets, Edit, Reading, Statements
@@ -98,12 +99,24 @@ class Below:
 
     def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
         """The edits by which the lines after the cursor's follow it, whatever is written there."""
+        if self._brackets is not None:
+            within = self.statements().within(self.start, *self._brackets)
+            if within is not None and within.edits:
+                yield within.edits
         if self.has_strays and (closers := self.without_closers()):
             yield closers
-        if not self.text.document.right_at(self.start).unmatched and (
-            edits := above.missing_below(self.statements())
-        ):
+        place = self._after_brackets()
+        if place is not None and (edits := above.missing_below(self.statements(place))):
             yield edits
+
+    def _after_brackets(self) -> int | None:
+        """Where the first line after the cursor's begins that is outside brackets; None if that is far."""
+        document, place = self.text.document, self.start
+        for _ in range(_MOST_LINES):
+            if not document.right_at(place).unmatched:
+                return place
+            place += document.line_at(place).size
+        return None
 
     def without_closers(self) -> tuple[Edit, ...]:
         """The edits by which the line after the cursor's begins outside brackets."""
@@ -134,11 +147,12 @@ class Below:
         return False
 
     def follows_deeper(self, column: Column | None) -> bool:
-        """Whether the next line is deeper than *column* after a blank line, so that no header precedes it."""
+        """Whether the next line is deeper than *column* and yet no block of it: a blank line is between."""
         line = self.statements().next_line(self.start)
         if column is None or line is None or not line.column.deeper_than(column):
             return False
-        return not self.text.document.right_at(self.start).unmatched and line.start > self.start
+        is_apart = line.start > self.start or is_slip(line.column, column)
+        return is_apart and not self.text.document.right_at(self.start).unmatched
 
     @property
     def rest(self) -> bytes:
@@ -154,11 +168,11 @@ class Below:
         """The edit that passes over all that follows the cursor's line."""
         return ((self.start, len(self.text.data), b""),) if self.start < len(self.text.data) else ()
 
-    def statements(self) -> Statements:
-        """The reader of the text below."""
+    def statements(self, begin: int | None = None) -> Statements:
+        """The reader of the text below, or of that from *begin* on."""
         document = self.text.document
-        size = len(document.data)
-        return Statements(self.assumed, document.transitions.lines, document.data, size, begin=self.start)
+        size, begin = len(document.data), self.start if begin is None else begin
+        return Statements(self.assumed, document.transitions.lines, document.data, size, begin=begin)
 
     def _in_place(self, statements: Statements, place: int) -> Reading | None:
         """The reading of the line at *place* in the brackets that are open before the cursor's line."""

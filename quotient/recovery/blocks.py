@@ -10,6 +10,11 @@ from fimlsp.quotient.recovery.statements import Edit, NextLine, Statements
 _MOST_LINES = 200
 
 
+def is_slip(column: Column, outer: Column) -> bool:
+    """Whether *column* is so little deeper than *outer* that no block is meant, as where a word is gone."""
+    return column.tabs8 == outer.tabs8 + 1 and column.deeper_than(outer)
+
+
 def header_above(assumed: Assumed, statements: Statements, start: int, column: Column) -> Edit | None:
     """A header at *column* before the deeper lines that end at the line start *start*."""
     place = None
@@ -33,6 +38,8 @@ def missing_below(
     if inner is None or line is None:
         return ()
     if line.column.deeper_than(column):
+        if is_slip(line.column, column):
+            return ((line.start, statements.unit(line.start).code, indentation(column)),)
         header = assumed.header(statements.clause_after(line.start, column))
         return ((line.start, line.start, indentation(column) + header + b"\n"),)
     return _missing_clause(assumed, statements, inner, line)
@@ -66,6 +73,9 @@ def _missing_clause(
                 rest = assumed.rest_of_group(context)
                 return () if rest is None else ((following.start, following.start, rest),)
             context, is_first = outer, False
+        if is_slip(following.column, context.frame.column):
+            column = indentation(context.frame.column)
+            return ((following.start, statements.unit(following.start).code, column),)
         if context.frame.column != following.column:
             return ()
         is_met = is_first or context.completed or following.first is None

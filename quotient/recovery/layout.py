@@ -122,6 +122,10 @@ class Layout:
             return list(units)
         return [*units[:place], self._with(units[place], kind), *units[place + 1 :]]
 
+    def with_opener(self, units: Sequence[Unit], kind: str) -> list[Unit]:
+        """*units* with the bracket *kind* opened at the end of the first."""
+        return [self._with(units[0], kind), *units[1:]]
+
     def _with(self, unit: Unit, kind: str) -> Unit:
         number = self._number_of[kind]
         text = self._words.suffix(self._start, number)

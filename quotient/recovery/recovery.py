@@ -112,10 +112,14 @@ class Recovery:
             return False
         if self._below.follows_deeper(reading.left.cursor_line().column):
             return False
+        lexical, rest = self._above.assumed.tables.lexical, self._below.rest
+        read = lexemes(lexical, completion, 0, len(completion)).read
+        if rest and read and read[-1].end < len(completion.rstrip()):
+            return False  # it makes a comment of the rest of the line
         closers, openers = self._unmatched(completion)
-        closed_after, _ = self._unmatched(self._below.rest)
+        closed_after, _ = self._unmatched(rest)
         may_close = opened + (reading.left.depth if reading.left.may_be_inside else 0)
-        return openers <= closed_after and closers <= may_close
+        return openers <= max(closed_after - opened, 0) and closers <= may_close
 
     def _unmatched(self, text: bytes) -> tuple[int, int]:
         """How many brackets *text* closes and opens."""

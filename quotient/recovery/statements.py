@@ -69,7 +69,7 @@ class Brackets(NamedTuple):
 class Statements:
     """Reads the logical lines of *data* from *begin* to *stop*; with *open_end* the last one may go on.
 
-    At *stop* the text ends, or a line begins of which only *then* is known.
+    At *stop* the text ends, or a line begins of which only *then* is known, and the next one begins *beyond*.
     """
 
     def __init__(
@@ -82,6 +82,7 @@ class Statements:
         begin: int = 0,
         open_end: bool = False,
         then: CursorLine | None = None,
+        beyond: int | None = None,
     ) -> None:
         self.assumed = assumed
         self.tables = assumed.tables
@@ -91,6 +92,7 @@ class Statements:
         self.begin = begin
         self.open_end = open_end
         self.then = then
+        self.beyond = beyond
 
     def read(self, start: int) -> Reading:
         """The cheapest reading of the logical line at the line start *start*."""
@@ -112,20 +114,24 @@ class Statements:
         return self._repaired(units, is_open=self.open_end) or self._passed(units[0])
 
     def _read(self, first: Unit) -> Reading:
-        units, ends, is_open = self._units(first)
+        units, ends, is_open, lacking = self._units(first)
         if self.is_hopeless(first):
             return self._passed(first)
         best: Reading | None = None
         for count in ends:
             extra = self._cost_of(units[count:])
-            for variant, more in self._variants(units[:count]):
-                found = self._repaired(variant, is_open=is_open and count == len(units))
+            is_all = count == len(units)
+            for variant, more in self._variants(units[:count], lacking if is_all else None):
+                found = self._repaired(variant, is_open=is_open and is_all)
                 if found is not None and (best is None or found.cost + more + extra < best.cost):
                     best = found._replace(cost=found.cost + more + extra)
         return best or self._passed(units[0])
 
-    def _variants(self, units: list[Unit]) -> Iterator[tuple[list[Unit], int]]:
-        """*units*, and the same with brackets where the layout says that they lack; with what each costs."""
+    def _variants(self, units: list[Unit], lacking: str | None) -> Iterator[tuple[list[Unit], int]]:
+        """*units*, and the same with brackets where the layout says that they lack; with what each costs.
+
+        A bracket of the kind *lacking* is closed after them.
+        """
         layout = self.assumed.layout
         closed, count = layout.closed(units)
         yield units, _MISALIGNED * count
@@ -133,6 +139,8 @@ class Statements:
             yield closed, 0
         if len(units) > 1 and (opened := layout.opened(units)) is not None:
             yield opened, 0
+        if lacking is not None:
+            yield layout.with_opener(units, lacking), 0
 
     def _cost_of(self, units: Sequence[Unit]) -> int:
         """What it costs that these lines are statements of their own."""
@@ -143,12 +151,15 @@ class Statements:
                 cost += 0 if self.assumed.is_line(symbols) else PASSED
         return cost
 
-    def _units(self, first: Unit) -> tuple[list[Unit], list[int], bool]:
-        """The lines that may belong to it, how many of them it may have, and whether it may go on."""
+    def _units(self, first: Unit) -> tuple[list[Unit], list[int], bool, str | None]:
+        """The lines that may belong to it, how many of them it may have, and whether it may go on.
+
+        Last, the bracket that is closed later and that none of them opens.
+        """
         units = [first]
         while (depth := self._depth(units)) and len(units) < _MOST_UNITS:
             if units[-1].end >= self.stop:
-                return units, sorted({1, len(units)}), self.open_end and self._may_go_on(first)
+                return units, sorted({1, len(units)}), self.open_end and self._may_go_on(first), None
             unit = self.unit(units[-1].end)
             if self._is_outside(unit, first):
                 if not self.is_hopeless(unit):
@@ -156,35 +167,54 @@ class Statements:
                 unit = unit._replace(found=Lexemes((), ((unit.code, unit.content),), joined=False))
             units.append(unit)
         if depth:
-            return units, sorted({1, min(2, len(units)), len(units)}), False
+            return units, sorted({1, min(2, len(units)), len(units)}), False, None
         ends = {len(units)}
         while units[-1].end < self.stop and self._closes(unit := self.unit(units[-1].end), first):
             units.append(unit)
             ends.add(len(units))
-        if further := self._further(units, first):
-            units += further
-            ends.add(len(units))
-        return units, sorted(ends), False
+        further, lacking = self._further(units, first)
+        units += further
+        ends.add(len(units))
+        return units, sorted(ends), lacking is not None and self.open_end, lacking
 
-    def _further(self, units: Sequence[Unit], first: Unit) -> list[Unit]:
-        """The deeper lines that follow, if they close a bracket that nothing here opens, up to that."""
+    def _further(self, units: Sequence[Unit], first: Unit) -> tuple[list[Unit], str | None]:
+        """The deeper lines that follow, if they close a bracket that nothing here opens, up to that.
+
+        If it is closed beyond the line with the cursor, also the kind of that bracket.
+        """
         found: list[Unit] = []
-        depth, place = 0, units[-1].end
-        while place < self.stop and len(found) < _MOST_UNITS:
-            unit = self.unit(place)
+        depth = 0
+        for unit, is_beyond in self._lines_from(units[-1].end):
             if unit.column is not None:
                 if not unit.found.read or self._is_outside(unit, first):
                     break
                 kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
                 closers, openers = unmatched_brackets(self.tables.lexical.brackets, kinds)
                 if len(closers) > depth:
-                    return [*found, unit]
+                    return (
+                        (found, self.tables.opening_of[closers[depth]])
+                        if is_beyond
+                        else ([*found, unit], None)
+                    )
                 depth += len(openers) - len(closers)
                 if not unit.column.deeper_than(first.column or Column()):
                     break
-            found.append(unit)
-            place = unit.end
-        return []
+            found += () if is_beyond else (unit,)
+        return [], None
+
+    def _lines_from(self, place: int) -> Iterator[tuple[Unit, bool]]:
+        """Some lines from *place* on, and whether they are beyond the one with the cursor."""
+        count = 0
+        while place < self.stop and count < _MOST_UNITS:
+            yield (unit := self.unit(place)), False
+            place, count = unit.end, count + 1
+        if self.beyond is None:
+            return
+        below = Statements(self.assumed, self.lines, self.data, len(self.data))
+        place = self.beyond
+        while place < len(self.data) and count < _MOST_UNITS:
+            yield (unit := below.unit(place)), True
+            place, count = unit.end, count + 1
 
     def hangs(self, start: int) -> bool:
         """Whether the innermost bracket that is open at the end since *start* was the last of its line."""
@@ -213,6 +243,11 @@ class Statements:
             return False
         kind = self.tables.lexical.kinds[unit.found.read[0].kind]
         return kind in self.tables.opening_of and not first.column.deeper_than(unit.column)
+
+    def is_line(self, start: int) -> bool:
+        """Whether the line at *start* is a whole logical line."""
+        read = self.unit(start).found.read
+        return self.assumed.is_line(self.tables.terminals([lexeme.kind for lexeme in read]))
 
     def is_hopeless(self, unit: Unit) -> bool:
         """Whether no line begins as *unit* does, so that it is not worth a repair."""
@@ -333,7 +368,7 @@ class Statements:
                 break
             units.append(unit)
             place = unit.end
-            if unit.column is not None and self._closes(unit, first):
+            if unit.column is not None and not unit.column.deeper_than(first.column or Column()):
                 break
         goes_on = len(units) == _MOST_UNITS
         while units and units[-1].column is None:
