@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from fimlsp.lexing.values import value
-from fimlsp.quotient.bridge.options import ConnectOptions
 from fimlsp.quotient.connect.connect import connect, read_up_to
+from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, Document
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.language.contract import Language

@@ -8,8 +8,8 @@ from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
 from fimlsp.lexing.line import unmatched_brackets
-from fimlsp.quotient.bridge.options import ConnectOptions
 from fimlsp.quotient.connect.connect import connect, read_up_to
+from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.above import Above
