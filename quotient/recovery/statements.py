@@ -1,46 +1,27 @@
-"""Reads the logical line at a place as the valid one that it most nearly is, and decides where it ends.
-
-Where brackets are left open, the layout decides: the logical line ends before the first line that is not
-deeper, or that begins with a lexeme which never stands in brackets; or at the end of its first line.
-"""
+"""Reads the logical line at a place as the valid one that it most nearly is."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
-from fimlsp.lexing.lexer_state import Margin
-from fimlsp.lexing.line import Line, LineReader, unmatched_brackets
 from fimlsp.quotient.earley.sets import EarleySet
-from fimlsp.quotient.recovery.cursor_line import CursorLine
+from fimlsp.quotient.recovery.extents import MOST_UNITS, Extents
 from fimlsp.quotient.recovery.headers import Assumed
 from fimlsp.quotient.recovery.layout import Unit
-from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, lexemes
+from fimlsp.quotient.recovery.lexemes import Lexeme
 from fimlsp.quotient.recovery.line_ends import INSERTED
+from fimlsp.quotient.recovery.lines import LEAD
 from fimlsp.quotient.recovery.repairs import PASSED, PASSED_LINE, Repair, Search
 
 Edit = tuple[int, int, bytes]
 """A span of a text, and what it is replaced by."""
 
-_MOST_UNITS = 40
-_MOST_LINES_SEARCHED = 400
-_MOST_BLANKS = 10
 _MOST_RATED = 8
 _MISALIGNED = 15
 """What it costs if a line in brackets is not deeper than the one that opened them."""
-_LEAD = re.compile(rb"[ \t\f]*")
-
-
-class NextLine(NamedTuple):
-    """A line with code, its column, and its first terminal, None if nothing of it can be read."""
-
-    start: int
-    end: int
-    column: Column
-    first: int | None
 
 
 class Reading(NamedTuple):
@@ -66,33 +47,8 @@ class Brackets(NamedTuple):
     above: Sequence[Unit]
 
 
-class Statements:
-    """Reads the logical lines of *data* from *begin* to *stop*; with *open_end* the last one may go on.
-
-    At *stop* the text ends, or a line begins of which only *then* is known, and the next one begins *beyond*.
-    """
-
-    def __init__(
-        self,
-        assumed: Assumed,
-        lines: LineReader,
-        data: bytes,
-        stop: int,
-        *,
-        begin: int = 0,
-        open_end: bool = False,
-        then: CursorLine | None = None,
-        beyond: int | None = None,
-    ) -> None:
-        self.assumed = assumed
-        self.tables = assumed.tables
-        self.lines = lines
-        self.data = data
-        self.stop = stop
-        self.begin = begin
-        self.open_end = open_end
-        self.then = then
-        self.beyond = beyond
+class Statements(Extents):
+    """Reads the logical lines of a broken text."""
 
     def read(self, start: int) -> Reading:
         """The cheapest reading of the logical line at the line start *start*."""
@@ -114,7 +70,7 @@ class Statements:
         return self._repaired(units, is_open=self.open_end) or self._passed(units[0])
 
     def _read(self, first: Unit) -> Reading:
-        units, ends, is_open, lacking = self._units(first)
+        units, ends, is_open, lacking = self.extent(first)
         if self.is_hopeless(first):
             return self._passed(first)
         best: Reading | None = None
@@ -151,195 +107,6 @@ class Statements:
                 cost += 0 if self.assumed.is_line(symbols) else PASSED
         return cost
 
-    def _units(self, first: Unit) -> tuple[list[Unit], list[int], bool, str | None]:
-        """The lines that may belong to it, how many of them it may have, and whether it may go on.
-
-        Last, the bracket that is closed later and that none of them opens.
-        """
-        units = [first]
-        while (depth := self._depth(units)) and len(units) < _MOST_UNITS:
-            if units[-1].end >= self.stop:
-                return units, sorted({1, len(units)}), self.open_end and self._may_go_on(first), None
-            unit = self.unit(units[-1].end)
-            if self._is_outside(unit, first):
-                if not self.is_hopeless(unit):
-                    break
-                unit = unit._replace(found=Lexemes((), ((unit.code, unit.content),), joined=False))
-            units.append(unit)
-        if depth:
-            return units, sorted({1, min(2, len(units)), len(units)}), False, None
-        ends = {len(units)}
-        while units[-1].end < self.stop and self._closes(unit := self.unit(units[-1].end), first):
-            units.append(unit)
-            ends.add(len(units))
-        further, lacking = self._further(units, first)
-        units += further
-        ends.add(len(units))
-        return units, sorted(ends), lacking is not None and self.open_end, lacking
-
-    def _further(self, units: Sequence[Unit], first: Unit) -> tuple[list[Unit], str | None]:
-        """The deeper lines that follow, if they close a bracket that nothing here opens, up to that.
-
-        If it is closed beyond the line with the cursor, also the kind of that bracket.
-        """
-        found: list[Unit] = []
-        depth = 0
-        for unit, is_beyond in self._lines_from(units[-1].end):
-            if unit.column is not None:
-                if not unit.found.read or self._is_outside(unit, first):
-                    break
-                kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
-                closers, openers = unmatched_brackets(self.tables.lexical.brackets, kinds)
-                if len(closers) > depth:
-                    return (
-                        (found, self.tables.opening_of[closers[depth]])
-                        if is_beyond
-                        else ([*found, unit], None)
-                    )
-                depth += len(openers) - len(closers)
-                if not unit.column.deeper_than(first.column or Column()):
-                    break
-            found += () if is_beyond else (unit,)
-        return [], None
-
-    def _lines_from(self, place: int) -> Iterator[tuple[Unit, bool]]:
-        """Some lines from *place* on, and whether they are beyond the one with the cursor."""
-        count = 0
-        while place < self.stop and count < _MOST_UNITS:
-            yield (unit := self.unit(place)), False
-            place, count = unit.end, count + 1
-        if self.beyond is None:
-            return
-        below = Statements(self.assumed, self.lines, self.data, len(self.data))
-        place = self.beyond
-        while place < len(self.data) and count < _MOST_UNITS:
-            yield (unit := below.unit(place)), True
-            place, count = unit.end, count + 1
-
-    def hangs(self, start: int) -> bool:
-        """Whether the innermost bracket that is open at the end since *start* was the last of its line."""
-        opened: list[bool] = []
-        while start < self.stop:
-            unit = self.unit(start)
-            for lexeme in unit.found.read:
-                kind = self.tables.lexical.kinds[lexeme.kind]
-                if kind in self.tables.lexical.brackets:
-                    opened.append(lexeme is unit.found.read[-1])
-                elif kind in self.tables.opening_of and opened:
-                    opened.pop()
-            start = unit.end
-        return bool(opened) and opened[-1]
-
-    def _may_go_on(self, first: Unit) -> bool:
-        """Whether the layout allows that the line at `stop` is in brackets that *first* left open."""
-        then = self.then
-        if then is None or then.column is None or then.closes or first.column is None:
-            return True
-        return then.column.deeper_than(first.column)
-
-    def _closes(self, unit: Unit, first: Unit) -> bool:
-        """Whether *unit* begins as the last line of brackets does that *first* opens."""
-        if unit.column is None or not unit.found.read or first.column is None:
-            return False
-        kind = self.tables.lexical.kinds[unit.found.read[0].kind]
-        return kind in self.tables.opening_of and not first.column.deeper_than(unit.column)
-
-    def is_line(self, start: int) -> bool:
-        """Whether the line at *start* is a whole logical line."""
-        read = self.unit(start).found.read
-        return self.assumed.is_line(self.tables.terminals([lexeme.kind for lexeme in read]))
-
-    def is_hopeless(self, unit: Unit) -> bool:
-        """Whether no line begins as *unit* does, so that it is not worth a repair."""
-        read = unit.found.read
-        if not read:
-            return bool(unit.found.unreadable)
-        if self.tables.lexical.kinds[read[0].kind] in self.tables.opening_of:
-            return False
-        first = self.tables.terminal_of[read[0].kind]
-        following = self.tables.terminal_of[read[1].kind] if len(read) > 1 else first
-        expects = self.assumed.any_line.expects
-        return not expects(first) and not expects(following)
-
-    def _depth(self, units: list[Unit]) -> int:
-        kinds = self.tables.lexical.kinds
-        return len(
-            unmatched_brackets(
-                self.tables.lexical.brackets,
-                (kinds[lexeme.kind] for unit in units for lexeme in unit.found.read),
-            )[1]
-        )
-
-    def is_outside(self, place: int, start: int) -> bool:
-        """Whether the layout says that the line at *place* is not in brackets open since *start*."""
-        unit = self.unit(place)
-        return self._is_outside(unit, self.unit(start)) and not self.is_hopeless(unit)
-
-    def _is_outside(self, unit: Unit, first: Unit) -> bool:
-        """Whether the layout says that *unit* is not in brackets that *first* left open."""
-        if unit.column is None or not unit.found.read:
-            return False
-        assert first.column is not None
-        begin = self.tables.terminal_of[unit.found.read[0].kind]
-        if begin not in self.assumed.in_brackets:
-            return True
-        kind = self.tables.lexical.kinds[unit.found.read[0].kind]
-        return not unit.column.deeper_than(first.column) and kind not in self.tables.opening_of
-
-    def unit(self, start: int) -> Unit:
-        """The line at *start*."""
-        line = self.lines.read(self.data, start)
-        end = start + line.size
-        if line.broken and start < start + line.reach <= len(self.data):
-            end = start + line.reach
-        if end > self.stop or (line.broken and end > self.lines.end_of_stretch(self.data, start)):
-            return self._physical(start)
-        return self._unit(start, end)
-
-    def _physical(self, start: int) -> Unit:
-        """The physical line at *start*, with those that line joiners join to it."""
-        end = min(self.lines.end_of_stretch(self.data, start), self.stop)
-        unit = self._unit(start, end)
-        while unit.found.joined and end < self.stop:
-            end = min(self.lines.end_of_stretch(self.data, end), self.stop)
-            unit = self._unit(start, end)
-        return unit
-
-    def _unit(self, start: int, end: int) -> Unit:
-        found = lexemes(self.tables.lexical, self.data, start, end)
-        if not found.read and not found.unreadable:
-            return Unit(start, end, None, found)
-        lead = _LEAD.match(self.data, start)
-        assert lead is not None
-        return Unit(start, end, Margin().after(lead.group()).counted, found)
-
-    def next_line(self, position: int) -> NextLine | None:
-        """The next line with code from *position* on; None if there is none near."""
-        for _ in range(_MOST_LINES_SEARCHED):
-            if position >= len(self.data):
-                return None
-            line = self.lines.read(self.data, position)
-            if line.column is not None:
-                first = self.tables.terminal_of[line.kinds[0]]
-                return NextLine(position, position + line.size, line.column, first)
-            if line.broken:
-                unit = self._physical(position)
-                if unit.column is not None:
-                    read = unit.found.read
-                    begin = self.tables.terminal_of[read[0].kind] if read else None
-                    return NextLine(position, unit.end, unit.column, begin)
-                position = unit.end
-            else:
-                position += line.size
-        return None
-
-    def _opens(self, position: int, column: Column) -> bool | None:
-        """Whether the line from *position* on is deeper than *column*; None if there is none."""
-        after = self.next_line(position)
-        if self.then is not None and (after is None or after.start >= self.stop):
-            return None if self.then.column is None else self.then.column.deeper_than(column)
-        return None if after is None else after.column.deeper_than(column)
-
     def in_place(self, start: int, chart: EarleySet, *, backward: bool = False) -> Reading | None:
         """The line at *start* in what is open beside it: before it at *chart*, or behind if *backward*."""
         unit = self.unit(start)
@@ -362,7 +129,7 @@ class Statements:
         """
         units: list[Unit] = []
         first = above[0]
-        while place < self.stop and len(units) < _MOST_UNITS:
+        while place < self.stop and len(units) < MOST_UNITS:
             unit = self.unit(place)
             if self._is_outside(unit, first) and not self.is_hopeless(unit):
                 break
@@ -370,7 +137,7 @@ class Statements:
             place = unit.end
             if unit.column is not None and not unit.column.deeper_than(first.column or Column()):
                 break
-        goes_on = len(units) == _MOST_UNITS
+        goes_on = len(units) == MOST_UNITS
         while units and units[-1].column is None:
             units.pop()
         if not units:
@@ -387,18 +154,11 @@ class Statements:
         symbols = self.tables.terminals([lexeme.kind for unit in units for lexeme in unit.found.read])
         line_ends = list(accumulate(len(unit.found.read) for unit in units))
         search = Search(self.tables, self.assumed.ends, symbols, line_ends=line_ends, open_end=goes_on)
-        found = search.best(chart)
+        found = search.best(chart) if symbols else None
         if found is None:
             return None
         units[0] = units[0]._replace(column=units[0].column or Column())
         return self._as_reading(units, found)
-
-    def units_from(self, start: int) -> list[Unit]:
-        """The lines from *start* up to the end, at least one."""
-        units = [self.unit(start)]
-        while units[-1].end < self.stop:
-            units.append(self.unit(units[-1].end))
-        return units
 
     def _as_reading(self, units: list[Unit], found: Repair, *, lacks_header: bool = False) -> Reading:
         """How *found* reads the lines *units*."""
@@ -438,7 +198,7 @@ class Statements:
         if column is None:
             return Reading(0, start, unit.end, Column(), ())
         end = start + len(self.data[start : unit.end].rstrip(b"\r\n"))
-        lead = _LEAD.match(self.data, start)
+        lead = LEAD.match(self.data, start)
         assert lead is not None
         text = b""
         if self._opens(unit.end, column) and not self._is_led(start, unit.end):
@@ -452,26 +212,6 @@ class Statements:
             end = start + len(self.data[start:end].rstrip(b"\r\n"))
         return ((start, end, b""),)
 
-    def column_before(self, start: int) -> Column | None:
-        """The column of the last line with code before *start*; None if there is none near."""
-        line = self.line_before(start)
-        return None if line is None else line[1]
-
-    def line_before(self, start: int) -> tuple[int, Column] | None:
-        """Where the last line with code before *start* begins, and its column; None if there is none near."""
-        found = self._line_before(start)
-        return None if found is None or found[1].column is None else (found[0], found[1].column)
-
-    def _line_before(self, start: int) -> tuple[int, Line] | None:
-        for _ in range(_MOST_BLANKS):
-            if start <= self.begin:
-                return None
-            start = self.lines.start_of_stretch(self.data, start - 1)
-            line = self.lines.read(self.data, start)
-            if line.column is not None:
-                return start, line
-        return None
-
     def _is_led(self, start: int, end: int) -> bool:
         """Whether the line at *end* may follow the line before *start*: that is as deep, or a header."""
         after, before = self.next_line(end), self._line_before(start)
@@ -484,17 +224,6 @@ class Statements:
         symbols = (*self.tables.terminals(line.kinds), self.tables.newline)
         chart = self.tables.forward.read(self.assumed.any_line, symbols)
         return chart is not None and any(map(chart.expects, self.tables.suites))
-
-    def clause_after(self, position: int, column: Column) -> int | None:
-        """The first terminal of the next line of *column*; None if a shallower one comes before it."""
-        for _ in range(_MOST_LINES_SEARCHED):
-            line = self.next_line(position)
-            if line is None:
-                return None
-            if not line.column.deeper_than(column):
-                return line.first if line.column == column else None
-            position = line.end
-        return None
 
 
 def _edits(assumed: Assumed, read: list[Lexeme], found: Repair) -> Iterator[Edit]:
