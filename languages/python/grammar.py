@@ -10,13 +10,14 @@ import re
 from functools import cache, partial
 from importlib.resources import files
 
-from fimlsp.languages.python.checks import PLACES, Check
+from fimlsp.languages.python.checks import Check, places
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 
 START = "file"
 _CHECKS: dict[str, Check] = {"PARSED": "parse", "COMPILED": "compile"}
+_SPEAKS_OF_PLACES = re.compile(r"(MAY|IN)_[A-Z_]+")
 _SWITCH = re.compile(r"(SINCE|UNTIL)_(\d+)_(\d+)")
 
 
@@ -34,8 +35,8 @@ def python_grammar(version: PythonVersion = DEFAULT_VERSION, check: Check = "par
 @cache
 def _python_grammar(version: PythonVersion, check: Check) -> Grammar:
     switches = partial(switched_on, version=version, check=check)
-    places = PLACES if check == "compile" else None
-    return read_grammar(grammar_text(), START, switches, places, drop_useless=True)
+    copied_for = places(version) if check == "compile" else None
+    return read_grammar(grammar_text(), START, switches, copied_for, drop_useless=True)
 
 
 def grammar_text() -> str:
@@ -51,7 +52,7 @@ def switched_on(name: str, version: PythonVersion | None, check: Check = "parse"
     """
     if name in _CHECKS:
         return _CHECKS[name] == check
-    if check == "parse" and (name in PLACES.demands or name in PLACES.changes):
+    if check == "parse" and _SPEAKS_OF_PLACES.fullmatch(name):
         return True
     match = _SWITCH.fullmatch(name)
     if match is None:
