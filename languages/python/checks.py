@@ -12,13 +12,8 @@ Check = Literal["parse", "compile"]
 _FUNCTION = frozenset({"return", "yield"})
 _COROUTINE = _FUNCTION | {"await", "async"}
 _LOOP = frozenset({"break"})
-_DEMANDS = {
-    "MAY_RETURN": "return",
-    "MAY_YIELD": "yield",
-    "MAY_AWAIT": "await",
-    "MAY_BREAK": "break",
-    "MAY_BE_ASYNCHRONOUS": "async",
-}
+_DEMANDS = {"MAY_RETURN": "return", "MAY_YIELD": "yield", "MAY_AWAIT": "await", "MAY_BREAK": "break"}
+_OF_EXPRESSIONS = {"MAY_HOLD_YIELD": "yield", "MAY_HOLD_AWAIT": "await", "MAY_HOLD_ASYNC": "async"}
 _WORDS = frozenset({"return", "yield", "await", "async", "break", "continue"})
 _IN_STATEMENTS = {
     "IN_LOOP": Change(_LOOP),
@@ -27,20 +22,24 @@ _IN_STATEMENTS = {
     "IN_CLASS": Change(keeps={}),
     # may not be left by `break`, `continue` or `return`, except for loops and functions that begin in it
     "IN_STAR_HANDLER": Change(keeps={"yield": "yield", "await": "await", "async": "async"}),
-    "IN_LAMBDA": Change(frozenset({"yield"}), keeps={}),
-    "IN_TYPE": Change(keeps={}),
 }
 _ANYTHING = Change(frozenset({"yield", "await", "async"}), keeps={})
 
 
-def places(version: PythonVersion) -> Places:
-    """What is permitted in the blocks and expressions of a file (see the head of `grammar.lark`).
+PLACES = Places(frozenset(), _DEMANDS, _IN_STATEMENTS, _WORDS)
+"""What is permitted in the blocks of a file (see the head of `grammar.lark`)."""
+
+
+def finer_places(version: PythonVersion) -> Places:
+    """What is permitted in its blocks and in their expressions.
 
     "async" are comprehensions that wait and are no generators. From 3.11 on they may stand in each other.
     Variables of functions have annotations that are not evaluated, in which anything may stand; up to 3.9 so
     may it in all annotations where an import of the feature keeps them from being evaluated.
     """
     changes = dict(_IN_STATEMENTS)
+    changes["IN_LAMBDA"] = Change(frozenset({"yield"}), keeps={})
+    changes["IN_TYPE"] = Change(keeps={})
     changes["IN_GENERATOR"] = Change(frozenset({"await"}), keeps={})
     changes["IN_DISPLAY"] = Change(keeps={"await": "async"})
     if version >= (3, 11):
@@ -52,4 +51,4 @@ def places(version: PythonVersion) -> Places:
         changes["IN_VARIABLE_ANNOTATION"] = Change(
             keeps={"yield": "yield", "await": "yield", "async": "yield"}
         )
-    return Places(frozenset(), _DEMANDS, changes, _WORDS)
+    return Places(frozenset(), _DEMANDS | _OF_EXPRESSIONS, changes, _WORDS)
