@@ -68,7 +68,7 @@ class Surroundings:
 
     @cached_property
     def finer(self) -> State | None:
-        """The first state in the finer language; None if nothing connects, or what is wrong does not count."""
+        """The first state in the finer language; None if nothing connects, or faults are ignored."""
         if self.lenient and self._finer.is_needed_before() and self.ignored:
             return None
         return self._finer.start()
@@ -172,9 +172,11 @@ class CheckedState:
         fine = self.fine or self._needs_finer(state, text, 0 if in_lexeme else len(data))
         if fine and not self.fine:
             finer = self.around.finer
-            state = finer and finer.feed(text)
-            if not isinstance(state, GrammarState):
+            reached = finer and finer.feed(text)
+            if not isinstance(reached, GrammarState):
                 return None
+            fine = not self.around.stays  # there nothing waits to be mended, as it does in the finer language
+            state = reached if fine else state
         elif in_lexeme:
             return CheckedState(self.around, state, text, self._line, fine=fine)
         statement = text[self._line :] if self._line else self.around.statement + text

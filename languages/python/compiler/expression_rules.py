@@ -52,18 +52,21 @@ class ExpressionRules:
 
     def bind(self, name: Name, use: Use = Use.BOUND) -> None:
         """The current scope gives *name* a value."""
+        self.note(name.name, use, self.at(name.span))
+        self.not_debug(name, "cannot assign to __debug__")
+
+    def note(self, name: str, use: Use, span: Span) -> None:
+        """The current scope uses *name*. What is used in the target of a comprehension is iterated."""
         scope = self.scope
-        span = self.at(name.span)
         if scope.iterating:
-            if scope.use(name.name) & (Use.GLOBAL | Use.NONLOCAL):
+            if (scope.use(name) | use) & (Use.GLOBAL | Use.NONLOCAL):
                 self.report(
-                    f"comprehension inner loop cannot rebind assignment expression target '{name.name}'",
-                    scope.spans[scope.mangled(name.name)],
+                    f"comprehension inner loop cannot rebind assignment expression target '{name}'",
+                    scope.spans.get(scope.mangled(name), span),
                     span,
                 )
             use |= Use.ITERATED
-        scope.add(name.name, use, span)
-        self.not_debug(name, "cannot assign to __debug__")
+        scope.add(name, use, span)
 
     def not_debug(self, name: Name, message: str) -> None:
         """`__debug__` may not be changed."""
@@ -81,7 +84,7 @@ class ExpressionRules:
             _VISITS[type(node)](self, node)
 
     def _name(self, node: Name) -> None:
-        self.scope.add(node.name, Use.READ, self.at(node.span))
+        self.note(node.name, Use.READ, self.at(node.span))
         if node.name == "super" and self.scope.is_function:
             self.scope.add("__class__", Use.READ, self.at(node.span))
 
@@ -252,10 +255,10 @@ class ExpressionRules:
                     return
             elif scope.kind is Kind.MODULE:
                 scope.add(name, Use.GLOBAL, span)
-                self.scope.add(name, Use.GLOBAL, span)
+                self.note(name, Use.GLOBAL, span)
                 return
             else:
-                self.scope.add(name, Use.GLOBAL if used & Use.GLOBAL else Use.NONLOCAL, span)
+                self.note(name, Use.GLOBAL if used & Use.GLOBAL else Use.NONLOCAL, span)
                 scope.add(name, Use.BOUND, span)
                 return
 

@@ -101,6 +101,9 @@ class SimpleStatementRules(ExpressionRules):
                 inner = inner.inner
             if isinstance(inner, nodes.Name) and statement.value is None:
                 self.not_debug(inner, "cannot assign to __debug__")
+            elif isinstance(inner, nodes.Subscript) and statement.value is None:
+                self.visit(inner.value)
+                self.visit_all(inner.indices)  # stars are none of an assignment
             else:
                 self.assign(inner)
         self.annotation(statement.annotation, evaluated=scope.kind in (Kind.MODULE, Kind.CLASS))

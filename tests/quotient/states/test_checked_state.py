@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from fimlsp.languages.python.language import python
 from fimlsp.quotient.engine import Engine
@@ -33,6 +35,11 @@ DEAD = (
     "match x:\n    case [a, <|>a,<|> b]: pass\n",
     "<|>lambda a, a:<|> 0\n",
     "<|>import a\nfrom __future__ import annotations\n<|>",
+    "x = <|>[a as<|>",
+    "x = <|>[await <|>",
+    "def f():\n    x = [<|>(yield) for<|>]\n",
+    "<|>\n<|>\n\ny = (yield)\n",
+    "async def f():\n    return [a for a in b if (<|>yield a<|>\n",
 )
 
 
@@ -57,6 +64,12 @@ VIABLE = (
     "def f():\n    <|>x<|>\n    global x\n",
     "async def f():\n    yield\n    <|>return<|>\n",
     "try: pass\nexcept<|><|>: pass\nexcept A: pass\n",
+    "<|>(await <|>",
+    "def f():\n    return (<|>a for a in await <|>",
+    "x =<|><|>\ny = (yield)\n",
+    "<|><|>    x = [await y for z in a]\n",
+    "def f():\n    <|>x = (await y<|>)\n",
+    "async def f():\n    x = [<|>a as<|>]\n",
 )
 
 
@@ -67,7 +80,9 @@ def test_the_completion_compiles(engine: Engine, text: str) -> None:
         return
     left, middle, right = text.split("<|>")
     whole = left + middle + reached.shortest_completion.decode() + right
-    compile(whole, "case", "exec", dont_inherit=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compile(whole, "case", "exec", dont_inherit=True)
     after = reached.feed(reached.shortest_completion)
     assert after is not None
     assert after.complete

@@ -98,6 +98,12 @@ x = [await y for z in a]
 x = (await y for z in a)
 x = [a async for a in b]
 x = (a async for a in b)
+x = (a for a in b if await c for d in [await e])
+x = [a for a in (await b for b in c)]
+def f(): x: (await y)
+def f(): x: lambda: (yield)
+def f(x: (yield)): pass
+def f():\\n def g(x: (yield)) -> [(yield)]: pass
 async def f(): return [a async for a in b]
 async def f(): return [[a async for a in b] for c in d]
 def f(): return [[a async for a in b] for c in d]
@@ -107,6 +113,13 @@ async def f():\\n async def g(x=await y): pass
 [(a := 1) for b in c]
 [(b := 1) for b in c]
 [[(b := 1) for d in e] for b in c]
+[a for b[a := 1] in c]
+[a for b[(lambda: (a := 1))()] in c]
+[(a := 1) for b[a] in c]
+def f(): return [a for b[(a := 1)] in c]
+raise a from b\\nfrom __future__ import annotations
+raise 'a'\\nfrom __future__ import annotations
+assert 'a', 'b'\\nfrom __future__ import annotations
 [a for a in (b := c)]
 [a for a in c if (lambda: (b := 1))]
 [a for a in (lambda: (b := 1))()]
@@ -187,6 +200,10 @@ def f():\\n try: pass\\n except* A:\\n  while y: return
 def f():\\n try: pass\\n except* A:\\n  def g(): return
 def f(*a: *b): pass
 x[*a]
+x[*a]: b
+x[*a]: b = c
+async def f(): return [[a async for a in b] for c in [await d]]
+x = ([await y for z in a] for b in c)
 """
 
 
@@ -257,6 +274,8 @@ def test_what_was_seen_before_changes_no_answer() -> None:
         b"f(\na=1, a=2\nx = 11111111\n",
         b"f(\na=1, a=2\nx = 11111111\n)\n",
         b"f(\na=1, a=2\n)\n",
+        b"x = f \\\n (a=1)",
+        b"x = f \\\n (a=1)(a=1, a=2)",
     ]
     for text in (*texts, *reversed(texts)):
         assert old.faults(text) == FileCheck((3, 11)).faults(text)
