@@ -34,10 +34,10 @@ from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.protocols import NextToken
-from fimlsp.models.served.connecting import KEY_VARIABLE
-from fimlsp.models.served.llama_server import LlamaServer
-from fimlsp.models.served.local_server import LocalServer
-from fimlsp.models.served.local_server import start as start_server
+from fimlsp.models.served.connecting.local_server import LocalServer
+from fimlsp.models.served.connecting.local_server import start as start_server
+from fimlsp.models.served.connecting.which_server import KEY_VARIABLE
+from fimlsp.models.served.dialects.llama_server import LlamaServer
 from fimlsp.models.served.look_ahead import LookAhead, Place
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State

@@ -1,4 +1,4 @@
-"""Waits for a model server that failed to come back, in a thread of its own."""
+"""Watches, in a thread of its own, for a model server that failed to answer again."""
 
 from __future__ import annotations
 

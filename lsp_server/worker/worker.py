@@ -46,7 +46,7 @@ from fimlsp.lsp_server.messages import (
 )
 from fimlsp.lsp_server.worker.server_watch import ServerWatch
 from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
-from fimlsp.models.served.failures import ServerError
+from fimlsp.models.served.http.failures import ServerError
 from fimlsp.quotient.language.contract import Language
 
 from fimlsp.errors import explain

@@ -1,4 +1,4 @@
-"""Says of a GGUF file which model it is, and whether that was trained to fill in the middle; if not, why not.
+"""Identifies the model in a GGUF file, and whether it was trained to fill in the middle; if not, why not.
 
 Markers in the vocabulary alone prove nothing: some families put them into every tokenizer. So for those the
 names in the file have to say that it is the model for code.

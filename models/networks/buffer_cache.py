@@ -107,7 +107,6 @@ class TextCache:
     def __init__(self, vocabulary: Vocabulary, parts: Sequence[bytes]) -> None:
         self._vocabulary = vocabulary
         self._text = bytes(AGREEMENT_MAX) + b"".join(part + CURSOR for part in parts)
-        self._first_tokens = dict[bytes, int | None]()
 
     def votes(self, written: bytes) -> tuple[Counter[int], int]:
         """Shares of the tokens suggested after *written*, and the longest agreement before them (bytes)."""
@@ -117,23 +116,12 @@ class TextCache:
             piece = self._text[position : position + PIECE].partition(CURSOR)[0]
             pieces[piece] += VOTE_BASE**length
         for piece, weight in pieces.items():
-            if piece not in self._first_tokens:
-                self._first_tokens[piece] = self._first_token(piece)
-            token = self._first_tokens[piece]
+            token = self._vocabulary.first_token(piece)
             if token is not None:
                 votes[token] += weight
         total = votes.total()
         shares = Counter({token: weight / total for token, weight in votes.items()})
         return shares, int(agreement.max(initial=0))
-
-    def _first_token(self, piece: bytes) -> int | None:
-        """The token that *piece* begins with; inside a character, the token of its single byte."""
-        table = self._vocabulary.token_bytes
-        if 0x80 <= piece[0] < 0xC0:
-            single = piece[:1]
-            return table.index(single) if single in table else None
-        tokens = self._vocabulary.encode(piece.decode(errors="ignore"))[:1]
-        return tokens[0] if tokens and piece.startswith(table[tokens[0]] or CURSOR) else None
 
 
 def best_occurrences(text: bytes, written: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -11,7 +11,7 @@ from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexer
 from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.bridge.middle_grammar import middle_grammar
-from fimlsp.quotient.bridge.options import ConnectOptions
+from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.connect.right_side import KeptLexemes, RightSideFinder
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.contexts.left import LeftContext

@@ -12,7 +12,7 @@ from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, boundary_lex
 from fimlsp.quotient.bridge.closed_blocks import ClosedBlocks, LineEnd
 from fimlsp.quotient.bridge.connection import RightEntry
 from fimlsp.quotient.bridge.middle_grammar import RightGrammar
-from fimlsp.quotient.bridge.options import ConnectOptions
+from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.contexts.right import Ending, RightContext, read_backward
 from fimlsp.quotient.earley.sets import EarleySet
@@ -51,7 +51,7 @@ class RightSideFinder:
         self.kept = kept
         self.tables = document.tables
         self.cursor = cursor
-        self.rests: dict[int, tuple[Line, RightContext] | None] = {}
+        self._rests_of_lines: dict[int, tuple[Line, RightContext] | None] = {}
         self.line_ends: dict[tuple[RightContext, tuple[int, ...] | None, int, Inside], LineEnd] = {}
 
     def right_side(self) -> RightSide:
@@ -92,15 +92,15 @@ class RightSideFinder:
         return all(own == other for own, other in zip(kept, closed, strict=False))
 
     def _is_rest_of_line(self, position: int) -> bool:
-        return self._rest(position) is not None
+        return self._rest_of_line(position) is not None
 
-    def _rest(self, position: int) -> tuple[Line, RightContext] | None:
+    def _rest_of_line(self, position: int) -> tuple[Line, RightContext] | None:
         """The rest of a line of code from *position* on, and the context after it; None if invalid."""
-        if position not in self.rests:
-            self.rests[position] = self._read_rest(position)
-        return self.rests[position]
+        if position not in self._rests_of_lines:
+            self._rests_of_lines[position] = self._read_rest_of_line(position)
+        return self._rests_of_lines[position]
 
-    def _read_rest(self, position: int) -> tuple[Line, RightContext] | None:
+    def _read_rest_of_line(self, position: int) -> tuple[Line, RightContext] | None:
         line = self.document.line_at(position)
         if line.broken or not self.document.transitions.may_stand(line):
             return None
@@ -110,7 +110,7 @@ class RightSideFinder:
         return line, following
 
     def _entry(self, boundary: BoundaryLexeme, tail: StringTail) -> RightEntry | None:
-        found = self._rest(tail.end)
+        found = self._rest_of_line(tail.end)
         if found is None:
             return None
         line, following = found

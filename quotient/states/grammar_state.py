@@ -82,12 +82,12 @@ class GrammarState:
             return True
         if lexical.separation is not None and self._may_leave(live):
             return True
-        if self.chart is self.connection.grammar.start and self._may_meet_right():
+        if self.chart is self.connection.grammar.start and self._may_enter_right():
             return True  # this needs no prediction of the initial set
         for terminal in self.connection.tables.live_terminals(live):
             if self._may_take(terminal):
                 return True
-        return self._may_meet_right() or self._may_fall_back()
+        return self._may_enter_right() or self._may_fall_back()
 
     def _may_leave(self, live: int) -> bool:
         """Whether the lexeme being read may be one that means nothing and that something may come after."""
@@ -153,7 +153,7 @@ class GrammarState:
             if possible & blank or lexer.leftover:
                 return True
             after = tables.live_terminals(possible)
-            return any(map(following.chart.expects, after)) or following._may_meet_right()
+            return any(map(following.chart.expects, after)) or following._may_enter_right()
         live = following.live
         if (
             lexer.at_lexeme_start
@@ -168,7 +168,7 @@ class GrammarState:
             for kind in tables.kinds_of[terminal]
         )
         suffixes = (tables.shortest_words.suffix(lexer.state, kind) for kind in kinds)
-        return following._may_meet_right() or any(
+        return following._may_enter_right() or any(
             suffix is not None and self._reads(suffix) for suffix in suffixes
         )
 
@@ -208,7 +208,7 @@ class GrammarState:
         after = self.connection.grammar.earley.scan(self.chart, (terminal,))
         return after is not None and is_shallow(self.connection, after)
 
-    def _may_meet_right(self) -> bool:
+    def _may_enter_right(self) -> bool:
         """Whether the lexeme being read may straddle the end of the middle."""
         for entry in self.connection.right_entries:
             if entry.boundary.kind is None:
@@ -252,7 +252,7 @@ class GrammarState:
     def _may_end(self) -> bool:
         lexer, connection = self.lexer, self.connection
         if lexer.at_lexeme_start:
-            return self._meets(Step(lexer, []), 0)
+            return self._enters(Step(lexer, []), 0)
         end = connection.end_of_lexeme(lexer)
         if end is None or end[0] == lexer.lexical.space:
             return not connection.ends_with_continuation(lexer) and self._ends_lexeme()
@@ -263,7 +263,7 @@ class GrammarState:
                 return False
         if kind in lexer.lexical.skipped and kind not in lexer.lexical.mode_changers:
             step = lexer._replace(accepted=kind, leftover=b"").finish()
-            return step is not None and self._meets(step, offset)
+            return step is not None and self._enters(step, offset)
         return any(
             (entry.boundary.kind, entry.boundary.offset) == end
             and lexer.state in entry.boundary.states
@@ -279,9 +279,9 @@ class GrammarState:
             following = self.after_fallback()
             return following is not None and following.complete
         step = self.lexer.finish()
-        return step is not None and self._meets(step, 0)
+        return step is not None and self._enters(step, 0)
 
-    def _meets(self, step: Step, offset: int) -> bool:
+    def _enters(self, step: Step, offset: int) -> bool:
         """Whether the right context may follow *step*, with a lexeme *offset* bytes after the cursor."""
         chart = self.scanned(step.symbols)
         return chart is not None and any(

@@ -6,7 +6,7 @@ import pytest
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 
-from .random_models import MODELS
+from ..random_models import MODELS
 
 TEXT = "def f(x):\n\treturn 'é ▁' <fim_prefix> <|left|>\n\n"
 

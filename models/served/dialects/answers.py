@@ -7,8 +7,8 @@ from math import isfinite
 from typing import Any
 
 from fimlsp.models.protocols import Candidates
-from fimlsp.models.served.address import Address
-from fimlsp.models.served.failures import nonsense
+from fimlsp.models.served.http.address import Address
+from fimlsp.models.served.http.failures import nonsense
 
 SLACK = 1e-3
 """Log-probabilities above zero by so much are rounding."""

@@ -2,7 +2,7 @@
 
 import pytest
 from fimlsp.models.errors import ModelError
-from fimlsp.models.served.address import Address, is_address, is_elsewhere
+from fimlsp.models.served.http.address import Address, is_address, is_elsewhere
 
 ADDRESSES = {
     "http://127.0.0.1:8012": Address(False, "127.0.0.1", 8012),

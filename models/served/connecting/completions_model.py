@@ -12,10 +12,10 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.vocabulary import read_vocabulary
-from fimlsp.models.served.completions import Completions
+from fimlsp.models.served.connecting.model import CONTEXT_MAX, ServedModel
+from fimlsp.models.served.dialects.completions import Completions
+from fimlsp.models.served.http.peer import Peer
 from fimlsp.models.served.look_ahead import LookAhead
-from fimlsp.models.served.model import CONTEXT_MAX, ServedModel
-from fimlsp.models.served.peer import Peer
 
 KINDS = {"vllm": "vLLM"}
 

@@ -12,12 +12,12 @@ from fimlsp.models.gguf.description import format_of, token_bytes
 from fimlsp.models.gguf.header import Header, read_header
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.vocabulary import Vocabulary, encoded_ids
-from fimlsp.models.served.learnt_bytes import LearntBytes
-from fimlsp.models.served.llama_server import LlamaServer, Tokenization
-from fimlsp.models.served.local_server import POOL, start
+from fimlsp.models.served.connecting.local_server import POOL, start
+from fimlsp.models.served.connecting.model import ServedModel
+from fimlsp.models.served.dialects.learnt_bytes import LearntBytes
+from fimlsp.models.served.dialects.llama_server import LlamaServer, Tokenization
+from fimlsp.models.served.http.peer import Peer
 from fimlsp.models.served.look_ahead import LookAhead
-from fimlsp.models.served.model import ServedModel
-from fimlsp.models.served.peer import Peer
 from tokenizers import Tokenizer
 
 SUFFIX = ".gguf"

@@ -1,4 +1,4 @@
-"""What can be wrong with a model server, each as one sentence with the remedy."""
+"""The errors of model servers, each a sentence with the remedy."""
 
 from __future__ import annotations
 

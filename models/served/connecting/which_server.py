@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import Family, Order
-from fimlsp.models.served.address import Address
-from fimlsp.models.served.completions_model import connect_completions
-from fimlsp.models.served.failures import ServerError, nonsense
-from fimlsp.models.served.llama_model import connect_llama_server
-from fimlsp.models.served.model import ServedModel
-from fimlsp.models.served.ollama import connect_ollama
-from fimlsp.models.served.peer import Peer
+from fimlsp.models.served.connecting.completions_model import connect_completions
+from fimlsp.models.served.connecting.llama_model import connect_llama_server
+from fimlsp.models.served.connecting.model import ServedModel
+from fimlsp.models.served.connecting.ollama_model import connect_ollama
+from fimlsp.models.served.http.address import Address
+from fimlsp.models.served.http.failures import ServerError, nonsense
+from fimlsp.models.served.http.peer import Peer
 
 Api = Literal["llama-server", "completions", "ollama"]
 OWNERS = {"llamacpp": "llama-server", "library": "ollama"}

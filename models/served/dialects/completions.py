@@ -12,10 +12,10 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from typing import TYPE_CHECKING, Any
 
-from fimlsp.models.served.answers import log_probability, ranked, token_id
-from fimlsp.models.served.failures import RefusedError, nonsense
+from fimlsp.models.served.dialects.answers import log_probability, ranked, token_id
+from fimlsp.models.served.http.failures import RefusedError, nonsense
+from fimlsp.models.served.http.peer import Peer
 from fimlsp.models.served.look_ahead import CANDIDATES, Place
-from fimlsp.models.served.peer import Peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,12 +9,12 @@ from typing import Any
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.fim_format import find_format, known_markers
 from fimlsp.models.prompts.vocabulary import VISIBLE_SPACE, Vocabulary
-from fimlsp.models.served.failures import nonsense
-from fimlsp.models.served.learnt_bytes import LearntBytes
-from fimlsp.models.served.llama_server import LlamaServer, Tokenization
+from fimlsp.models.served.connecting.model import CONTEXT_MAX, ServedModel
+from fimlsp.models.served.dialects.learnt_bytes import LearntBytes
+from fimlsp.models.served.dialects.llama_server import LlamaServer, Tokenization
+from fimlsp.models.served.http.failures import nonsense
+from fimlsp.models.served.http.peer import Peer
 from fimlsp.models.served.look_ahead import LookAhead
-from fimlsp.models.served.model import CONTEXT_MAX, ServedModel
-from fimlsp.models.served.peer import Peer
 
 
 def connect_llama_server(

@@ -1,4 +1,4 @@
-"""A model on a server: what of it the rest of the room needs to know."""
+"""A model on a server, as it is passed to whoever loads models."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import overload
 
-from fimlsp.models.served.address import Address
-from fimlsp.models.served.failures import ServerError
+from fimlsp.models.served.http.address import Address
+from fimlsp.models.served.http.failures import ServerError
 
 
 class LearntBytes(Sequence["bytes | None"]):

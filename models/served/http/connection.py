@@ -16,8 +16,8 @@ from functools import cache
 
 import h11
 from fimlsp.lexing.interruption import Interrupted
-from fimlsp.models.served.address import Address
-from fimlsp.models.served.failures import GoneError, ServerError, nonsense
+from fimlsp.models.served.http.address import Address
+from fimlsp.models.served.http.failures import GoneError, ServerError, nonsense
 
 CONNECT_S = 5.0
 POLL_S = 0.02

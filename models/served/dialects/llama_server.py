@@ -13,11 +13,11 @@ from contextlib import AbstractContextManager, closing
 from functools import lru_cache
 from typing import Any
 
-from fimlsp.models.served.answers import exact_bytes, log_probability, ranked, token_id
-from fimlsp.models.served.failures import nonsense
-from fimlsp.models.served.learnt_bytes import LearntBytes
+from fimlsp.models.served.dialects.answers import exact_bytes, log_probability, ranked, token_id
+from fimlsp.models.served.dialects.learnt_bytes import LearntBytes
+from fimlsp.models.served.http.failures import nonsense
+from fimlsp.models.served.http.peer import Peer
 from fimlsp.models.served.look_ahead import CANDIDATES, Place
-from fimlsp.models.served.peer import Peer
 
 FORCED = 1000.0
 REMEMBERED_TEXTS = 256

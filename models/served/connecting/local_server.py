@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fimlsp.models.errors import ModelError, require
-from fimlsp.models.served.address import Address
+from fimlsp.models.served.http.address import Address
 
 if TYPE_CHECKING:
     from xllamacpp import Server

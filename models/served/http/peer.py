@@ -11,9 +11,9 @@ from threading import Thread
 from typing import Any
 
 from fimlsp.lexing.interruption import Interrupted
-from fimlsp.models.served.address import Address
-from fimlsp.models.served.connection import POLL_S, Connection, Patience
-from fimlsp.models.served.failures import GoneError, ServerError, nonsense, refused
+from fimlsp.models.served.http.address import Address
+from fimlsp.models.served.http.connection import POLL_S, Connection, Patience
+from fimlsp.models.served.http.failures import GoneError, ServerError, nonsense, refused
 
 ANSWER_S = 10.0
 RUN_S = 60.0
