@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from fimlsp.models.prompts.vocabulary import Vocabulary
-from fimlsp.models.protocols import Attended, Candidates, NextToken, TellsStop
+from fimlsp.models.protocols import Attended, Candidates, NextToken, TellsAll, TellsStop
 from numpy.typing import NDArray
 
 AGREEMENT_MAX = 32
@@ -90,6 +90,13 @@ class BufferCache:
         mixed = None if stop is None else self._mixed(Candidates([], [], stop))
         return None if mixed is None else mixed.stop
 
+    def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
+        """As of `TellsAll`, if the network is one; None otherwise."""
+        if not isinstance(self._network, TellsAll):
+            return None
+        everything = self._network.all_after(tokens, written)
+        return None if everything is None else self._mixed(everything)
+
     def _last_bytes(self, written: Sequence[int]) -> bytes:
         return (self._left + self._vocabulary.decode(written))[-AGREEMENT_MAX:]
 
@@ -150,7 +157,7 @@ def mix(candidates: Candidates, votes: Counter[int], weight: float) -> Candidate
     share = dict(zip(candidates.tokens, np.exp(candidates.log_probabilities) * (1 - weight), strict=True))
     for token, vote in votes.items():
         share[token] = share.get(token, 0.0) + weight * vote
-    ranked = sorted(share.items(), key=lambda item: -item[1])[:CANDIDATES]
+    ranked = sorted(share.items(), key=lambda item: -item[1])[: max(CANDIDATES, len(candidates.tokens))]
     return Candidates(
         [token for token, _ in ranked],
         np.log([value for _, value in ranked]).tolist(),

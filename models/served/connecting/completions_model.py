@@ -9,6 +9,7 @@ from typing import Any
 from fimlsp.models.checkpoints.checkpoint_files import read_tokenizer
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.errors import ModelError
+from fimlsp.models.family_file import family_beside
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.vocabulary import read_vocabulary
@@ -30,9 +31,10 @@ def connect_completions(
         ModelError: its tokenizer is not on this machine, or it was not trained to fill in the middle.
     """
     name = str(listed["id"])
-    tokenizer = read_tokenizer(_folder(str(listed.get("root") or name), name), name)
+    folder = _folder(str(listed.get("root") or name), name)
+    tokenizer = read_tokenizer(folder, name)
     ids = tokenizer.get_vocab(with_added_tokens=True)
-    fim = find_format(ids, name, family=family, order=order)
+    fim = find_format(ids, name, family=family or family_beside(folder), order=order)
     vocabulary = read_vocabulary(tokenizer, fim.markers)
     server = Completions(peer, name, vocabulary.token_bytes, fim.stops)
     server.fit(fim.arrange([], []))

@@ -35,7 +35,8 @@ def connect_ollama(
         tokens = set(told.get("tokenizer.ggml.tokens") or ())
     except (KeyError, TypeError) as error:
         raise nonsense(peer.address, "it does not tell its model") from error
-    markers = {marker: marker_id(marker) for marker in known_markers() if marker in tokens}
+    wanted = [*known_markers(), *(family.texts if isinstance(family, Family) else ())]
+    markers = {marker: marker_id(marker) for marker in wanted if marker in tokens}
     fim = find_format(markers, name, architecture=architecture, family=family, order=order)
     vocabulary = Vocabulary(lambda text: pieces(text, markers), TextTable(), adds_space=False)
     context = told.get(f"{architecture}.context_length")

@@ -12,8 +12,9 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from typing import TYPE_CHECKING, Any
 
+from fimlsp.models.protocols import Candidates
 from fimlsp.models.served.dialects.answers import log_probability, ranked, token_id
-from fimlsp.models.served.http.failures import RefusedError, nonsense
+from fimlsp.models.served.http.failures import RefusedError, ServerError, nonsense, refused
 from fimlsp.models.served.http.peer import Peer
 from fimlsp.models.served.look_ahead import CANDIDATES, Place
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 PREFIX = "token_id:"
 FEWER = (CANDIDATES, 20, 5)
 BAD_REQUEST = 400
+MESSAGE_SHOWN = 160
 
 
 class Completions:
@@ -36,6 +38,7 @@ class Completions:
         self.token_bytes = token_bytes
         self.stops = stops
         self._candidates = CANDIDATES
+        self._tells_all = True
 
     def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
         """As of `Attended`."""
@@ -82,8 +85,30 @@ class Completions:
             )
         return None
 
+    def all_after(self, text: Sequence[int]) -> Candidates | None:
+        """All candidates behind *text*, if the server was started so that it tells as many."""
+        n = len(self.token_bytes)
+        if not self._tells_all or self._candidates >= n:
+            return None
+        options = {"max_tokens": 1, "logprobs": n, "ignore_eos": True, "stream": False}
+        try:
+            answer = self._peer.ask("/v1/completions", self._body(text) | options)
+        except RefusedError as error:
+            if error.status != BAD_REQUEST:
+                raise
+            self._tells_all = False
+            return None
+        return next((place.candidates for place in self._told(answer)), None)
+
     def _places(self, text: Sequence[int], options: Mapping[str, object]) -> Iterator[Place]:
-        body = {
+        with closing(self._peer.stream("/v1/completions", {**self._body(text), **options})) as lines:
+            for line in lines:
+                if not line.startswith(b"data:") or line == b"data: [DONE]":
+                    continue
+                yield from self._told(self._peer.read_json(line[5:]))
+
+    def _body(self, text: Sequence[int]) -> dict[str, object]:
+        return {
             "model": self._name,
             "prompt": list(text),
             "temperature": 0,
@@ -91,25 +116,26 @@ class Completions:
             "return_tokens_as_token_ids": True,
             "skip_special_tokens": False,
             "stream": True,
-            **options,
         }
-        with closing(self._peer.stream("/v1/completions", body)) as lines:
-            for line in lines:
-                if not line.startswith(b"data:") or line == b"data: [DONE]":
-                    continue
-                yield from self._told(self._peer.read_json(line[5:]))
 
     def _told(self, chunk: Any) -> Iterator[Place]:  # noqa: ANN401 - any JSON
         """The places that one chunk tells of; servers put several tokens into one."""
         try:
             if "error" in chunk:
-                raise nonsense(self._peer.address, str(chunk["error"])[:100])
+                raise self._refused(chunk["error"])
             told = [each["logprobs"] for each in chunk["choices"] if each.get("logprobs")]
             for each in told:
                 for token, listed in zip(each["tokens"], each["top_logprobs"], strict=True):
                     yield self._place(token, listed)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise nonsense(self._peer.address, "tokens without their candidates") from error
+
+    def _refused(self, error: Any) -> ServerError:  # noqa: ANN401 - any JSON
+        """What is wrong when an answer that began well, as each stream does, holds an *error*."""
+        code, message = (error.get(key) if isinstance(error, dict) else None for key in ("code", "message"))
+        if type(code) is not int or not isinstance(message, str):
+            return nonsense(self._peer.address, str(error)[:100])
+        return refused(self._peer.address, code, " ".join(message.split())[:MESSAGE_SHOWN], None)
 
     def _place(self, token: str, listed: Mapping[str, float]) -> Place:
         address = self._peer.address

@@ -68,6 +68,10 @@ class Ollama:
         """Ollama does not tell."""
         return
 
+    def all_after(self, text: Sequence[int]) -> None:  # noqa: ARG002 - it cannot be told of any
+        """Ollama tells 20."""
+        return
+
     def _end(self) -> Place:
         stop = min(self.stops)
         return Place(stop, Candidates([stop], [0.0], 0.0))

@@ -1,9 +1,10 @@
 """Servers that answer in the form that vLLM and Ollama document; what they say comes from the bundled model.
 
-No such server runs here, so nothing was recorded. The forms follow
+What a real vLLM answered is in `vllm.json` (see `recorded.py`); of Ollama nothing was recorded. The forms
+follow
 - vLLM, `docs/serving/openai_compatible_server.md` and `CompletionRequest` in its OpenAI protocol: `logprobs`
   up to 20, `return_tokens_as_token_ids`, `allowed_token_ids`, `ignore_eos`; an error is
-  `{"error": {"message": ...}}` with status 400;
+  `{"error": {"message": ...}}` with status 400, which in a stream is the first event behind a status 200;
 - Ollama, `docs/api.md`, with `logprobs` as in release 0.12.11: lines of JSON, texts of tokens alone, U+FFFD
   for what is no text, no candidates where the model ends.
 """
@@ -56,7 +57,8 @@ def written(model, tokens, length, *, ignores_end=False, allowed=None):
 def vllm_completions(model, body):
     if body["logprobs"] > LOGPROBS_MAX:
         message = f"Requested sample logprobs of {body['logprobs']}, which is greater than max allowed: 20"
-        return 400, [json.dumps({"error": {"message": message, "type": "BadRequestError", "code": 400}})]
+        error = json.dumps({"error": {"message": message, "type": "BadRequestError", "code": 400}})
+        return (200, [f"data: {error}\n\n", "data: [DONE]\n\n"]) if body["stream"] else (400, [error])
     run = written(
         model,
         body["prompt"],
@@ -83,6 +85,8 @@ def vllm_completions(model, body):
         }
         for token, listed in run
     ]
+    if not body["stream"]:
+        return 200, [json.dumps(chunks[0])]
     return 200, [*(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks), "data: [DONE]\n\n"]
 
 
