@@ -7,9 +7,10 @@ shortest completion is the first one that the check accepts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from fimlsp.quotient.completion.shortest import completions_of
@@ -18,6 +19,9 @@ from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
 _FIRST_TRIES, _UNCOMMON_TRIES, _MORE_TRIES = 8, 24, 60
+_MENDED_TRIES = 2
+_LOOKED_AT = 10_000
+_MARGIN = re.compile(rb"^[ \t]*(?=\S)", re.MULTILINE)
 _LONGEST_WORD = 12
 _NONE = frozenset[Fault]()
 
@@ -217,10 +221,25 @@ class CheckedState:
     def shortest_completion(self) -> bytes:
         """As in `State`. Where no completion is seen that the check accepts, the shortest of all."""
         if self._completion is None:
-            candidates = _candidates(self.state)
+            candidates = chain(_candidates(self.state), self._mending())
             found = next((text for text in candidates if not self._faults(text)), None)
             self._completion = self.state.shortest_completion if found is None else found
         return self._completion
+
+    def _mending(self) -> Iterator[bytes]:
+        """Completions with lines that mend what is wrong with the shortest one, in open blocks."""
+        if not isinstance(self.state, GrammarState):
+            return
+        faults = self._faults(self.state.shortest_completion)
+        above = (self.around.left + self.text)[-_LOOKED_AT:]
+        margins = sorted(dict.fromkeys(_MARGIN.findall(above)), key=len, reverse=True)
+        for line in dict.fromkeys(fault.mended_by for fault in faults if fault.mended_by):
+            for text in islice(completions_of(self.state), _MENDED_TRIES):
+                for margin in margins:
+                    mended = text + b"\n" + margin + line
+                    reached = self.state.feed(mended)
+                    if isinstance(reached, GrammarState):
+                        yield from (mended + rest for rest in islice(completions_of(reached), _FIRST_TRIES))
 
 
 def _candidates(state: State) -> Iterator[bytes]:

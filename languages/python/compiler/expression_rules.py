@@ -14,6 +14,7 @@ from fimlsp.quotient.language.whole_text import Fault
 
 _DEBUG = "__debug__"
 _MOST_BEFORE_STAR = 256
+_MOST_BLOCKS = 20
 
 
 class ExpressionRules:
@@ -31,9 +32,11 @@ class ExpressionRules:
         self.line_end = 0
         self.found: list[Fault] = []
 
-    def report(self, message: str, *spans: Span, local: bool = True, mended_until: int = 0) -> None:
+    def report(
+        self, message: str, *spans: Span, local: bool = True, mended_until: int = 0, mended_by: bytes = b""
+    ) -> None:
         """Note a fault, of which *spans* in the text of the file are the evidence (see `Fault`)."""
-        self.found.append(Fault(message, spans, local, mended_until))
+        self.found.append(Fault(message, spans, local, mended_until, mended_by))
 
     def at(self, span: Span) -> Span:
         """*span* in the text of the file."""
@@ -177,6 +180,7 @@ class ExpressionRules:
 
     def _comprehension(self, node: nodes.Comprehension) -> None:
         first = node.clauses[0]
+        self._not_too_asynchronous(node)
         self.scope.in_iterable += 1
         self.visit(first.iterable)
         self.scope.in_iterable -= 1
@@ -197,6 +201,13 @@ class ExpressionRules:
         if scope.yields is not None:
             self.report("'yield' inside a comprehension", scope.yields, self.at(first.span))
         self._coroutine(node, scope, outer)
+
+    def _not_too_asynchronous(self, node: nodes.Comprehension) -> None:
+        """Each asynchronous clause is a block to the compiler, and from 3.13 on so is what waits itself."""
+        most = _MOST_BLOCKS + (self.version >= (3, 13) and node.kind == "generator")
+        spans = [self.at(clause.span) for clause in node.clauses if clause.asynchronous]
+        if self.version >= (3, 10) and len(spans) > most:
+            self.report("too many statically nested blocks", *spans[: most + 1])
 
     def _coroutine(self, node: nodes.Comprehension, scope: Scope, outer: Scope) -> None:
         """A comprehension that waits has to be within something that may wait, unless it is a generator."""

@@ -169,7 +169,7 @@ def _declaration(reader: Reader, span: Span) -> Simple:
     names = [reader.name()]
     while reader.passes(b","):
         names.append(reader.name())
-    return Declaration(is_global, tuple(names))
+    return Declaration(is_global, tuple(names), span)
 
 
 _SIMPLE = {

@@ -74,6 +74,7 @@ class Declaration(NamedTuple):
 
     is_global: bool
     names: tuple[Name, ...]
+    span: Span
 
 
 class TypeParameter(NamedTuple):

@@ -36,6 +36,9 @@ DEAD = (
     "<|>lambda a, a:<|> 0\n",
     "<|>import a\nfrom __future__ import annotations\n<|>",
     "x = <|>[a as<|>",
+    "def f(): <|>nonlocal <|>",
+    "class A:\n    def f(): <|>nonlocal a <|>",
+    "<|>nonlocal <|>",
     "x = <|>[await <|>",
     "def f():\n    x = [<|>(yield) for<|>]\n",
     "<|>\n<|>\n\ny = (yield)\n",
@@ -65,6 +68,9 @@ VIABLE = (
     "async def f():\n    yield\n    <|>return<|>\n",
     "try: pass\nexcept<|><|>: pass\nexcept A: pass\n",
     "<|>(await <|>",
+    "def f():\n    def g():\n        <|>nonlocal x<|>",
+    "def f():\n    def g():\n        <|>nonlocal x<|>\n        pass\n",
+    "def f():\n\tif x:\n\t\tdef g():\n\t\t\t<|>nonlocal <|>",
     "def f():\n    return (<|>a for a in await <|>",
     "x =<|><|>\ny = (yield)\n",
     "<|><|>    x = [await y for z in a]\n",
@@ -94,7 +100,7 @@ def test_a_middle_that_stays_repeats_nothing_that_follows(engine: Engine) -> Non
 
 
 def test_a_middle_that_stays_does_not_wait_to_be_mended(engine: Engine) -> None:
-    for text in ("print(<|>await x<|>)\n", "def f():\n    <|>nonlocal x\n<|>    pass\n"):
+    for text in ("print(<|>await x<|>)\n", "def f():\n def g():\n  <|>nonlocal x\n<|>  pass\n"):
         assert state(engine, text, stays=True) is None
         assert state(engine, text) is not None
     assert state(engine, "print(<|>await x for x in y<|>)\n") is not None

@@ -8,7 +8,7 @@ import warnings
 import pytest
 from fimlsp.languages.python.compiler.file_check import FileCheck
 from fimlsp.languages.python.language import python
-from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS
+from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
 from fimlsp.quotient.engine import Engine
 
 VERSION = sys.version_info[:2] if sys.version_info[:2] in PYTHON_VERSIONS else DEFAULT_VERSION
@@ -46,6 +46,10 @@ def f(a):\\n class A:\\n  nonlocal a
 def f():\\n class A:\\n  a = 1\\n  def g(): nonlocal a
 def f():\\n global a\\n def g(): nonlocal a
 class A:\\n def f(self): nonlocal __class__
+class A: nonlocal __class__
+class A:\\n def f(self): nonlocal a
+def f():\\n a = 1\\n class A: nonlocal a
+def f(a):\\n lambda: [0 for a in b]\\n def g(): nonlocal a, b
 def f():\\n global a\\n nonlocal a
 __debug__ = 1
 x.__debug__ = 1
@@ -238,7 +242,9 @@ def engine() -> Engine:
 @pytest.mark.parametrize("text", cases())
 def test_complete_exactly_if_it_compiles(engine: Engine, text: str) -> None:
     data = f"{text}\n".encode()
-    for place in {0, len(data) // 3, len(data) // 2, len(data)}:
+    for part in range(4):
+        place = len(text) * part // 3
+        place = len(text[:place].encode()) + (part == 3)
         start = engine.document(data).middle(place, place, relax=False).start
         assert (start is not None and start.complete) is compiles(text)
 
@@ -280,6 +286,13 @@ def test_what_was_seen_before_changes_no_answer() -> None:
     for text in (*texts, *reversed(texts)):
         assert old.faults(text) == FileCheck((3, 11)).faults(text)
         assert old.faults(text) == new.faults(text)
+
+
+@pytest.mark.parametrize(("version", "most"), {(3, 9): 30, (3, 10): 20, (3, 12): 20, (3, 13): 21}.items())
+def test_so_many_clauses_may_be_asynchronous(version: PythonVersion, most: int) -> None:
+    for number in range(18, 24):
+        text = b"(0" + b" async for a in b" * number + b")\n"
+        assert (FileCheck(version).faults(text) == []) is (number <= most)
 
 
 def test_what_is_no_python_has_no_faults() -> None:
