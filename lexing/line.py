@@ -89,6 +89,7 @@ class LineReader:
     def __init__(self, lexical: LexerTables) -> None:
         self._lexical = lexical
         self._ends = _LINE_ENDS + lexical.separators
+        self._last_bytes = bytes(end for end in self._ends if _may_end_line(lexical, end))
         self._stretch = _pattern_of_stretches(lexical.separators) if lexical.separators else None
         self._lines: BoundedDict[bytes, Line] = BoundedDict(self._MOST_REMEMBERED)
         self._long_lines: BoundedDict[bytes, tuple[bytes, Line]] = BoundedDict(self._MOST_LONG)
@@ -130,7 +131,7 @@ class LineReader:
 
     def may_end(self, data: bytes, position: int) -> bool:
         """Whether what stands before *position* is what lines end with."""
-        return data[position - 1] in self._ends
+        return data[position - 1] in self._last_bytes
 
     def _stretches(self, data: bytes, start: int) -> list[bytes]:
         """Some stretches from *start* on, at least one."""
@@ -154,7 +155,7 @@ class LineReader:
         line = self._read(data, start, end, start_of_line(self._lexical, self._lexical.unknown, None))
         line_end = start + line.size
         # Elsewhere a lexeme that the end of the text cuts off may go on behind the same stretch.
-        is_cut_off = line_end == len(data) and line_end > 0 and self.may_end(data, line_end)
+        is_cut_off = line_end == len(data) and line_end > 0 and data[line_end - 1] in self._ends
         if not line.broken and not is_cut_off:
             self._remember(text, data[start:line_end], line)
         return line
@@ -193,6 +194,14 @@ class LineReader:
                     return Line(first_end - start, broken=True, reach=sys.maxsize)
                 return _line(lexical, end - start, symbols + last.symbols, end > first_end)
             position, end = end, self.end_of_stretch(data, end)
+
+
+def _may_end_line(lexical: LexerTables, byte: int) -> bool:
+    """Whether a line may end directly behind *byte*; a carriage return may be white space instead."""
+    following = {row[byte] for row in lexical.dfa.rows}
+    return any(
+        state in lexical.separated or lexical.dfa.accepts[state] == lexical.line_end for state in following
+    )
 
 
 def physical_end(data: bytes, start: int) -> int:
