@@ -81,7 +81,7 @@ def n_joined(lines: Sequence[Line]) -> int:
 class LineReader:
     """Reads lines, remembering them by their text; of lines that strings join, the last that began alike."""
 
-    __slots__ = ("_ends", "_joined", "_lexical", "_lines", "_long_lines", "_stretch")
+    __slots__ = ("_ends", "_joined", "_last_bytes", "_lexical", "_lines", "_long_lines", "_stretch")
 
     _MOST_REMEMBERED = 30_000
     _MOST_LONG, _LONGEST = 1_000, 50_000
