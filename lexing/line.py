@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.columns import MARGIN, Column
@@ -25,6 +25,9 @@ from fimlsp.lexing.values import value
 
 MOST_JOINED = 50
 """The most lines that brackets join into one."""
+
+MayFollow = Callable[[Sequence[int]], bool]
+"""Whether neighbours among some kinds of lexemes may stand next to each other."""
 
 _CHUNK = 1024
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -95,12 +98,12 @@ class LineReader:
         self._long_lines: BoundedDict[bytes, tuple[bytes, Line]] = BoundedDict(self._MOST_LONG)
         self._joined: BoundedDict[tuple[Line, ...], Line] = BoundedDict(self._MOST_LONG)
 
-    def lines(self, data: bytes, start: int) -> Iterator[Line]:
-        """The lines of *data* from *start* on, each read when it is asked for."""
+    def lines(self, data: bytes, start: int, may_follow: MayFollow | None = None) -> Iterator[Line]:
+        """The lines of *data* from *start* on, each read when it is asked for, as in `read`."""
         known = self._lines.get
         while start < len(data):
             for text in self._stretches(data, start):
-                line = known(text) or self.read(data, start)
+                line = known(text) or self.read(data, start, may_follow)
                 start += line.size
                 yield line
                 if line.size != len(text):
@@ -142,8 +145,13 @@ class LineReader:
             texts = texts[:-1]  # it may go on
         return texts or [data[start : self.end_of_stretch(data, start)]]
 
-    def read(self, data: bytes, start: int) -> Line:
-        """The line of *data* that begins at *start*. O(line)."""
+    def read(self, data: bytes, start: int, may_follow: MayFollow | None = None) -> Line:
+        """The line of *data* that begins at *start*. O(line).
+
+        A line of several stretches is given up, as a broken one, where *may_follow* tells that neighbouring
+        lexemes never stand together. Behind a quote that was meant to close a string, it would else be read
+        up to the end of the text.
+        """
         end = self.end_of_stretch(data, start)
         text = data[start:end]
         line = self._lines.get(text)
@@ -152,7 +160,8 @@ class LineReader:
         long = self._long_lines.get(text)
         if long is not None and data.startswith(long[0], start):
             return long[1]
-        line = self._read(data, start, end, start_of_line(self._lexical, self._lexical.unknown, None))
+        lexer = start_of_line(self._lexical, self._lexical.unknown, None)
+        line = self._read(data, start, end, lexer, may_follow)
         line_end = start + line.size
         # Elsewhere a lexeme that the end of the text cuts off may go on behind the same stretch.
         is_cut_off = line_end == len(data) and line_end > 0 and data[line_end - 1] in self._ends
@@ -167,7 +176,9 @@ class LineReader:
         elif whole.endswith(b"\n") and len(whole) <= self._LONGEST:  # nothing that follows belongs to it
             self._long_lines[text] = whole, line
 
-    def _read(self, data: bytes, start: int, end: int, lexer: LexerState) -> Line:
+    def _read(
+        self, data: bytes, start: int, end: int, lexer: LexerState, may_follow: MayFollow | None
+    ) -> Line:
         lexical = self._lexical
         first_end, position, closing = end, start, start
         symbols: list[Symbol] = []
@@ -178,6 +189,12 @@ class LineReader:
                 return Line(first_end - start, broken=True, reach=end - start if end > first_end else 0)
             lexer = step.lexer
             symbols += step.symbols
+            if (
+                may_follow
+                and end > first_end
+                and not may_follow(_kinds(lexical, symbols[-len(step.symbols) - 1 :]))
+            ):
+                return Line(first_end - start, broken=True, reach=end - start)
             ended = lexer.accepted == lexical.line_end
             if lexer.modes.in_code and ended:
                 return _line(lexical, end - start, symbols, end > first_end)
@@ -223,10 +240,14 @@ def _pattern_of_stretches(separators: bytes) -> re.Pattern[bytes]:
 
 
 def _line(lexical: LexerTables, size: int, symbols: list[Symbol], is_long: bool) -> Line:
-    kinds = tuple(s for s in symbols if not isinstance(s, Column) and s != lexical.newline)
+    kinds = _kinds(lexical, symbols)
     column = next((symbol for symbol in symbols if isinstance(symbol, Column)), MARGIN if kinds else None)
     closers, openers = unmatched_brackets(lexical.brackets, [lexical.kinds[kind] for kind in kinds])
     return Line(size, kinds, column, closers, openers, reach=size if is_long else 0)
+
+
+def _kinds(lexical: LexerTables, symbols: Iterable[Symbol]) -> tuple[int, ...]:
+    return tuple(s for s in symbols if not isinstance(s, Column) and s != lexical.newline)
 
 
 def unmatched_brackets(

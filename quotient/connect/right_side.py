@@ -115,7 +115,7 @@ class RightSideFinder:
         return self.rests[position]
 
     def _read_rest(self, position: int) -> tuple[Line, RightContext] | None:
-        line = self.document.line_at(position)
+        line = self.document.rest_of_line(position)
         if line.broken or not self.document.transitions.may_stand(line):
             return None
         following = self.document.goes_on_at(position + line.size)

@@ -48,5 +48,7 @@ class LineMayEnd(OpenModes):
             kind, position = found
             if kind not in lexical.skipped:
                 kinds.append(kind)
+                if not self._text.may_follow(kinds[-2:]):
+                    return None
             modes = modes.after(lexical.kinds[kind]) if kind in lexical.mode_changers else modes
         return tuple(kinds), position
