@@ -29,15 +29,17 @@ from urllib.request import Request, urlopen
 
 import click
 from corpus import shuffled_files
+from differences import Written, difference
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.protocols import NextToken
-from fimlsp.models.served.connecting import KEY_VARIABLE
-from fimlsp.models.served.llama_server import LlamaServer
-from fimlsp.models.served.local_server import LocalServer
-from fimlsp.models.served.local_server import start as start_server
+from fimlsp.models.served.connecting.local_server import LocalServer
+from fimlsp.models.served.connecting.local_server import start as start_server
+from fimlsp.models.served.connecting.which_server import KEY_VARIABLE
+from fimlsp.models.served.dialects.llama_server import LlamaServer
+from fimlsp.models.served.http.peer import Peer
 from fimlsp.models.served.look_ahead import LookAhead, Place
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State
@@ -69,7 +71,12 @@ class Figures:
     engine_ms: list[float] = field(default_factory=list)
     requests: list[int] = field(default_factory=list)
     tokens: int = 0
-    texts: list[bytes] = field(default_factory=list)
+    written: list[Written] = field(default_factory=list)
+
+    @property
+    def texts(self) -> list[bytes]:
+        """What was written."""
+        return [each.middle.text for each in self.written]
 
 
 class Counting:
@@ -79,7 +86,9 @@ class Counting:
         self._server = server
         self._length = length
         self.runs = 0
-        self.stops, self.attended, self.stop_after = server.stops, server.attended, server.stop_after
+        self.prompt: Sequence[int] = ()
+        self.stops, self.attended = server.stops, server.attended
+        self.stop_after, self.all_after = server.stop_after, server.all_after
 
     @property
     def token_bytes(self) -> Sequence[bytes | None]:
@@ -89,6 +98,7 @@ class Counting:
     def run(self, text: Sequence[int], length: int) -> Iterator[Place]:
         """As of `ModelServer`."""
         self.runs += 1
+        self.prompt = self.prompt or tuple(text)
         return self._server.run(text, self._length or length)
 
 
@@ -121,17 +131,19 @@ def cursors(n: int, seed: int) -> list[Cursor]:
 def measured(model: FimModel, places: Sequence[Cursor]) -> Figures:
     """What completing at *places* takes."""
     figures = Figures()
-    counter = getattr(getattr(model.network, "server", None), "runs", None)
+    server = getattr(model.network, "server", None)
+    counter = server if isinstance(server, Counting) else None
     for place in places:
-        before = model.network.server.runs if counter is not None else 0
+        if counter is not None:
+            counter.runs, counter.prompt = 0, ()
         began = time.perf_counter()
         (middle,) = complete_many(model, place.left, place.right, place.start, SETTINGS, lambda: False)
         figures.ms.append(1000 * (time.perf_counter() - began))
         figures.engine_ms.append(middle.engine_ms)
         figures.tokens += middle.tokens
-        figures.texts.append(middle.text)
+        figures.written.append(Written(counter.prompt if counter is not None else (), middle))
         if counter is not None:
-            figures.requests.append(model.network.server.runs - before)
+            figures.requests.append(counter.runs)
     return figures
 
 
@@ -174,13 +186,14 @@ def delaying(address: str, seconds: float) -> str:
 
 def table_of_runs(
     server: LocalServer, places: Sequence[Cursor], delay_ms: float, candidates: int | None
-) -> Table:
-    """Runs of tokens beside token by token over so many *candidates*; None: over all."""
+) -> tuple[Table, list[str]]:
+    """Runs of tokens beside token by token over so many *candidates*; None: over all. And what differs."""
     address = f"http://{server.address}"
     table = Table(
         "", "equal texts", "requests, median", "generated / kept", "ms, median", "ms, mean", box=None
     )
-    reference = list[bytes]()
+    reference, told = list[Written](), list[str]()
+    peer = Peer(server.address, server.key)
     for name, url in {"": address, f", {delay_ms:g} ms away": delaying(address, delay_ms / 1000)}.items():
         model = load_model(url)
         whole = candidates or len(model.vocabulary.token_bytes)
@@ -188,17 +201,23 @@ def table_of_runs(
         for way, each in ways.items():
             before = generated(server)
             figures = measured(each, places)
-            reference = reference or figures.texts
-            equal = sum(a == b for a, b in zip(figures.texts, reference, strict=True))
+            n_generated = generated(server) - before
+            reference = reference or figures.written
+            pairs = enumerate(zip(reference, figures.written, strict=True))
+            differing = [(at, a, b) for at, (a, b) in pairs if a.middle.text != b.middle.text]
+            equal = len(places) - len(differing)
+            for at, a, b in differing:
+                vocabulary, stops = model.vocabulary.token_bytes, model.fim.stops
+                told.append(f"{way}{name}, cursor {at}, {difference(peer, len(vocabulary), stops, a, b)}")
             table.add_row(
                 way + name,
                 f"{equal} of {len(places)}",
                 f"{median(figures.requests):g}",
-                f"{(generated(server) - before) / figures.tokens:.2f}",
+                f"{n_generated / figures.tokens:.2f}",
                 f"{median(figures.ms):.0f}",
                 f"{mean(figures.ms):.0f}",
             )
-    return table
+    return table, told
 
 
 def stepping(network: NextToken, vocabulary_size: int, seed: int) -> tuple[float, float]:
@@ -276,7 +295,10 @@ def main(n: int, seed: int, delay_ms: float, candidates: int | None, most: int, 
         console.print(table_of_engines(path))
         own = start_server(path, path.name, 1024, "cpu", 1)
         os.environ[KEY_VARIABLE] = own.key
-        console.print(table_of_runs(own, cursors(n, seed), delay_ms, candidates))
+        table, differences = table_of_runs(own, cursors(n, seed), delay_ms, candidates)
+        console.print(table)
+        for line in differences:
+            console.print(line, highlight=False, soft_wrap=True)
         console.print(table_of_clients(f"http://{own.address}", most, max(1, n // 10), seed))
 
 

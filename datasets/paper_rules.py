@@ -141,7 +141,7 @@ def compare(
     record: CutRecord,
     model: FimModel,
     engine: Engine,
-    released: Any,  # noqa: ANN401
+    released: Any,  # noqa: ANN401 - a module of the clone
 ) -> Comparison:
     """Hold every rule against the replay at one case."""
     cut, text = record.cut, file_text
@@ -151,7 +151,7 @@ def compare(
     return Comparison(same_cut, _same_prompt(model, texts[0], texts[2]), *_same_stops(record, text, engine))
 
 
-def _drawn(kind: str, content: str, released: Any) -> Texts:  # noqa: ANN401
+def _drawn(kind: str, content: str, released: Any) -> Texts:  # noqa: ANN401 - a module of the clone
     if released is None:
         return boundary(content + "\n") if kind == "paper-boundary" else random_span(content)
     if kind == "paper-boundary":
@@ -211,7 +211,7 @@ def _parses(text: str) -> bool:
     return True
 
 
-def comparisons(sources: Sequence[str], cases: int, released: Any) -> Iterator[Comparison]:  # noqa: ANN401
+def comparisons(sources: Sequence[str], cases: int, released: Any) -> Iterator[Comparison]:  # noqa: ANN401 - as above
     """Comparisons at so many of the paper's own cuts, of files that are short enough to be parsed often."""
     model, engine = load_model(), Engine(PYTHON.grammar)
     selection = Selection(tuple(sources), ("paper-boundary", "paper-randspan"), per_file=10)
@@ -222,7 +222,7 @@ def comparisons(sources: Sequence[str], cases: int, released: Any) -> Iterator[C
                 yield compare(task.file.text, record, model, engine, released)
 
 
-def module_of(clone: Path) -> Any:  # noqa: ANN401
+def module_of(clone: Path) -> Any:  # noqa: ANN401 - a module of the clone
     """The released code that draws cuts, from a clone of its repository; executes that file."""
     path = clone / "incremental_parsing" / "evaluation" / "text_cuts.py"
     spec = importlib.util.spec_from_file_location("released_text_cuts", path)

@@ -1,4 +1,4 @@
-"""The languages: what the engine is given of each, as a value, and how users and editors call them."""
+"""The languages that fimlsp completes: the value that describes each, and its names for users and editors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a family of one's own from a file `fim.json`, beside a checkpoint or given as the family.
+"""Reads a user-defined family from a file: `fim.json` beside a checkpoint, or one given as the family.
 
 For example, with the slots `{left}`, `{right}`, `{files}` and `{here}` (see `families.py`):
 

@@ -6,7 +6,8 @@ has (no code of the checkpoint runs). Nothing is fetched, and no server is asked
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -35,10 +36,10 @@ from fimlsp.models.prompts.fim_format import FimFormat, find_format
 from fimlsp.models.prompts.prompt import Prompt, build_prompt
 from fimlsp.models.prompts.vocabulary import Vocabulary, read_vocabulary
 from fimlsp.models.protocols import NextToken
-from fimlsp.models.served.address import Address, is_address
-from fimlsp.models.served.connecting import Api, connect
-from fimlsp.models.served.gguf_model import is_gguf, load_gguf, path_of
-from fimlsp.models.served.model import ServedModel
+from fimlsp.models.served.connecting.gguf_model import is_gguf, load_gguf, path_of
+from fimlsp.models.served.connecting.model import ServedModel
+from fimlsp.models.served.connecting.which_server import Api, connect
+from fimlsp.models.served.http.address import Address, is_address
 
 if TYPE_CHECKING:
     from fimlsp.models.networks.torch.placement import DType, WantedBits
@@ -136,64 +137,82 @@ def load_model(
         own = chosen_family(family, file.parent)
         return _served(load_gguf(file, device, threads, own, order), uses_buffer)
     folder = BUNDLED if name_or_path is None else find_folder(name_or_path, revision)
-    name = name_or_path or "bundled"
+    checkpoint = _read_checkpoint(name_or_path or "bundled", folder, family, order, uses_buffer)
+    files = checkpoint.files
+    is_plain = device in (None, "cpu") and dtype is None and bits in (None, "auto")
+    with _failures_told(files.name):
+        if name_or_path is None or (is_plain and small.fits(files.config, files.weights)):
+            model = _load_small(checkpoint)
+        else:
+            model = _load_with_transformers(checkpoint, device, dtype, bits, threads, on_progress)
+        _try_out(model)
+    return model
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkpoint:
+    """A folder that was read but for its weights; see `FimModel`."""
+
+    files: CheckpointFiles
+    vocabulary: Vocabulary
+    fim: FimFormat
+    uses_buffer: bool
+
+
+def _read_checkpoint(
+    name: str, folder: Path, family: str | None, order: Order | None, uses_buffer: bool | None
+) -> _Checkpoint:
     files = read_files(folder, name)
     ids = files.tokenizer.get_vocab(with_added_tokens=True)
     chosen = chosen_family(family, folder)
     fim = find_format(ids, name, architecture=files.architecture, family=chosen, order=order)
-    vocabulary = _exact_vocabulary(files, fim)
     wants_buffer = files.asks_for_buffer if uses_buffer is None else uses_buffer
-    is_plain = device in (None, "cpu") and dtype is None and bits in (None, "auto")
-    try:
-        with np.errstate(all="ignore"):
-            if name_or_path is None or (is_plain and small.fits(files.config, files.weights)):
-                model = _load_small(files, vocabulary, fim, wants_buffer)
-            else:
-                model = _load_with_transformers(
-                    files, vocabulary, fim, wants_buffer, device, dtype, bits, threads, on_progress
-                )
-            _try_out(model)
-    except ModelError:
-        raise
-    except Exception as error:  # the libraries raise any class of error when files are damaged
-        raise _cannot_load(name, error) from error
-    return model
+    return _Checkpoint(files, _exact_vocabulary(files, fim), fim, wants_buffer)
 
 
 def _exact_vocabulary(files: CheckpointFiles, fim: FimFormat) -> Vocabulary:
     vocabulary = read_vocabulary(files.tokenizer, fim.markers)
     if not vocabulary.is_exact():
         raise ModelError(
-            f"The tokenizer of {files.name} changes the text that it reads, so nothing that it writes would "
-            f"fit; use a model such as {MODELS_THAT_WORK}."
+            f"The tokenizer of {files.name} fails on ordinary text or changes it, so nothing that it writes "
+            f"would fit; use a model such as {MODELS_THAT_WORK}."
         )
     return vocabulary
 
 
-def _load_small(
-    files: CheckpointFiles, vocabulary: Vocabulary, fim: FimFormat, uses_buffer: bool
-) -> FimModel:
+@contextmanager
+def _failures_told(name: str) -> Iterator[None]:
+    """Makes a `ModelError` of whatever goes wrong: where files are damaged, libraries raise any error."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except ModelError:
+        raise
+    except Exception as error:
+        raise _cannot_load(name, error) from error
+
+
+def _load_small(checkpoint: _Checkpoint) -> FimModel:
+    files, fim = checkpoint.files, checkpoint.fim
     context = min(files.config["max_position_embeddings"], CPU_CONTEXT_MAX)
     cache = cache_bytes(files.config, context, SMALL_NUMBER_BYTES)
     check_memory(
         files.name, "cpu", needed_bytes(files.n_parameters, SMALL_NUMBER_BYTES, cache), free_main_memory()
     )
-    network = small.SmallNetwork.load(files.config, files.weights, vocabulary.token_bytes, fim.stops, context)
-    acceptance = _estimate_of(files.folder)
-    return FimModel(files.name, network, vocabulary, fim, context, "cpu", uses_buffer, acceptance)
+    table = checkpoint.vocabulary.token_bytes
+    network = small.SmallNetwork.load(files.config, files.weights, table, fim.stops, context)
+    return _model_of(checkpoint, network, context, "cpu")
 
 
 def _load_with_transformers(
-    files: CheckpointFiles,
-    vocabulary: Vocabulary,
-    fim: FimFormat,
-    uses_buffer: bool,
+    checkpoint: _Checkpoint,
     device: str | None,
     dtype: DType | None,
     bits: WantedBits,
     threads: int | None,
     on_progress: Callable[[float], None],
 ) -> FimModel:
+    files = checkpoint.files
     require("checkpoints", f"{files.name} needs PyTorch and transformers")
     from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
     from fimlsp.models.networks.torch.placement import choose_placement
@@ -201,10 +220,23 @@ def _load_with_transformers(
     if threads is not None:
         limit_threads(threads)
     placement = choose_placement(files, device, dtype, bits)
-    network = CheckpointNetwork.load(files, placement, vocabulary.token_bytes, fim.stops, on_progress)
-    acceptance = _estimate_of(files.folder)
-    device, context = placement.device, placement.context
-    return FimModel(files.name, network, vocabulary, fim, context, device, uses_buffer, acceptance)
+    table, stops = checkpoint.vocabulary.token_bytes, checkpoint.fim.stops
+    network = CheckpointNetwork.load(files, placement, table, stops, on_progress)
+    return _model_of(checkpoint, network, placement.context, placement.device)
+
+
+def _model_of(checkpoint: _Checkpoint, network: NextToken, context: int, device: str) -> FimModel:
+    files = checkpoint.files
+    return FimModel(
+        files.name,
+        network,
+        checkpoint.vocabulary,
+        checkpoint.fim,
+        context,
+        device,
+        checkpoint.uses_buffer,
+        _estimate_of(files.folder),
+    )
 
 
 def _gguf_file(name: str) -> Path | None:

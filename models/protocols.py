@@ -81,6 +81,17 @@ class TellsStop(NextToken, Protocol):
 
 
 @runtime_checkable
+class TellsAll(NextToken, Protocol):
+    """A network that lists fewer candidates than it knows, but tells all of a place if asked."""
+
+    def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
+        """All candidates behind a prompt and what was *written*, the text that was read last.
+
+        None: they cannot be told. `advance` goes on from there.
+        """
+
+
+@runtime_checkable
 class Scoring(NextToken, Protocol):
     """A network that tells how likely every token is, not only the likeliest."""
 

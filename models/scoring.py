@@ -1,4 +1,4 @@
-"""How likely a given text is in the hole between two others, for a model alone."""
+"""Scores a given middle: its log-probability according to the model, without any constraint."""
 
 from __future__ import annotations
 

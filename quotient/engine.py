@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from fimlsp.lexing.values import value
-from fimlsp.quotient.bridge.options import ConnectOptions
 from fimlsp.quotient.connect.connect import connect, read_up_to
+from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, Document
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.language.contract import Language
@@ -45,8 +45,23 @@ class EditedDocument(Document):
 
         If nothing may, the text is read as the valid one that it most nearly is, unless *relax* is off.
         Unless it *may_escape*, a middle stays in the brackets and blocks that both its ends are in, and in
-        the string or comment at the cursor, if any such middle exists (see `escape.py`). A cut inside a
-        character has middles that begin or end with the bytes that are missing there.
+        the string or comment at the cursor, if any such middle exists (see `escape.py`).
+
+        Raises:
+            ValueError: the cut is not within the text, or inside a character. Positions count bytes; one that
+                counts characters is wrong behind the first that is not ASCII.
+        """
+        for position in (start, end):
+            if 0 <= position < len(self.data) and self.data[position] & 0xC0 == 0x80:
+                raise ValueError(
+                    f"the cut {start}:{end} is inside a character, of which byte {position} is a part"
+                )
+        return self.middle_at_bytes(start, end, relax=relax, may_escape=may_escape)
+
+    def middle_at_bytes(
+        self, start: int, end: int, *, relax: bool = True, may_escape: bool = True
+    ) -> Constraint:
+        """As `middle`, also for a cut inside a character: middles then supply the bytes that are missing.
 
         Raises:
             ValueError: the cut is not within the text.

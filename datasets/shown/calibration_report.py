@@ -1,4 +1,4 @@
-"""The report of a calibration: what showing by the estimate comes to, and how well the estimate holds."""
+"""The report of a calibration: what the estimate would have shown, and how often it is right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits the estimate of acceptance to recorded cursors, and tells what showing by it would have come to."""
+"""Fits the estimate of acceptance to recorded cursors, and tells what it would have shown there."""
 
 from __future__ import annotations
 

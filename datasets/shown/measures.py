@@ -1,4 +1,4 @@
-"""How good a text is that was shown at a cursor: its agreement with the truth, and its faults."""
+"""Measures a text that was shown at a cursor: how far it agrees with the truth, and which faults it has."""
 
 from __future__ import annotations
 

@@ -147,6 +147,7 @@ class Recorder:
             if (limit is None or len(each.text) <= limit)
             and first_unknown_name(left, each.text, right) is None
             and not stops_idly(left, each.text, right, middle.text)
+            and not preference.is_left_uncalled(each.text)
         ]
         written = middle.text.decode(errors="replace") if middle.complete else ""
         return Recorded(

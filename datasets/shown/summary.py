@@ -1,4 +1,4 @@
-"""What a run of the judge comes to: its figures, in total or for one kind of cursor."""
+"""Summarises a run of the judge: its figures, in total or for one kind of cursor."""
 
 from __future__ import annotations
 

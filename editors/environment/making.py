@@ -130,11 +130,16 @@ def build(folder: Path, wanted: Wanted) -> Path:
     tell(step="making the environment")
     venv.EnvBuilder(symlinks=os.name != "nt").create(folder)
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    run([str(python), "-I", "-m", "ensurepip", "--default-pip"], wanted, is_told=False)
+    add_pip(python, wanted)
     with as_wheel_or_copy(wanted.source) as source:
         for call in replace(wanted, source=source).pip_calls():
             run([str(python), *call], wanted)
     return python
+
+
+def add_pip(python: Path, wanted: Wanted) -> None:
+    """Give the environment of *python* the pip that came with Python."""
+    run([str(python), "-I", "-m", "ensurepip", "--default-pip"], wanted, is_told=False)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""JSON as the engine is given it."""
+"""The value that describes JSON to the engine."""
 
 from __future__ import annotations
 

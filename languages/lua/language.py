@@ -1,4 +1,4 @@
-"""Lua as the engine is given it."""
+"""The value that describes Lua to the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python as a language of the engine.
+"""The value that describes a version of Python to the engine.
 
 The value itself is cheap: its grammar and tables are imported only when an engine asks for them.
 """

@@ -17,6 +17,8 @@ from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import DocumentId, Limits, Load
 from fimlsp.lsp_server.worker.backend import Backend
 from fimlsp.models.errors import MissingExtraError, require
+from fimlsp.models.served.connecting.gguf_model import is_gguf
+from fimlsp.models.served.http.address import is_address
 
 from fimlsp import __version__
 from fimlsp.errors import explain
@@ -75,7 +77,11 @@ def parse_sample(backend: Backend) -> str:
 
 
 def find_device(model: Load) -> str:
-    """Where checkpoints would run."""
+    """Where the model will run; where checkpoints would, if it is the bundled one."""
+    if model.model and is_address(model.model):
+        return "the model runs where its server has it"
+    if model.model and is_gguf(model.model):
+        return f"the model runs through llama.cpp on {model.device or 'what that finds'}"
     require(
         "checkpoints", "checkpoints, that is models other than the bundled one, need PyTorch and transformers"
     )

@@ -121,18 +121,23 @@ def pull(name: str, revision: str | None) -> None:
     """Fetch the model NAME from the hub, so that it can be used offline.
 
     NAME is one of `fimlsp models list`, a repository of the hub such as bigcode/starcoder2-3b, or a GGUF
-    file in one, such as owner/repository/file.gguf. Of a repository only weights as safetensors, the
-    configuration and the tokenizer are fetched. After an interruption, the same command goes on where it was.
+    file in one, such as owner/repository/file.gguf or owner/repository:Q4_K_M. Of a repository only weights
+    as safetensors, the configuration and the tokenizer are fetched. After an interruption, the same command
+    goes on where it was.
     """
     from fimlsp.models.catalogue import known_gguf
-    from fimlsp.models.checkpoints.hub import fetch, fetch_gguf
+    from fimlsp.models.checkpoints.hub import fetch, fetch_gguf, fetch_quantised
     from fimlsp.models.errors import ModelError
 
     known = known_gguf(name)
     owner, repository, *rest = *name.split("/"), "", ""
     file = known.file if known else "/".join(part for part in rest if part)
+    place, _, quantisation = name.partition(":")
     try:
-        if file:
+        if quantisation and not file:
+            path = fetch_quantised(place, quantisation, revision, _announce)
+            _tell_about(path, path.stem)
+        elif file:
             place = known.repository if known else f"{owner}/{repository}"
             path = fetch_gguf(place, file, revision, _announce)
             _tell_about(path, known.name if known else PurePosixPath(file).stem)

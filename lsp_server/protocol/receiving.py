@@ -193,6 +193,25 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         self.is_admitted = True
         return None
 
+    def _execute_handler(
+        self,
+        msg_id: str | int,
+        handler: Callable[..., Any],
+        callback: Callable[[Any], None],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        """As in pygls, which forgets what became of a request, but not of a notification."""
+        super()._execute_handler(msg_id, handler, callback, args, kwargs)
+        future = self._request_futures.get(msg_id)
+        if future is not None:
+            later = asyncio.get_running_loop().call_soon
+            future.add_done_callback(lambda done: later(self._forget, msg_id, done))
+
+    def _forget(self, msg_id: str | int, future: object) -> None:
+        if self._request_futures.get(msg_id) is future:
+            del self._request_futures[msg_id]
+
     def _send_response(
         self, msg_id: str | int, result: object = None, error: types.ResponseError | None = None
     ) -> None:

@@ -269,10 +269,6 @@ class Completer:
 
     # What the user does
 
-    def edited(self, uri: str, size: int, replacement: Replacement) -> None:
-        """A part of the document, which had *size* bytes, was replaced."""
-        self.suggestions.edited(uri, size, replacement.start, replacement.end)
-
     def follow_up(self, document: Document, last: Replacement) -> None:
         """The document was changed: if that completed a suggestion, ask for what comes next."""
         shown = self.suggestions.shown(document.id.uri)

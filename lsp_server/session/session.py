@@ -136,7 +136,7 @@ class Session:
         self.completer.requests.drop(uri, "the text was changed")
         last = None
         for size, last in self.documents.change(uri, version, changes):
-            self.completer.edited(uri, size, last)
+            self.completer.suggestions.edited(uri, size, last)
         if last is not None:
             self.completer.follow_up(self.documents.find_open(uri), last)
 

@@ -1,4 +1,4 @@
-"""Counts what became of the requests and suggestions of a client; kept in memory, for that client only."""
+"""Counts the requests of a client and what the user did with the suggestions; in memory only."""
 
 from __future__ import annotations
 

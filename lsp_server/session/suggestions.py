@@ -1,4 +1,4 @@
-"""Keeps the suggestions that the editor shows, and tells how much of each the user has typed by now.
+"""Keeps the suggestions that the editor shows, and tells what of each the user has not typed yet.
 
 A suggestion stands between a left and a right context. As long as all edits fall between the two, and what
 stands there now begins like the suggestion (and may end like it: editors close brackets by themselves), what
@@ -11,6 +11,7 @@ import itertools
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from fimlsp.lsp_server.messages import Replacement
 from fimlsp.lsp_server.session.completion_cache import Key
 
 MOST_REMEMBERED = 64
@@ -83,10 +84,13 @@ class Suggestions:
         """What may still be shown in the document."""
         return self._shown.get(uri)
 
-    def edited(self, uri: str, size: int, start: int, end: int) -> None:
-        """The bytes from *start* to *end* of the document, which had *size* bytes, were replaced."""
+    def edited(self, uri: str, size: int, edit: Replacement) -> None:
+        """A part of the document, which had *size* bytes, was replaced.
+
+        A suggestion stays if the edit is between the bytes left and right of it.
+        """
         shown = self._shown.get(uri)
-        if shown is not None and not (shown.origin <= start and end <= size - shown.after):
+        if shown is not None and not (shown.origin <= edit.start and edit.end <= size - shown.after):
             del self._shown[uri]
 
     def forget(self, uri: str) -> None:

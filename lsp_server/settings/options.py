@@ -25,7 +25,7 @@ from fimlsp.lsp_server.settings.option_values import (
     text,
     whole,
 )
-from fimlsp.models.served.address import is_elsewhere
+from fimlsp.models.served.http.address import is_elsewhere
 
 SECTION = "fimlsp"
 AUTO = "auto"

@@ -9,26 +9,23 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.questions import MOST_BYTES
 from fimlsp.lexing.interruption import Interrupted, interruptible
-from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
-from fimlsp.lsp_server.worker.assumptions import in_words
-from fimlsp.lsp_server.worker.certainty import NOT_SURE, as_limited, what_is_sure
-from fimlsp.lsp_server.worker.documents_language import is_python, of_bundled_model
-from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
+from fimlsp.lsp_server.worker.answers import NOT_SURE, as_limited, in_words, to_completion, what_is_sure
+from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
 from fimlsp.lsp_server.worker.names import Names, NamesHere
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
-from fimlsp.lsp_server.worker.repetition import without_repetition
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
 from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
-from fimlsp.models.served.address import is_address
-from fimlsp.models.served.failures import ServerError
+from fimlsp.models.served.http.address import is_address
+from fimlsp.models.served.http.failures import ServerError
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
@@ -44,6 +41,7 @@ if TYPE_CHECKING:
     from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.loading import FimModel
     from fimlsp.models.prompts.neighbours import Neighbour
+    from fimlsp.models.protocols import Preference
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +57,8 @@ SLOW_IN_A_ROW = 3
 """A server that is too slow so many times in a row is taken for one that fails."""
 
 ONLY_ESCAPES = "only a text that closes this bracket and opens another would connect (option contextEscape)"
+
+KNOWS_PYTHON_ONLY = "the bundled model knows Python only, so choose another one (option model)"
 
 TAKES_TOO_LONG = "reading the text around the cursor takes longer than the time limit (option deadlineMs)"
 
@@ -128,7 +128,7 @@ class Backend:
 
     def is_there(self, load: Load) -> bool:
         """Whether the server of a model answers; true of a model that needs none."""
-        from fimlsp.models.served.connecting import answers
+        from fimlsp.models.served.connecting.which_server import answers
 
         return load.model is None or not is_address(load.model) or answers(load.model, load.api_key_variable)
 
@@ -140,13 +140,12 @@ class Backend:
 
     def open(self, document: DocumentId, version: int, data: bytes, grammar: Language) -> None:
         """Take a document in."""
-        self.documents.open(document, version, data, grammar)
-        self._look(document, 0)
+        self._look(document, self.documents.open(document, version, data, grammar), 0)
 
     def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
         """Edit a document, which makes *version* of it."""
-        self.documents.edit(document, version, replacement)
-        self._look(document, replacement.start + len(replacement.text))
+        entry = self.documents.edit(document, version, replacement)
+        self._look(document, entry, replacement.start + len(replacement.text))
 
     def close(self, document: DocumentId) -> None:
         """Forget a document."""
@@ -171,14 +170,15 @@ class Backend:
         The engine stops soon after *should_stop* has become true or the request's time is up. What it has
         read by then is kept.
         """
-        if self.documents.version(request.document) != request.version:
+        entry = self.documents.find(request.document)
+        if entry is None or entry.version != request.version:
             return Completion(reason="the text was changed")
         if self._model is None:
             return Completion(reason=self._why_no_model)
-        names = self._names_at(request)
+        names = self._names_at(request, entry)
         try:
             with interruptible(should_stop):
-                answer = self._write(self._model, request, names, should_stop)
+                answer = self._write(self._model, request, entry, names, should_stop)
         except Interrupted:
             self.documents.read_on(request.document)
             return Completion(reason="cancelled" if should_stop() else TAKES_TOO_LONG)
@@ -187,30 +187,32 @@ class Backend:
         except Exception:
             self.documents.renew(request.document)
             raise
-        answer = of_bundled_model(answer, self._loaded, self.documents.grammar(request.document))
+        is_bundled = self._loaded is not None and not self._loaded.model
+        if answer.reason is not None and is_bundled and not entry.is_python:
+            answer = replace(answer, reason=f"{answer.reason}; {KNOWS_PYTHON_ONLY}")
         if names is None or self._names is None:
             return answer
         self._names.learn(request.document, names)
         return replace(answer, unknown_names=names.problem)
 
-    def _look(self, document: DocumentId, offset: int) -> None:
+    def _look(self, document: DocumentId, entry: Entry, offset: int) -> None:
         """Begin to look up the names at *offset*, where the cursor will be; in a cell with those above it."""
-        data = self.documents.data(document)
-        if (
-            self._names is not None
-            and len(data) <= MOST_BYTES
-            and is_python(self.documents.grammar(document))
-        ):
-            self._names.look(document, *self.documents.around(document, offset))
+        if self._names is not None and len(entry.data) <= MOST_BYTES and entry.is_python:
+            self._names.look(document, entry.path, *self.documents.around(document, offset))
 
-    def _names_at(self, request: Complete) -> NamesHere | None:
-        name = request.document
-        if self._names is None or not is_python(self.documents.grammar(name)):
+    def _names_at(self, request: Complete, entry: Entry) -> NamesHere | None:
+        if self._names is None or not entry.is_python:
             return None
-        return self._names.at(name, *self.documents.around(name, request.offset))
+        name = request.document
+        return self._names.at(name, entry.path, *self.documents.around(name, request.offset))
 
     def _write(
-        self, model: FimModel, request: Complete, names: NamesHere | None, should_stop: Callable[[], bool]
+        self,
+        model: FimModel,
+        request: Complete,
+        entry: Entry,
+        names: NamesHere | None,
+        should_stop: Callable[[], bool],
     ) -> Completion:
         from fimlsp.models.completion import complete_many
 
@@ -227,16 +229,19 @@ class Backend:
             return Completion(reason=cannot_connect(limits), final=True)
         left, right = document.data[: request.offset], document.data[request.offset :]
         relaxed = in_words(document.data, constraint.relaxed)
-        path, neighbours = self._beside(model, request, document.data)
+        path, neighbours = self._beside(model, request, entry)
         written = complete_many(
             model,
             left,
             right,
             constraint.start,
-            replace(
-                decode_settings(limits, left, right, seconds_left(limits, request)),
-                preference=None if names is None else names.preference,
+            decode_settings(
+                limits,
+                left,
+                right,
+                seconds_left(limits, request),
                 least_total=model.acceptance.least_total(limits.confidence),
+                preference=None if names is None else names.preference,
             ),
             should_stop,
             neighbours=neighbours,
@@ -246,12 +251,13 @@ class Backend:
             return self._too_slow(model, limits)
         self._slow = 0
         with interruptible(time_limit(CHOOSING_S)):
-            return self._chosen(written, request, model, left, right, constraint.start, relaxed, names)
+            return self._chosen(written, request, entry, model, left, right, constraint.start, relaxed, names)
 
     def _chosen(
         self,
         written: Sequence[Middle],
         request: Complete,
+        entry: Entry,
         model: FimModel,
         left: bytes,
         right: bytes,
@@ -262,25 +268,25 @@ class Backend:
         """What the editor is told of the middles *written* for *request*."""
         limits = request.limits
         allowed = as_limited(written, limits, start)
-        answer = to_completion(allowed or written[:1], relaxed, left, right, start)
         if not allowed:
+            answer = to_completion(written[:1], relaxed, left, right, start)
             return replace(answer, texts=(), reason=ONLY_ESCAPES)
         if not limits.confidence or allowed[0].stop_reason == "cancelled":
-            return answer
+            return to_completion(allowed, relaxed, left, right, start)
         sure = what_is_sure(
             allowed[0],
             *self.documents.around(request.document, request.offset),
             start,
             model.acceptance,
             limits,
-            is_python=is_python(self.documents.grammar(request.document)),
+            is_python=entry.is_python,
             preference=None if names is None else names.preference,
         )
-        if sure is None:
-            is_cut_short = allowed[0].stop_reason == "unsure"
-            reason = NOT_SURE if is_cut_short else answer.reason or NOT_SURE
-            return replace(answer, texts=(), reason=reason)
-        return to_completion([sure], relaxed, left, right, start)
+        if sure is not None:
+            return to_completion([sure], relaxed, left, right, start)
+        answer = to_completion(allowed, relaxed, left, right, start)
+        is_cut_short = allowed[0].stop_reason == "unsure"
+        return replace(answer, texts=(), reason=NOT_SURE if is_cut_short else answer.reason or NOT_SURE)
 
     def _too_slow(self, model: FimModel, limits: Limits) -> Completion:
         """The answer where there was no time for one token.
@@ -297,19 +303,18 @@ class Backend:
             )
         return Completion(reason=TOO_SLOW.format(limits.deadline_ms))
 
-    def _beside(self, model: FimModel, request: Complete, data: bytes) -> tuple[str | None, list[Neighbour]]:
+    def _beside(self, model: FimModel, request: Complete, entry: Entry) -> tuple[str | None, list[Neighbour]]:
         """The file's path as the model is told it, and what it reads of other files."""
         tokens = request.limits.neighbour_tokens
-        if not (tokens and model.fim.reads_files and is_python(self.documents.grammar(request.document))):
+        if not (tokens and model.fim.reads_files and entry.is_python):
             return None, []
-        name = request.document
-        path = path_of(name.uri)
-        files = self._files.get(name.client) or WorkspaceFiles()
+        files = self._files.get(request.document.client) or WorkspaceFiles()
         others = [
-            OpenFile(path_of(other.uri), entry.data, entry.edited_at)
-            for other, entry in self.documents.others(name)
+            OpenFile(other.path, other.data, other.edited_at)
+            for other in self.documents.others(request.document)
         ]
-        return shown_path(path, files), neighbours_of(path, data, others, files, tokens)
+        neighbours = neighbours_of(entry.path, entry.data, others, files, tokens)
+        return shown_path(entry.path, files), neighbours
 
 
 def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
@@ -347,7 +352,15 @@ def seconds_left(limits: Limits, request: Complete) -> float:
     return max(deadline - (time.monotonic() - request.asked_at), DEADLINE_SHARE_KEPT * deadline)
 
 
-def decode_settings(limits: Limits, left: bytes, right: bytes, seconds: float) -> DecodeSettings:
+def decode_settings(
+    limits: Limits,
+    left: bytes,
+    right: bytes,
+    seconds: float,
+    *,
+    least_total: float = -inf,
+    preference: Preference | None = None,
+) -> DecodeSettings:
     """*limits* for the decoding loop, at the cursor between *left* and *right*, if *seconds* are left."""
     from fimlsp.models.decoding.settings import DecodeSettings
 
@@ -357,36 +370,11 @@ def decode_settings(limits: Limits, left: bytes, right: bytes, seconds: float) -
         steer=limits.steering,
         seconds=seconds,
         candidates=limits.candidates,
+        least_total=least_total,
+        preference=preference,
     )
 
 
 def is_too_slow(written: Sequence[Middle]) -> bool:
     """Whether the time was over before the model had said anything."""
     return written[0].stop_reason == "deadline" and written[0].stop_at_start is None
-
-
-def to_completion(
-    written: Sequence[Middle], relaxed: tuple[str, ...], left: bytes, right: bytes, start: State
-) -> Completion:
-    """What the editor is told about the middles *written* under the constraint *start*; at least one."""
-    whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
-    nonblank = [middle.text for middle in whole if middle.text.strip()]
-    texts = [without_repetition(left, text, right, start) for text in nonblank]
-    kept = tuple(dict.fromkeys(text.decode() for text in texts if text))
-    reason = None
-    if not whole:
-        reason = f"nothing that connects was found ({written[0].stop_reason})"
-    elif not nonblank:
-        reason = "the model has nothing to add here"
-    elif not kept:
-        reason = "the suggestion would repeat what follows"
-    return Completion(
-        texts=kept,
-        complete=bool(whole),
-        relaxed=relaxed,
-        tokens=sum(middle.tokens for middle in written),
-        rejected=sum(middle.rejected for middle in written),
-        reason=reason,
-        model_ms=sum(middle.prefill_ms + middle.model_ms for middle in written),
-        final=all(middle.stop_reason not in ("cancelled", "deadline") for middle in written),
-    )

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from fimlsp.languages.python import Python
 from fimlsp.lexing.interruption import Interrupted
 from fimlsp.lsp_server.documents.uris import is_cell, path_of
 from fimlsp.lsp_server.messages import DocumentId, Replacement
@@ -28,14 +30,24 @@ STEP = 2_000
 
 @dataclass(slots=True)
 class Entry:
-    """A document: its text, the engine's document if that is in use, where it was edited last."""
+    """A document: its text, the engine's document if that is in use, where it was edited last.
 
+    *path* is that of its file, if it has one; of a cell (*is_cell*), of its notebook.
+    """
+
+    path: Path | None
+    is_cell: bool
     version: int
     data: bytes
     grammar: Language
     document: EditedDocument | None = None
     steps: Iterator[int] | None = None
     edited_at: int | None = None
+
+    @property
+    def is_python(self) -> bool:
+        """Whether what is known of Python's names, imports and outlines says anything of the document."""
+        return isinstance(self.grammar, Python)
 
 
 class EngineDocuments:
@@ -55,12 +67,14 @@ class EngineDocuments:
             self._engines[grammar] = self._make_engine(grammar)
         return self._engines[grammar]
 
-    def open(self, name: DocumentId, version: int, data: bytes, grammar: Language) -> None:
+    def open(self, name: DocumentId, version: int, data: bytes, grammar: Language) -> Entry:
         """Take a text in."""
-        self._entries[name] = Entry(version, data, grammar)
+        entry = Entry(path_of(name.uri), is_cell(name.uri), version, data, grammar)
+        self._entries[name] = entry
         self._entries.move_to_end(name)
+        return entry
 
-    def edit(self, name: DocumentId, version: int, replacement: Replacement) -> None:
+    def edit(self, name: DocumentId, version: int, replacement: Replacement) -> Entry:
         """Edit a document. O(len(data)) for one copy; KeyError if it is not open."""
         entry = self._entries[name]
         document, steps = entry.document, entry.steps
@@ -74,6 +88,7 @@ class EngineDocuments:
                 entry.document, entry.steps = document, steps
         finally:
             entry.data = replacement.applied_to(entry.data) if entry.document is None else entry.document.data
+        return entry
 
     def close(self, name: DocumentId) -> None:
         """Forget a text."""
@@ -84,34 +99,33 @@ class EngineDocuments:
         for name in [name for name in self._entries if name.client == client]:
             del self._entries[name]
 
-    def others(self, name: DocumentId) -> list[tuple[DocumentId, Entry]]:
+    def others(self, name: DocumentId) -> list[Entry]:
         """The other documents of the same client, the one touched last first."""
         return [
-            (other, entry)
+            entry
             for other, entry in reversed(self._entries.items())
             if other.client == name.client and other != name
         ]
 
-    def data(self, name: DocumentId) -> bytes:
-        """The text. KeyError if it is not open."""
-        return self._entries[name].data
+    def find(self, name: DocumentId) -> Entry | None:
+        """The document; None if it is not open."""
+        return self._entries.get(name)
 
     def around(self, name: DocumentId, offset: int) -> tuple[bytes, bytes]:
         """What stands left and right of *offset*, in a cell behind the other cells of its notebook."""
-        data = self._entries[name].data
-        cells = self._other_cells(name) if is_cell(name.uri) else []
-        return b"".join([*(cell + b"\n" for cell in cells), data[:offset]]), data[offset:]
-
-    def _other_cells(self, name: DocumentId) -> list[bytes]:
-        path = path_of(name.uri)
-        return [
-            entry.data
-            for other, entry in self._entries.items()
-            if other.client == name.client
-            and other != name
-            and is_cell(other.uri)
-            and path_of(other.uri) == path
-        ]
+        entry = self._entries[name]
+        left, right = entry.data[:offset], entry.data[offset:]
+        if entry.is_cell:
+            cells = [
+                other.data
+                for id, other in self._entries.items()
+                if id.client == name.client
+                and other is not entry
+                and other.is_cell
+                and other.path == entry.path
+            ]
+            left = b"\n".join([*cells, left])
+        return left, right
 
     def prepare_newest(self) -> bool:
         """Make some contexts of the document touched last, if they are not there; whether there was work.
@@ -143,15 +157,6 @@ class EngineDocuments:
         """Make the contexts of a document again when they are next asked for."""
         entry = self._entries[name]
         entry.document = entry.steps = None
-
-    def version(self, name: DocumentId) -> int | None:
-        """The version of the text; None if it is not open."""
-        entry = self._entries.get(name)
-        return None if entry is None else entry.version
-
-    def grammar(self, name: DocumentId) -> Language:
-        """The language of the text. KeyError if it is not open."""
-        return self._entries[name].grammar
 
     def document(self, name: DocumentId) -> EditedDocument:
         """The engine's document; O(len(data)) if it was not in use. KeyError if it is not open."""

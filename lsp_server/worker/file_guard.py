@@ -1,4 +1,4 @@
-"""The process of the analysis with a guard: whatever a library opens there is held against what may be read.
+"""Starts the analysis of names in a process that may open only the files that the settings allow.
 
 The library that reads the files of a workspace opens them by itself, so the rules of `WorkspaceFiles` are
 enforced where no library gets round them: Python's audit events. Nothing may be written, run or connected to.

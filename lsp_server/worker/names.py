@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.languages.python.analysis.questions import Cursor
 from fimlsp.languages.python.names.preference import NamePreference
-from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import DocumentId, Workspace
 from fimlsp.lsp_server.worker.file_guard import GUARDED_COMMAND
 
@@ -22,16 +22,29 @@ class NamesHere:
     problem: str | None
 
 
+class _Readable(NamedTuple):
+    """The folders of a client whose files may be read, but for those that are excluded."""
+
+    folders: tuple[Path, ...]
+    excluded: tuple[str, ...]
+
+
+_NOTHING = _Readable((), ())
+
+
 class Names:
     """The names at cursors in Python documents. *command* starts the process of the analysis."""
 
     def __init__(self, command: Sequence[str] = GUARDED_COMMAND) -> None:
         self._analysis = Analysis(command)
-        self._workspaces: dict[int, Workspace] = {}
+        self._workspaces: dict[int, _Readable] = {}
+        self._last: tuple[DocumentId, Cursor] | None = None
 
     def enter(self, workspace: Workspace) -> None:
         """Take in which files may be read for a client."""
-        self._workspaces[workspace.client] = workspace
+        folders = tuple(map(Path, workspace.folders))
+        self._workspaces[workspace.client] = _Readable(folders, workspace.exclude)
+        self._last = None
 
     def leave(self, client: int) -> None:
         """Forget what belongs to a client."""
@@ -42,17 +55,28 @@ class Names:
         """Forget a document."""
         self._analysis.forget(lambda other: other == document)
 
-    def look(self, document: DocumentId, left: bytes, right: bytes) -> Cursor:
-        """Begin to find out what is known between *left* and *right* of *document*. About 0.5 ms."""
-        workspace = self._workspaces.get(document.client) or Workspace(document.client, (), ())
-        folders = tuple(map(Path, workspace.folders))
-        cursor = Cursor(path_of(document.uri), folders, left, right, workspace.exclude)
+    def look(self, document: DocumentId, path: Path | None, left: bytes, right: bytes) -> Cursor:
+        """Begin to find out what is known between *left* and *right* of *document*, the file at *path*.
+
+        About 0.5 ms; the cursor of the last call is not read again.
+        """
+        cursor = self._cursor(document, path, left, right)
         self._analysis.look(document, cursor)
         return cursor
 
-    def at(self, document: DocumentId, left: bytes, right: bytes) -> NamesHere:
+    def _cursor(self, document: DocumentId, path: Path | None, left: bytes, right: bytes) -> Cursor:
+        if self._last is not None:
+            name, cursor = self._last
+            if name == document and cursor.left == left and cursor.right == right:
+                return cursor
+        readable = self._workspaces.get(document.client, _NOTHING)
+        cursor = Cursor(path, readable.folders, left, right, readable.excluded)
+        self._last = document, cursor
+        return cursor
+
+    def at(self, document: DocumentId, path: Path | None, left: bytes, right: bytes) -> NamesHere:
         """What is known between *left* and *right* of *document* by now; as `look`, it never waits."""
-        cursor = self.look(document, left, right)
+        cursor = self.look(document, path, left, right)
         preference = NamePreference(left, right, cursor.state, lambda: self._analysis.known(document, cursor))
         return NamesHere(preference, self._analysis.problem(document, cursor))
 

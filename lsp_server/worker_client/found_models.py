@@ -1,4 +1,4 @@
-"""Asks a process of its own which models are on this machine.
+"""Lists the models on this machine, in a process of its own.
 
 The headers of files that other programs fetched are read there, and servers asked; none of that may hold up
 the editor's side, nor fill its memory.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -18,7 +18,9 @@ from fimlsp.models.errors import ModelError
 DEFAULT_FOR_GPU = "bigcode/gpt_bigcode-santacoder"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 GGUF = "*.gguf"
+FILES_LISTED = 4
 _PART = re.compile(r"-00001(-of-\d{5}\.gguf)$")
+_ANY_PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$")
 # Weights that can hold no code, the configuration and the tokenizer.
 HUB_FILES = [
     "*.safetensors",
@@ -128,10 +130,7 @@ def fetch(
         ggufs = [str(file.path) for file in announced.files if file.path.match(GGUF)]
         wanted = [file for file in announced.files if not file.path.match(GGUF)]
         if ggufs and not any(file.path.match("*.safetensors") for file in wanted):
-            raise ModelError(
-                f"{name} has GGUF files only; say which: {', '.join(f'{name}/{file}' for file in ggufs[:4])}"
-                f"{' or another' if len(ggufs) > len(ggufs[:4]) else ''}."
-            )
+            raise ModelError(f"{name} has GGUF files only; say which: {_listed(name, ggufs)}.")
         announced = replace(announced, files=wanted)
         on_announced(announced)
         return download(announced, revision)
@@ -158,6 +157,42 @@ def fetch_gguf(
             raise ModelError(f"{repository} has no file {file}; look at its page on the hub.")
         on_announced(announced)
         return download(announced, revision).joinpath(*PurePosixPath(file).parts)
+
+
+def fetch_quantised(
+    repository: str,
+    quantisation: str,
+    revision: str | None = None,
+    on_announced: Callable[[Announcement], None] = lambda _: None,
+) -> Path:
+    """Download the GGUF file of *repository* that has a *quantisation* such as `Q4_K_M` in its name.
+
+    Raises:
+        ModelError: as `fetch`; or there is no such file, or there are several.
+    """
+    check_name(repository)
+    with _explained(repository, revision):
+        files = [str(file.path) for file in announce(repository, revision, [GGUF]).files]
+    wanted = re.compile(rf"(?:.*[-._/])?{re.escape(quantisation)}(?:[-.].*)?\.gguf", re.IGNORECASE)
+    found = [file for file in files if wanted.fullmatch(file) and _is_whole_model(file)]
+    if len(found) != 1:
+        there = found or [*filter(_is_whole_model, files)]
+        choice = f"; say which: {_listed(repository, there)}" if there else ""
+        number = "several files" if found else "no GGUF file"
+        raise ModelError(f"{repository} has {number} of the kind {quantisation}{choice}.")
+    return fetch_gguf(repository, found[0], revision, on_announced)
+
+
+def _is_whole_model(file: str) -> bool:
+    """Whether a GGUF file is a model, or the first part of one; beside them lie parts that see images."""
+    is_later_part = _ANY_PART.search(file) is not None and _PART.search(file) is None
+    return not is_later_part and not PurePosixPath(file).name.lower().startswith("mmproj")
+
+
+def _listed(repository: str, files: Sequence[str]) -> str:
+    """Some of *files*, as `fimlsp models pull` takes them."""
+    more = " or another" if len(files) > FILES_LISTED else ""
+    return ", ".join(f"{repository}/{file}" for file in files[:FILES_LISTED]) + more
 
 
 @contextmanager

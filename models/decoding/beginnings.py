@@ -48,14 +48,17 @@ class Surroundings:
         self._near = left[-WINDOW:], right[:WINDOW]
         self._around = left[-NAMES_WINDOW:], right[:NAMES_WINDOW]
         self._is_known = dict.fromkeys(builtin_names, True)
-        begun = _BEGUN_NAME.search(left[-WINDOW:])
+        before = self._near[0]
+        begun = _BEGUN_NAME.search(before)
         self._begun = begun[0] if begun else b""
+        self._is_line_begin = not before[before.rfind(b"\n") + 1 :].strip()
 
     def features(self, text: bytes, log_probabilities: list[float]) -> dict[str, float]:
         """What is known of *text*, whose tokens have these *log_probabilities* (nats).
 
         How likely the model finds it, as log-probability and as probability, and a token of it on average;
-        how often it stands nearby; whether it has a name that the file has not, prose, or several lines.
+        how often it stands nearby; whether it has a name that the file has not, prose, or several lines; and
+        whether a line begins at the cursor, or a word before it goes on behind it.
         """
         total = sum(log_probabilities)
         occurrences = min(OCCURRENCES_MAX, sum(side.count(text) for side in self._near))
@@ -68,6 +71,8 @@ class Surroundings:
             "new_name": float(not all(map(self._knows, names))),
             "prose": float(_PROSE.match(text) is not None),
             "several_lines": float(b"\n" in text.strip()),
+            "line_begins": float(self._is_line_begin),
+            "word_goes_on": float(bool(self._begun)),
         }
 
     def _knows(self, name: bytes) -> bool:

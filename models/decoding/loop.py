@@ -30,6 +30,7 @@ from fimlsp.models.protocols import (
     Launching,
     NextToken,
     Preference,
+    TellsAll,
     TellsStop,
 )
 from fimlsp.quotient.states.protocol import State
@@ -39,6 +40,7 @@ REJECTIONS_PER_STEP_MAX = 50
 STEERING_HORIZON = 16
 STEERED_PER_STEP_MAX = 16
 STEERED_BYTES_PER_TOKEN = 2
+NOTHING = Candidates([], [], float("-inf"))
 ENGINE_SECONDS = 0.5
 """The constraint may take so long for one token, or for the end of a middle, even when time is up."""
 
@@ -221,12 +223,22 @@ class Decoding:
         settings = self.settings
         if not settings.temperature:
             preference = settings.preference
-            ranked = best_first(step.candidates)
+            ranked = self._best_first(step)
             return (
                 ranked if preference is None else preferred_first(ranked, self._misfit_at(step, preference))
             )
         random = default_rng((settings.seed, self.draw, len(step.middle.tokens)))
         return at_random(step.candidates, settings.temperature, settings.top_p, random)
+
+    def _best_first(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
+        """The listed candidates, then all others if the network tells them; these are only asked for then."""
+        yield from best_first(step.candidates)
+        if isinstance(self.model, TellsAll):
+            self.watch.engine_done()
+            everything = self.model.all_after(self.prompt.tokens, step.middle.tokens)
+            self.watch.model_done()
+            listed = set(step.candidates.tokens)
+            yield from (pair for pair in best_first(everything or NOTHING) if pair[0] not in listed)
 
     def _misfit_at(self, step: DecodeStep, preference: Preference) -> Callable[[int], float]:
         """By how many nats each token counts less at *step*."""

@@ -1,1 +1,1 @@
-"""Finds the models that are on this machine: files that other programs fetched, and servers that answer."""
+"""Finds the models on this machine: files that other programs downloaded, and servers that answer."""

@@ -1,4 +1,4 @@
-"""Tells what is to be known of each model on this machine before it is chosen, and why one will not do."""
+"""Describes each model on this machine for users who choose one, and says why one cannot be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says of a GGUF file which model it is, and whether that was trained to fill in the middle; if not, why not.
+"""Identifies the model in a GGUF file, and whether it was trained to fill in the middle; if not, why not.
 
 Markers in the vocabulary alone prove nothing: some families put them into every tokenizer. So for those the
 names in the file have to say that it is the model for code.
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fimlsp.models.errors import ModelError
+from fimlsp.models.family_file import family_beside
 from fimlsp.models.gguf.header import Header, read_header
 from fimlsp.models.prompts.families import LEFT, RIGHT, Family, Order, Project
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
@@ -80,13 +81,13 @@ def describe(path: Path, called: str | None = None) -> GgufModel:
         ModelError: it is damaged, or no GGUF file.
     """
     name = called or path.stem
-    return described(read_header(path, name), name)
+    return described(read_header(path, name), name, family_beside(path.parent))
 
 
-def described(header: Header, called: str) -> GgufModel:
-    """What *header* says of a model that the user knows as *called*."""
+def described(header: Header, called: str, family: Family | None = None) -> GgufModel:
+    """What *header* says of a model that the user knows as *called*; its *family*, if a file tells of one."""
     architecture = header.text("general.architecture")
-    fim, remark = _fim_or_reason(header, called)
+    fim, remark = _fim_or_reason(header, called, family)
     return GgufModel(
         name=printable(header.text("general.name")) or printable(called),
         architecture=printable(architecture),
@@ -160,17 +161,19 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else " " for each in text[:_LONGEST]).strip()
 
 
-def _fim_or_reason(header: Header, called: str) -> tuple[FimFormat | None, str | None]:
+def _fim_or_reason(header: Header, called: str, family: Family | None) -> tuple[FimFormat | None, str | None]:
     kind = header.text("general.type") or "model"
     if kind != "model":
         return None, f"it is no model of its own, but of the kind {printable(kind)}"
     names = _names(header, called)
     try:
-        fim = format_of(header, called)
-    except ModelError:
+        fim = format_of(header, called, family=family)
+    except ModelError as error:
+        if family is not None:
+            return None, str(error)
         made_for = "; it was made for chat" if _FOR_CHAT.search(names) else ""
         return None, f"it has no markers for filling in the middle{made_for}"
-    is_trained, remark = judge_by_name(fim.family, names)
+    is_trained, remark = (True, None) if family else judge_by_name(fim.family, names)
     return fim if is_trained else None, remark
 
 

@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from fimlsp.models.prompts.vocabulary import Vocabulary
-from fimlsp.models.protocols import Attended, Candidates, NextToken, TellsStop
+from fimlsp.models.protocols import Attended, Candidates, NextToken, TellsAll, TellsStop
 from numpy.typing import NDArray
 
 AGREEMENT_MAX = 32
@@ -90,6 +90,13 @@ class BufferCache:
         mixed = None if stop is None else self._mixed(Candidates([], [], stop))
         return None if mixed is None else mixed.stop
 
+    def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
+        """As of `TellsAll`, if the network is one; None otherwise."""
+        if not isinstance(self._network, TellsAll):
+            return None
+        everything = self._network.all_after(tokens, written)
+        return None if everything is None else self._mixed(everything)
+
     def _last_bytes(self, written: Sequence[int]) -> bytes:
         return (self._left + self._vocabulary.decode(written))[-AGREEMENT_MAX:]
 
@@ -107,7 +114,6 @@ class TextCache:
     def __init__(self, vocabulary: Vocabulary, parts: Sequence[bytes]) -> None:
         self._vocabulary = vocabulary
         self._text = bytes(AGREEMENT_MAX) + b"".join(part + CURSOR for part in parts)
-        self._first_tokens = dict[bytes, int | None]()
 
     def votes(self, written: bytes) -> tuple[Counter[int], int]:
         """Shares of the tokens suggested after *written*, and the longest agreement before them (bytes)."""
@@ -117,23 +123,12 @@ class TextCache:
             piece = self._text[position : position + PIECE].partition(CURSOR)[0]
             pieces[piece] += VOTE_BASE**length
         for piece, weight in pieces.items():
-            if piece not in self._first_tokens:
-                self._first_tokens[piece] = self._first_token(piece)
-            token = self._first_tokens[piece]
+            token = self._vocabulary.first_token(piece)
             if token is not None:
                 votes[token] += weight
         total = votes.total()
         shares = Counter({token: weight / total for token, weight in votes.items()})
         return shares, int(agreement.max(initial=0))
-
-    def _first_token(self, piece: bytes) -> int | None:
-        """The token that *piece* begins with; inside a character, the token of its single byte."""
-        table = self._vocabulary.token_bytes
-        if 0x80 <= piece[0] < 0xC0:
-            single = piece[:1]
-            return table.index(single) if single in table else None
-        tokens = self._vocabulary.encode(piece.decode(errors="ignore"))[:1]
-        return tokens[0] if tokens and piece.startswith(table[tokens[0]] or CURSOR) else None
 
 
 def best_occurrences(text: bytes, written: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -162,7 +157,7 @@ def mix(candidates: Candidates, votes: Counter[int], weight: float) -> Candidate
     share = dict(zip(candidates.tokens, np.exp(candidates.log_probabilities) * (1 - weight), strict=True))
     for token, vote in votes.items():
         share[token] = share.get(token, 0.0) + weight * vote
-    ranked = sorted(share.items(), key=lambda item: -item[1])[:CANDIDATES]
+    ranked = sorted(share.items(), key=lambda item: -item[1])[: max(CANDIDATES, len(candidates.tokens))]
     return Candidates(
         [token for token, _ in ranked],
         np.log([value for _, value in ranked]).tolist(),

@@ -98,6 +98,11 @@ class Family:
         """The marker texts of the prompt and of other files."""
         return [*self.markers, *self.project.markers]
 
+    @property
+    def texts(self) -> list[str]:
+        """The texts of all its tokens that are no text of a file."""
+        return list(dict.fromkeys([*self.all_markers, *self.stops, *self.signs]))
+
     def is_of(self, model_name: str, vocabulary: Container[str], architecture: str | None) -> bool:
         """Whether a model of this name and architecture with these tokens is of the family."""
         return (

@@ -102,8 +102,7 @@ def find_format(
 
 def known_markers() -> list[str]:
     """The texts of all tokens by which families are recognised, and that end a middle."""
-    texts = (text for each in FAMILIES for text in (*each.all_markers, *each.stops, *each.signs))
-    return list(dict.fromkeys(texts))
+    return list(dict.fromkeys(text for each in FAMILIES for text in each.texts))
 
 
 def _recognised(vocabulary: Mapping[str, int], architecture: str | None, model_name: str) -> Family:

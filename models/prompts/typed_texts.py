@@ -25,7 +25,7 @@ _LINE_END = re.compile(rb"[!-~]\n\s{0,100}[!-~]")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class TokenizedText:
     """A text in UTF-8 and its tokens; *is_exact*: their bytes are the text."""
 
     data: bytes
@@ -43,7 +43,7 @@ class TypedTexts:
     encode: Callable[[str], list[int]]
     token_bytes: Sequence[bytes | None]
     in_words: bool
-    _known: list[Known] = field(default_factory=list)
+    _known: list[TokenizedText] = field(default_factory=list)
 
     def tokens(self, text: str) -> list[int]:
         """The same as *encode* gives for *text*."""
@@ -52,13 +52,13 @@ class TypedTexts:
         self._known = [*self._known[1 - MOST_TEXTS :], found]
         return found.tokens.copy()
 
-    def _read(self, data: bytes, start: int, before: list[int]) -> Known:
+    def _read(self, data: bytes, start: int, before: list[int]) -> TokenizedText:
         """*data*, where *before* are the known tokens of everything before *start*."""
         tokens = self.encode(data[start:].decode())
         written = b"".join(self.token_bytes[token] or b"" for token in tokens)
-        return Known(data, before + tokens, written == data[start:])
+        return TokenizedText(data, before + tokens, written == data[start:])
 
-    def _from_known(self, data: bytes) -> Known | None:
+    def _from_known(self, data: bytes) -> TokenizedText | None:
         """*data* if it is known or similar to a known text, which is then forgotten; None otherwise."""
         common = ((common_length(known.data, data), known) for known in self._known)
         n_same, known = max(common, key=lambda pair: pair[0], default=(0, None))
@@ -67,7 +67,7 @@ class TypedTexts:
         self._known.remove(known)
         return known if known.data == data else self._continued(known, data, n_same)
 
-    def _continued(self, known: Known, data: bytes, n_same: int) -> Known | None:
+    def _continued(self, known: TokenizedText, data: bytes, n_same: int) -> TokenizedText | None:
         """*data*, whose first *n_same* bytes equal those of *known*; None if it must be read as a whole."""
         if not (self.in_words and known.is_exact):
             return None
@@ -79,7 +79,7 @@ class TypedTexts:
             return found if found.tokens[n_kept:n_checked] == known.tokens[n_kept:n_checked] else None
         return None
 
-    def _n_tokens(self, known: Known, cut: int) -> tuple[int | None, int]:
+    def _n_tokens(self, known: TokenizedText, cut: int) -> tuple[int | None, int]:
         """How many tokens of *known* end by *cut*, and by the end of what is checked after it.
 
         The first is None if *cut* is inside a token.

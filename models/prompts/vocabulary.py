@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.models.errors import ModelError, is_panic
 from fimlsp.models.prompts.typed_texts import TypedTexts
 from tokenizers import Tokenizer
@@ -22,6 +23,8 @@ BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 SENTINEL = "\n"
 VISIBLE_SPACE = "▁"
 _LONG = 500
+_MOST_PIECES = 8_192
+_NO_TEXT = b"\0"
 SAMPLE = "\n\tdéf  f(x ):\r\n    return {'中': X[0]}  #\u00a0ﬁ ½ 12\n\n\n"
 
 
@@ -41,6 +44,9 @@ class Vocabulary:
     adds_space: bool
     visible_space: Sequence[int] = ()
     _typed: TypedTexts = field(init=False, repr=False, compare=False)
+    _first_tokens: BoundedDict[bytes, int | None] = field(
+        default_factory=lambda: BoundedDict(_MOST_PIECES), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         in_words = not (self.adds_space or self.visible_space)
@@ -71,6 +77,23 @@ class Vocabulary:
         if not self.adds_space:
             return self.ids(text)
         return self.ids(SENTINEL + text)[len(self.ids(SENTINEL)) :]
+
+    def first_token(self, piece: bytes) -> int | None:
+        """The token that *piece*, a few bytes from the middle of a file, begins with; None if there is none.
+
+        Inside a character it is the token of its single byte. The answers of the last pieces are remembered,
+        as the texts around a cursor have the same ones after each key.
+        """
+        if piece not in self._first_tokens:
+            self._first_tokens[piece] = self._first_token(piece)
+        return self._first_tokens[piece]
+
+    def _first_token(self, piece: bytes) -> int | None:
+        if 0x80 <= piece[0] < 0xC0:
+            single = piece[:1]
+            return self.token_bytes.index(single) if single in self.token_bytes else None
+        tokens = self.encode_whole(piece.decode(errors="ignore"))[:1]
+        return tokens[0] if tokens and piece.startswith(self.token_bytes[tokens[0]] or _NO_TEXT) else None
 
     def is_exact(self) -> bool:
         """Whether text comes back unchanged, including spaces, tabs, line ends and rare characters."""

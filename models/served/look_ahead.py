@@ -55,12 +55,19 @@ class ModelServer(Protocol):
             ServerError, Interrupted: as `run`.
         """
 
+    def all_after(self, text: Sequence[int]) -> Candidates | None:
+        """All candidates behind *text*; None if the server cannot tell them, or lists all of them anyway.
+
+        Raises:
+            ServerError, Interrupted: as `run`.
+        """
+
     def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
         """As of `Attended`."""
 
 
 class LookAhead:
-    """`Attended` network, which `TellsStop`, over the runs of a *server*."""
+    """`Attended` network, which `TellsStop` and `TellsAll`, over the runs of a *server*."""
 
     def __init__(self, server: ModelServer) -> None:
         self.server = server
@@ -97,6 +104,11 @@ class LookAhead:
         """As of `TellsStop`."""
         self._end_run()
         return self.server.stop_after([*tokens, *written])
+
+    def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
+        """As of `TellsAll`."""
+        self._end_run()
+        return self.server.all_after([*tokens, *written])
 
     @contextmanager
     def attended(self, should_stop: Callable[[], bool]) -> Iterator[None]:

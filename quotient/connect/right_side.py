@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from fimlsp.lexing.columns import MARGIN
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexis import Family
 from fimlsp.lexing.line import Line
@@ -14,7 +15,7 @@ from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, boundary_lex
 from fimlsp.quotient.bridge.closed_blocks import ClosedBlocks, LineEnd
 from fimlsp.quotient.bridge.connection import RightEntry
 from fimlsp.quotient.bridge.middle_grammar import RightGrammar
-from fimlsp.quotient.bridge.options import ConnectOptions
+from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.contexts.right import Ending, RightContext, read_backward
 from fimlsp.quotient.earley.sets import EarleySet
@@ -27,11 +28,13 @@ from fimlsp.quotient.states.lexeme_state import not_swallowing
 class KeptLexemes:
     """What a middle that must not escape has to stay in.
 
-    These are `strings`, outermost first, and the lexeme being read if it is of a `family`.
+    These are `strings`, outermost first, and the lexeme being read if it is of a `family`. If the cursor
+    `begins_line` outside brackets, and the text after it is indented, that text stays a line of its own.
     """
 
     strings: tuple[str, ...]
     family: Family | None
+    begins_line: bool = False
 
 
 _LineEndKey = tuple[RightContext, tuple[int, ...] | None, int, Inside]
@@ -56,7 +59,7 @@ class RightSideFinder:
         self.kept = kept
         self.tables = document.tables
         self.cursor = cursor
-        self.rests: dict[int, tuple[Line, RightContext] | None] = {}
+        self._rests_of_lines: dict[int, tuple[Line, RightContext] | None] = {}
         self.line_ends: dict[_LineEndKey, LineEnd] = {}
         self.places: dict[int, set[ModeStack]] = {}
 
@@ -106,15 +109,15 @@ class RightSideFinder:
         return all(own == other for own, other in zip(kept, closed, strict=False))
 
     def _is_rest_of_line(self, position: int) -> bool:
-        return self._rest(position) is not None
+        return self._rest_of_line(position) is not None
 
-    def _rest(self, position: int) -> tuple[Line, RightContext] | None:
+    def _rest_of_line(self, position: int) -> tuple[Line, RightContext] | None:
         """The rest of a line of code from *position* on, and the context after it; None if invalid."""
-        if position not in self.rests:
-            self.rests[position] = self._read_rest(position)
-        return self.rests[position]
+        if position not in self._rests_of_lines:
+            self._rests_of_lines[position] = self._read_rest_of_line(position)
+        return self._rests_of_lines[position]
 
-    def _read_rest(self, position: int) -> tuple[Line, RightContext] | None:
+    def _read_rest_of_line(self, position: int) -> tuple[Line, RightContext] | None:
         line = self.document.rest_of_line(position)
         if line.broken or not self.document.transitions.may_stand(line):
             return None
@@ -124,7 +127,7 @@ class RightSideFinder:
         return line, following
 
     def _entry(self, boundary: BoundaryLexeme, tail: StringTail) -> RightEntry | None:
-        found = self._rest(tail.end)
+        found = self._rest_of_line(tail.end)
         if found is None:
             return None
         line, following = found
@@ -138,6 +141,9 @@ class RightSideFinder:
                 return RightEntry(boundary, opened, delimiter, marker, None)
             marker = self._marker(following, None)
             return RightEntry(boundary, opened, delimiter, marker, None, ends_line=True)
+        if self._stays_line(tail, line):
+            marker = self._marker(self.document.right_at(self.cursor), None)
+            return RightEntry(boundary, opened, delimiter, marker, None, begins_line=True)
         straddling = (
             () if boundary.kind is None or boundary.kind in self.tables.lexical.skipped else (boundary.kind,)
         )
@@ -153,6 +159,12 @@ class RightSideFinder:
         inside = BLOCK | BRACKET if self.tables.offside and (unmatched > 0 or opened) else BLOCK
         marker = self._marker(following, kinds, width, inside)
         return RightEntry(boundary, opened, delimiter, marker, lead)
+
+    def _stays_line(self, tail: StringTail, line: Line) -> bool:
+        """Whether *line*, directly after the cursor, has to stay a line of its own."""
+        if self.kept is None or not self.kept.begins_line or tail.end != self.cursor or tail.kinds:
+            return False
+        return line.column not in (None, MARGIN) and not self.document.right_at(self.cursor).within_group
 
     def _lead(self, position: int) -> bytes:
         """The white space and line joiners at *position*, before the line's first lexeme."""

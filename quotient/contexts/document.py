@@ -14,14 +14,16 @@ from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.line import MOST_JOINED, Line, MayFollow, n_joined
 from fimlsp.quotient.contexts.left import LeftContext, start_of_file
-from fimlsp.quotient.contexts.left_offsets import LeftOffsets
-from fimlsp.quotient.contexts.offsets import Offsets
+from fimlsp.quotient.contexts.offsets import LeftOffsets, Offsets, RightOffsets
 from fimlsp.quotient.contexts.right import RightContext, end_of_file
-from fimlsp.quotient.contexts.right_offsets import RightOffsets
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_MOST_BATCHES = 3
+_MOST_SET_ASIDE = 16
+"""Stretches of contexts that are set aside in each direction, as a rename edits that many places at once.
+
+Each edit shifts them all, so more of them would make an edit of thousands of places slow."""
+
 _MOST_SUFFIXES = 16
 _MOST_TRIED = 3
 
@@ -298,13 +300,13 @@ class Document:
     def _cut_left(self, start: int, end: int, shift: int) -> None:
         batches = (*self._left_stale, self._lefts.cut_for_edit(start))
         moved = [batch.moved_beyond(end, shift) for batch in batches]
-        self._left_stale = [batch for batch in moved if len(batch)][-_MOST_BATCHES:]
+        self._left_stale = [batch for batch in moved if len(batch)][-_MOST_SET_ASIDE:]
 
     def _cut_right(self, start: int, end: int, shift: int) -> None:
         """As `_cut_left`, with distances from the end of the text."""
         batches = (*self._right_stale, self._rights.cut(end))
         moved = [batch.moved_beyond(start, shift) for batch in batches]
-        self._right_stale = [batch for batch in moved if len(batch)][-_MOST_BATCHES:]
+        self._right_stale = [batch for batch in moved if len(batch)][-_MOST_SET_ASIDE:]
         self._dead = {d for d in self._dead if d <= end}
         for place in [place for place in self._cached_for_suffix if place[0] > end]:
             del self._cached_for_suffix[place]

@@ -1,10 +1,18 @@
-"""A sorted map from offsets in a text to values, which an edit can cut and shift cheaply."""
+"""Stores the contexts of a text by offset, so that an edit cuts and shifts them cheaply.
+
+Left contexts are stored by their distance from the beginning of the text, right contexts by that from its
+end: so each side keeps what an edit does not affect.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
+
+from fimlsp.lexing.line import Line
+from fimlsp.quotient.contexts.left import LeftContext
+from fimlsp.quotient.contexts.right import RightContext
 
 T = TypeVar("T")
 
@@ -112,3 +120,139 @@ class Offsets(Generic[T]):
             return
         self._keys += keys
         self._values += later._values[start:end]
+
+
+class LeftOffsets:
+    """The left contexts by offset, and the starts of lines that cannot be read to their ends.
+
+    A cursor within such an unreadable line still has a left context if the line can be read up to the cursor.
+    """
+
+    __slots__ = ("_contexts", "unreadable")
+
+    def __init__(self, contexts: Offsets[LeftContext], unreadable: list[int] | None = None) -> None:
+        self._contexts = contexts
+        self.unreadable = [] if unreadable is None else unreadable
+
+    def __len__(self) -> int:
+        return len(self._contexts)
+
+    @property
+    def last(self) -> tuple[int, LeftContext]:
+        """The last offset and its context."""
+        return self._contexts.last
+
+    @property
+    def first(self) -> int:
+        """The first offset."""
+        return self._contexts.first
+
+    @property
+    def first_broken(self) -> int:
+        """The offset of the first line that could not be read; some context must tell that there is one."""
+        return self._contexts.last_until(lambda context: context.broken)
+
+    def copy(self) -> LeftOffsets:
+        """The same, to be changed on its own."""
+        return LeftOffsets(self._contexts.copy(), list(self.unreadable))
+
+    def at_or_before(self, offset: int) -> tuple[int, LeftContext]:
+        """The last offset that is not beyond *offset*, or else the first one of all, with its context."""
+        return self._contexts.at_or_before(offset)
+
+    def put(self, offset: int, context: LeftContext) -> None:
+        """Set the *context* at *offset*, which has none yet."""
+        self._contexts.put(offset, context)
+
+    def cut_for_edit(self, start: int) -> LeftOffsets:
+        """Remove and return what an edit at *start* can affect, and all beyond that.
+
+        What makes a line unreadable, such as an unclosed string, may be repaired anywhere after it.
+        """
+        first = self.unreadable[0] if self.unreadable else start
+        cut = self._contexts.cut(max(min(start - 1, first), self._contexts.first))
+        n_kept = sum(offset < self._contexts.last[0] for offset in self.unreadable)
+        self.unreadable, beyond = self.unreadable[:n_kept], self.unreadable[n_kept:]
+        return LeftOffsets(cut, beyond)
+
+    def moved_beyond(self, offset: int, shift: int) -> LeftOffsets:
+        """What is beyond *offset*, moved by *shift*; this object must not be used afterwards."""
+        unreadable = [each + shift for each in self.unreadable if each > offset]
+        return LeftOffsets(self._contexts.moved_beyond(offset, shift), unreadable)
+
+    def revive(self, stale: LeftOffsets, offset: int, context: LeftContext) -> bool:
+        """Add what *stale* has beyond *offset*, if its context there is *context*; whether it is."""
+        if stale._contexts.get(offset) is not context:
+            return False
+        self._contexts.extend(stale._contexts, offset, until=lambda later: later.broken != context.broken)
+        self.unreadable += [each for each in stale.unreadable if offset <= each < self._contexts.last[0]]
+        return True
+
+
+class RightOffsets:
+    """The right contexts by distance, and the reach of lines that depend on more than one physical line.
+
+    A context is valid again if a context it was made from is, unless a line between them reaches beyond the
+    latter.
+    """
+
+    __slots__ = ("_contexts", "_longest_reach", "_reaches")
+
+    def __init__(
+        self, contexts: Offsets[RightContext], reaches: Offsets[int] | None = None, longest_reach: int = 0
+    ) -> None:
+        self._contexts = contexts
+        self._reaches = Offsets([], []) if reaches is None else reaches
+        self._longest_reach = longest_reach
+
+    def __len__(self) -> int:
+        return len(self._contexts)
+
+    def copy(self) -> RightOffsets:
+        """The same, to be changed on its own."""
+        return RightOffsets(self._contexts.copy(), self._reaches.copy(), self._longest_reach)
+
+    def get(self, distance: int) -> RightContext | None:
+        """The context at *distance*."""
+        return self._contexts.get(distance)
+
+    def known_within(self, distance: int) -> int:
+        """The last distance that is not beyond *distance* and has a context."""
+        return self._contexts.at_or_before(distance)[0]
+
+    def first_beyond(self, distance: int) -> int | None:
+        """The first distance beyond *distance* that has a context, None if there is none."""
+        return self._contexts.first_beyond(distance)
+
+    def put(self, distance: int, context: RightContext, line: Line) -> None:
+        """Set the *context* at *distance*, which has none yet; it begins with *line*."""
+        self._contexts.put(distance, context)
+        if line.reach:
+            self._reaches.put(distance, line.reach)
+            self._longest_reach = max(self._longest_reach, line.reach)
+
+    def cut(self, distance: int) -> RightOffsets:
+        """Remove and return what is beyond *distance*."""
+        return RightOffsets(self._contexts.cut(distance), self._reaches.cut(distance), self._longest_reach)
+
+    def moved_beyond(self, distance: int, shift: int) -> RightOffsets:
+        """What is beyond *distance*, moved by *shift*; this object must not be used afterwards."""
+        return RightOffsets(
+            self._contexts.moved_beyond(distance, shift),
+            self._reaches.moved_beyond(distance, shift),
+            self._longest_reach,
+        )
+
+    def revive(self, stale: RightOffsets, distance: int, context: RightContext) -> bool:
+        """Add what *stale* has beyond *distance*, if its context there is *context*; whether it is."""
+        if stale.get(distance) is not context or stale._reaches_beyond(distance):
+            return False
+        self._contexts.extend(stale._contexts, distance, until=lambda _: False)
+        self._reaches.extend(stale._reaches, distance, until=lambda _: False)
+        self._longest_reach = max(self._longest_reach, stale._longest_reach)
+        return True
+
+    def _reaches_beyond(self, distance: int) -> bool:
+        """Whether a line before *distance* reaches beyond it. O(lines within the longest reach)."""
+        near = self._reaches.between(distance, distance + self._longest_reach)
+        return any(offset - reach < distance for offset, reach in near)

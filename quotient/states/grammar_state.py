@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import EVERY, checkpoint
-from fimlsp.lexing.lexer_state import LexerState, Step, Symbol
+from fimlsp.lexing.lexer_state import LexerState, Margin, Step, Symbol
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.shallow import is_shallow
 from fimlsp.quotient.completion.shortest import shortest_completion
@@ -82,12 +82,12 @@ class GrammarState:
             return True
         if lexical.separation is not None and self._may_leave(live):
             return True
-        if self.chart is self.connection.grammar.start and self._may_meet_right():
+        if self.chart is self.connection.grammar.start and self._may_enter_right():
             return True  # this needs no prediction of the initial set
         for terminal in self.connection.tables.live_terminals(live):
             if self._may_take(terminal):
                 return True
-        return self._may_meet_right() or self._may_fall_back()
+        return self._may_enter_right() or self._may_fall_back()
 
     def _may_leave(self, live: int) -> bool:
         """Whether the lexeme being read may be one that means nothing and that something may come after."""
@@ -142,7 +142,7 @@ class GrammarState:
             if possible & blank or lexer.leftover:
                 return True
             after = tables.live_terminals(possible)
-            return any(map(following.chart.expects, after)) or following._may_meet_right()
+            return any(map(following.chart.expects, after)) or following._may_enter_right()
         live = following.live
         if (
             lexer.at_lexeme_start
@@ -157,7 +157,7 @@ class GrammarState:
             for kind in tables.kinds_of[terminal]
         )
         suffixes = (tables.shortest_words.suffix(lexer.state, kind) for kind in kinds)
-        return following._may_meet_right() or any(
+        return following._may_enter_right() or any(
             suffix is not None and self._reads(suffix) for suffix in suffixes
         )
 
@@ -200,7 +200,7 @@ class GrammarState:
         after = self.connection.grammar.earley.scan(self.chart, (terminal,))
         return after is not None and is_shallow(self.connection, after)
 
-    def _may_meet_right(self) -> bool:
+    def _may_enter_right(self) -> bool:
         """Whether the lexeme being read may straddle the end of the middle."""
         for entry in self.connection.right_entries:
             if entry.boundary.kind is None:
@@ -244,7 +244,7 @@ class GrammarState:
     def _may_end(self) -> bool:
         lexer, connection = self.lexer, self.connection
         if lexer.at_lexeme_start:
-            return self._meets(Step(lexer, []), 0)
+            return self._enters(Step(lexer, []), 0)
         end = connection.end_of_lexeme(lexer)
         if end is None or end[0] == lexer.lexical.space:
             return not connection.ends_with_continuation(lexer) and self._ends_lexeme()
@@ -255,7 +255,7 @@ class GrammarState:
                 return False
         if kind in lexer.lexical.skipped and kind not in lexer.lexical.mode_changers:
             step = lexer._replace(accepted=kind, leftover=b"").finish()
-            return step is not None and self._meets(step, offset)
+            return step is not None and self._enters(step, offset)
         return any(
             (entry.boundary.kind, entry.boundary.offset) == end
             and lexer.state in entry.boundary.states
@@ -271,9 +271,9 @@ class GrammarState:
             following = self.after_fallback()
             return following is not None and following.complete
         step = self.lexer.finish()
-        return step is not None and self._meets(step, 0)
+        return step is not None and self._enters(step, 0)
 
-    def _meets(self, step: Step, offset: int) -> bool:
+    def _enters(self, step: Step, offset: int) -> bool:
         """Whether the right context may follow *step*, with a lexeme *offset* bytes after the cursor."""
         chart = self.scanned(step.symbols)
         return chart is not None and any(
@@ -283,6 +283,8 @@ class GrammarState:
         )
 
     def _continues(self, entry: RightEntry, lexer: LexerState, chart: EarleySet) -> bool:
+        if entry.begins_line and lexer.margin != Margin():
+            return False
         if lexer.margin is None or lexer.modes.depth:
             ended = self.connection.scan(chart, lexer.lexical.newline) if entry.ends_line else chart
             return ended is not None and ended.expects(entry.marker)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+
+import pytest
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -11,7 +14,8 @@ else:
     import tomli as tomllib  # pytest brings it
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETTINGS = PYPROJECT["tool"]["setuptools"]
 ROOMS = SETTINGS["package-dir"]
 
 
@@ -50,3 +54,11 @@ def test_the_files_that_languages_read_are_installed():
 def is_installed(path):
     package = ".".join(["fimlsp", *path.parent.relative_to(ROOT).parts])
     return any(path.match(pattern) for pattern in SETTINGS["package-data"].get(package, []))
+
+
+@pytest.mark.parametrize("name", ["huggingface_hub", "lark", "pygls", "torch", "transformers"])
+def test_libraries_of_which_undocumented_parts_are_used_have_an_upper_bound(name):
+    project = PYPROJECT["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["checkpoints"]]
+    (found,) = (each for each in wanted if re.match(r"[\w-]+", each)[0] == name)
+    assert "<" in found

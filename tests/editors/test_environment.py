@@ -1,4 +1,8 @@
-"""The environments that editors make: whole or not at all, of what is locked, and told in words for users."""
+"""The environments that editors make: whole or not at all, of what is locked, and told in words for users.
+
+Where it does not matter how pip gets there, it is copied from one environment (`quick_maker.py`): ensurepip
+takes most of the time otherwise.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+import venv
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,6 +23,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAKER = ROOT / "editors" / "environment"
+QUICK_MAKER = Path(__file__).with_name("quick_maker.py")
 
 
 def load(name):
@@ -60,18 +66,29 @@ def supplies(tmp_path):
     return make_wheel(tmp_path, "fimlsp", requires=REQUIRES)
 
 
-def command_for(wheel, *more, offline=True):
+@pytest.fixture(scope="session", autouse=True)
+def packages_with_pip(tmp_path_factory):
+    """Make a folder of packages with nothing but pip, for `QUICK_MAKER`."""
+    folder = tmp_path_factory.mktemp("pip") / "environment"
+    venv.create(folder, with_pip=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PACKAGES_WITH_PIP", str(packages))
+        yield
+
+
+def command_for(wheel, *more, offline=True, maker=QUICK_MAKER):
     """The command that makes an environment of *wheel* beside it."""
     here = wheel.parent
     wheelhouse = ("--wheelhouse", here / "wheels") if offline else ()
     options = ("--folder", here / "made", "--source", wheel, "--constraints", here / "constraints.txt")
-    return [sys.executable, str(MAKER), *map(str, (*options, *wheelhouse, *more))]
+    return [sys.executable, str(maker), *map(str, (*options, *wheelhouse, *more))]
 
 
-def make(wheel, *more, offline=True, **variables):
+def make(wheel, *more, offline=True, maker=QUICK_MAKER, **variables):
     """Make it; what was told, and the last of it."""
     done = subprocess.run(
-        command_for(wheel, *more, offline=offline),
+        command_for(wheel, *more, offline=offline, maker=maker),
         capture_output=True,
         text=True,
         env=os.environ | variables,
@@ -93,7 +110,7 @@ def environments(wheel):
 
 
 def test_made_once_of_what_is_locked_and_again_for_an_extra_another_wheel_or_when_broken(supplies):
-    told, last = make(supplies)
+    told, last = make(supplies, maker=MAKER)
     assert {"step": "processing fimlsp 1.0"} in told
     python = last["python"]
     assert {"fimlsp-1.0", "helper-1.0"} <= installed(python)
@@ -120,15 +137,16 @@ def test_after_interruptions_the_next_attempt_makes_it(supplies):
     """Wherever the machine is switched off, and where the editor ends it in the midst."""
     places = ("making the environment", "processing", "unpacking")
     for step, how in [*((step, signal.SIGKILL) for step in places), ("processing", signal.SIGTERM)]:
-        interrupt(supplies, step, how)
+        interrupt(supplies, step, how, MAKER if step == places[0] else QUICK_MAKER)
         assert not (supplies.parent / "made" / "current.json").exists()
     assert "python" in make(supplies)[1]
     assert len(environments(supplies)) == 1
 
 
-def interrupt(wheel, step, how):
+def interrupt(wheel, step, how, maker):
     """Begin to make an environment, and end all of it at a step."""
-    process = subprocess.Popen(command_for(wheel), stdout=subprocess.PIPE, text=True, start_new_session=True)
+    command = command_for(wheel, maker=maker)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     with process:
         for line in process.stdout:
             if json.loads(line).get("step", "").startswith(step):
@@ -200,7 +218,7 @@ def test_a_python_without_pip_says_so(supplies, tmp_path):
     hiding = tmp_path / "hiding"
     hiding.mkdir()
     (hiding / "ensurepip.py").write_text("raise ImportError")
-    told = make(supplies, PYTHONPATH=str(hiding))[0]
+    told = make(supplies, maker=MAKER, PYTHONPATH=str(hiding))[0]
     assert [each["unsuitable"][:31] for each in told] == ["it comes without pip and venv; "]
 
 

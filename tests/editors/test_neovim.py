@@ -250,6 +250,17 @@ def test_health(neovim, kind):
     assert "the server runs" in report
 
 
+def test_names_that_were_not_known_are_told(neovim):
+    neovim.open(script("one", text="f(<|>)\n"))
+    neovim.assert_shows("f(one)")
+    late = "{ state = 'none', reason = 'not sure', names = 'they are still being looked up' }"
+    neovim.lua(f"require('fimlsp.status').set({late})")
+    sentence = neovim.lua("return require('fimlsp.status').sentence()")
+    assert sentence == "no suggestion: not sure. Names were not looked up: they are still being looked up"
+    neovim.api.command("stopinsert | checkhealth fimlsp")
+    assert "names were not looked up: they are still" in "\n".join(neovim.api.current.buffer[:])
+
+
 NOWHERE = "vim.env.PATH, vim.env.VIRTUAL_ENV = '/nowhere', nil"
 
 

@@ -1,12 +1,14 @@
 """Without PyTorch and transformers all works but checkpoints, which say in one sentence what to install.
 
 The two are hidden from the processes here and from those that they start, as if they were not installed.
+What the extra stands for is read from metadata of the tests: it does not matter how fimlsp was installed.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,15 +20,40 @@ from fimlsp.extras import install_command, packages_of
 FIMLSP = (sys.executable, "-m", "fimlsp")
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "inventory.py"
-REMEDY = f"install what is missing with: {install_command('checkpoints')}"
 HIDE = "import sys\nsys.modules['torch'] = sys.modules['transformers'] = None\n"
+METADATA = """\
+Metadata-Version: 2.4
+Name: fimlsp
+Version: 0.0
+Requires-Dist: click<9,>=8.1
+Provides-Extra: checkpoints
+Requires-Dist: torch<3,>=2.9; extra == "checkpoints"
+Requires-Dist: transformers <6,>=5.0 ; extra == 'checkpoints'
+Provides-Extra: gguf
+Requires-Dist: gguf<1,>=0.17; extra == "gguf"
+"""
+PACKAGES = ["torch<3,>=2.9", "transformers<6,>=5.0"]
+
+
+@pytest.fixture
+def remedy(monkeypatch, tmp_path):
+    """What is said where checkpoints are not installed."""
+    monkeypatch.syspath_prepend(str(with_metadata(tmp_path / "metadata")))
+    return f"install what is missing with: {install_command('checkpoints')}"
+
+
+def with_metadata(folder):
+    """*folder*, made with the metadata of an installed fimlsp."""
+    information = folder / "fimlsp-0.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text(METADATA)
+    return folder
 
 
 @pytest.fixture
 def hidden(tmp_path):
     """An environment in which the two are hidden."""
-    folder = tmp_path / "hiding"
-    folder.mkdir()
+    folder = with_metadata(tmp_path / "hiding")
     (folder / "sitecustomize.py").write_text(HIDE)
     environment = os.environ | {"PYTHONPATH": str(folder)}
     command = [sys.executable, "-c", "import torch"]
@@ -89,22 +116,22 @@ def test_models_can_be_listed(light):
     assert "need PyTorch and transformers" in done.stdout
 
 
-def test_training_says_what_it_needs(light):
+def test_training_says_what_it_needs(light, remedy):
     done = light("train", "-o", "model")
     assert done.returncode == 1
-    assert done.stderr == f"Error: Training needs PyTorch and transformers; {REMEDY}\n"
+    assert done.stderr == f"Error: Training needs PyTorch and transformers; {remedy}\n"
 
 
-def test_a_checkpoint_says_what_it_needs(light, tmp_path):
+def test_a_checkpoint_says_what_it_needs(light, remedy, tmp_path):
     from ..models import tiny_checkpoints as checkpoints
 
     folder = checkpoints.make(tmp_path, checkpoints.santacoder, checkpoints.SANTACODER)
     done = light("complete", EXAMPLE, "--at", "43:18", "--model", folder)
     assert done.returncode == 1
-    assert done.stderr == f"Error: {folder} needs PyTorch and transformers; {REMEDY}\n"
+    assert done.stderr == f"Error: {folder} needs PyTorch and transformers; {remedy}\n"
 
 
-def test_what_is_installed_are_the_packages_themselves_with_their_bounds():
+def test_what_is_installed_are_the_packages_themselves_with_their_bounds(remedy):
     """The index may have another project of our name."""
-    assert packages_of("checkpoints") == ["torch<3,>=2.9", "transformers<6,>=5.0"]
-    assert install_command("checkpoints").endswith(" install 'torch<3,>=2.9' 'transformers<6,>=5.0'")
+    assert packages_of("checkpoints") == PACKAGES
+    assert remedy.endswith(f" install {shlex.join(PACKAGES)}")

@@ -72,7 +72,7 @@ class _File:
 
     def _broken(self, law: str, case: Case) -> Disagreement | None:
         end = len(self.data) - len(case.right)
-        start = self.document.middle(
+        start = self.document.middle_at_bytes(
             len(case.left), end, relax=False, may_escape=not case.forbid_escape
         ).start
         if law == "prefixes":

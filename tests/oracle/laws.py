@@ -99,16 +99,18 @@ class Bench:
             return self._empty
         document = self.engine.document(case.left + case.right)
         cursor = len(case.left)
-        return document.middle(cursor, cursor, relax=False, may_escape=not case.forbid_escape).start
+        return document.middle_at_bytes(cursor, cursor, relax=False, may_escape=not case.forbid_escape).start
 
     def relaxed_start(self, case: Case) -> GrammarState | None:
         """As `start`, with as little as possible of the contexts left out if nothing connects them."""
         document = self.engine.document(case.left + case.right)
-        return document.middle(len(case.left), len(case.left), may_escape=not case.forbid_escape).start
+        return document.middle_at_bytes(
+            len(case.left), len(case.left), may_escape=not case.forbid_escape
+        ).start
 
     @cached_property
     def _empty(self) -> GrammarState | None:
-        return self.engine.document(b"").middle(0, 0, relax=False).start
+        return self.engine.document(b"").middle_at_bytes(0, 0, relax=False).start
 
 
 def agrees(bench: Bench, case: Case) -> Disagreement | None:

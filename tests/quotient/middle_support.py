@@ -38,7 +38,7 @@ def start_between(left: bytes, right: bytes) -> GrammarState | None:
 
 def cursor_in(document: EditedDocument, start: int, end: int | None = None) -> GrammarState | None:
     """The state at a cursor, or for what replaces `data[start:end]`, without leaving anything out."""
-    return document.middle(start, start if end is None else end, relax=False).start
+    return document.middle_at_bytes(start, start if end is None else end, relax=False).start
 
 
 def fed(start: GrammarState | None, middle: bytes) -> GrammarState | None:

@@ -16,7 +16,7 @@ def walk(seed: int) -> None:
     for edit in edits(SAMPLE, rng, 20):
         document.edit(*edit)
         place = rng.randrange(len(document.data) + 1)
-        start = document.middle(place, place, may_escape=rng.random() < 0.5).start
+        start = document.middle_at_bytes(place, place, may_escape=rng.random() < 0.5).start
         reached = [start] if start is None else [start, *(start.feed(probe) for probe in PROBES)]
         for state in reached:
             assert state is None or state.complete == (not state.shortest_completion)

@@ -22,6 +22,8 @@ export interface Status {
   readonly problem?: string | null;
   /** The extra that the wanted model needs, if it is not installed. */
   readonly missing?: string | null;
+  /** Why the last completion was made without knowing which names there are, if so. */
+  readonly names?: string | null;
 }
 
 /** The document that the user looks at. */
@@ -74,7 +76,7 @@ function aboutActive(status: Status, active: Active | undefined): Status {
     return { ...status, state: "none", reason: active.offBecause };
   }
   const isElsewhere = active !== undefined && status.uri != null && status.uri !== active.uri;
-  return isOutcome && isElsewhere ? { ...status, state: "idle", reason: null } : status;
+  return isOutcome && isElsewhere ? { ...status, state: "idle", reason: null, names: null } : status;
 }
 
 function detailOf(status: Status): string {
@@ -95,6 +97,9 @@ function factsOf(status: Status): string[] {
   const facts = status.model ? [`Model: ${status.model}`] : [];
   if (status.problem && status.problem !== status.reason) {
     facts.push(status.problem);
+  }
+  if (status.names) {
+    facts.push(`Names were not looked up: ${status.names}`);
   }
   return status.automatic === false ? [...facts, "Suggestions while typing are off."] : facts;
 }

@@ -222,12 +222,12 @@ class Analysis:
 def with_finding(names: KnownNames, found: Finding) -> KnownNames:
     """*names* with what was *found*."""
     kind, name = found.wanted
-    more = NameSet(found.names)
+    more, functions = NameSet(found.names), {**names.functions, name: frozenset(found.functions)}
     match kind:
         case "visible":
-            return replace(names, visible=more)
+            return replace(names, visible=more, functions=functions)
         case "attributes":
-            return replace(names, attributes={**names.attributes, name: more})
+            return replace(names, attributes={**names.attributes, name: more}, functions=functions)
         case "keywords":
             return replace(names, keywords={**names.keywords, name: more})
         case "imports":

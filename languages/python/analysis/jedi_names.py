@@ -61,12 +61,18 @@ def find_names(
     """
     script = None
     for number, wanted in enumerate(question.wanted):
-        names: list[str] | None = None
+        found: list[_Found] | None = None
         with limited(wanted), suppress(Exception):  # jedi fails in many ways on what it did not foresee
             script = script or _Script(question)
-            names = script.names(number, wanted[0])
-        if names:
-            yield Finding(wanted, tuple(each.encode() for each in names))
+            found = script.names(number, wanted[0])
+        if found:
+            names = tuple(each.encode() for each, _ in found)
+            functions = tuple(each.encode() for each, is_function in found if is_function)
+            yield Finding(wanted, names, functions)
+
+
+_Found = tuple[str, bool]
+"""A name, and whether it is that of a function."""
 
 
 class _Script:
@@ -86,14 +92,19 @@ class _Script:
             code.decode(errors="replace"), path=question.path, project=project, environment=_ENVIRONMENT
         )
 
-    def names(self, number: int, kind: Kind) -> list[str] | None:
+    def names(self, number: int, kind: Kind) -> list[_Found] | None:
         """The names for the line *number*; None if they cannot be known."""
         place = self._first + number, len(self._lines[number].decode(errors="replace"))
         if kind == "visible" and self._is_open:
             return None
         if kind != "keywords":
-            return [each.name for each in self._script.complete(*place)]
+            return [(each.name, _is_function(each)) for each in self._script.complete(*place)]
         parameters = [parameter for each in self._script.get_signatures(*place) for parameter in each.params]
         if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
             return None
-        return [each.name for each in parameters if each.kind in _TAKES_A_KEYWORD]
+        return [(each.name, False) for each in parameters if each.kind in _TAKES_A_KEYWORD]
+
+
+def _is_function(name: object) -> bool:
+    """Whether *name*, of jedi, is that of a function; imports are not followed, as that takes long."""
+    return getattr(getattr(name, "_name", None), "api_type", "") == "function"

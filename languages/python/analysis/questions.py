@@ -56,10 +56,11 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The *names* that are *wanted*."""
+    """The *names* that are *wanted*, and which of them are *functions*."""
 
     wanted: Wanted
     names: tuple[bytes, ...]
+    functions: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Spans are offsets of bytes in the text of the logical line.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 Span = tuple[int, int]
 
@@ -137,22 +137,22 @@ class Await(NamedTuple):
     enclosed: bool
 
 
-Expression = Union[  # noqa: UP007  # evaluated at run time, on Python 3.10 as well
-    Name,
-    Constant,
-    Parts,
-    Group,
-    Display,
-    Starred,
-    Attribute,
-    Subscript,
-    Call,
-    Lambda,
-    Comprehension,
-    Walrus,
-    Yield,
-    Await,
-]
+Expression = (
+    Name
+    | Constant
+    | Parts
+    | Group
+    | Display
+    | Starred
+    | Attribute
+    | Subscript
+    | Call
+    | Lambda
+    | Comprehension
+    | Walrus
+    | Yield
+    | Await
+)
 
 
 class Capture(NamedTuple):
@@ -214,6 +214,4 @@ class Alias(NamedTuple):
     name: Name
 
 
-Pattern = Union[  # noqa: UP007
-    Capture, Literal, Sequence, StarPattern, Mapping, ClassPattern, Alternatives, Alias
-]
+Pattern = Capture | Literal | Sequence | StarPattern | Mapping | ClassPattern | Alternatives | Alias

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 from fimlsp.languages.python.compiler import nodes
 from fimlsp.languages.python.compiler.nodes import Expression, Name, Pattern, Span
@@ -91,9 +91,9 @@ class TypeAlias(NamedTuple):
     value: Expression
 
 
-Simple = Union[  # noqa: UP007
-    Evaluation, Assignment, Augmentation, Annotation, Return, Deletion, Import, Declaration, TypeAlias
-]
+Simple = (
+    Evaluation | Assignment | Augmentation | Annotation | Return | Deletion | Import | Declaration | TypeAlias
+)
 
 
 class Condition(NamedTuple):
@@ -158,9 +158,7 @@ class Decorator(NamedTuple):
     value: Expression
 
 
-Head = Union[  # noqa: UP007
-    Condition, Bare, Loop, With, Handler, Case, Function, Class, Decorator, None
-]
+Head = Condition | Bare | Loop | With | Handler | Case | Function | Class | Decorator | None
 
 
 class ParsedLine(NamedTuple):

@@ -1,1 +1,1 @@
-"""Names at a cursor: where one may stand, which are known there, and what the two say of a continuation."""
+"""The names known at a cursor, and how well a continuation fits them."""

@@ -1,4 +1,4 @@
-"""Follows Python code to the place that its end is: in a string, behind a dot, where a name is used or bound.
+"""Tells where a piece of Python code ends: in a string, behind a dot, where a name is used or bound.
 
 Much less than the grammar, and cheap: it knows words, brackets and strings, and never fails. What is unclear
 is `Place.OPEN`, where any name may stand.

@@ -48,9 +48,16 @@ class KnownNames:
         attributes: of values, by the names with dots that tell them, such as `self.items`.
         keywords: the names of arguments of what is called, by its names with dots.
         imports: the names of modules, by what is written behind `from`.
+        functions: those of the attributes that are functions, by their owners; of visible names by no name.
     """
 
     visible: NameSet | None = None
     attributes: Mapping[bytes, NameSet] = field(default_factory=dict, hash=False)
     keywords: Mapping[bytes, NameSet] = field(default_factory=dict, hash=False)
     imports: Mapping[bytes, NameSet] = field(default_factory=dict, hash=False)
+    functions: Mapping[bytes, frozenset[bytes]] = field(default_factory=dict, hash=False)
+
+    def has_function(self, chain: bytes) -> bool:
+        """Whether *chain*, a name or names with dots, is known to be a function."""
+        owner, dot, name = chain.rpartition(b".")
+        return bool(owner or not dot) and name in self.functions.get(owner, ())

@@ -1,4 +1,4 @@
-"""Tells how badly a continuation of code suits the names that are known where it would stand.
+"""Scores how badly a continuation of code fits the names that are known at the cursor.
 
 A preference and no law: a name may be bound in a way that nobody has foreseen.
 """
@@ -29,12 +29,18 @@ NEAR = 1_000
 WINDOW = 16_000
 """Bytes around the cursor whose attributes and keyword arguments are known."""
 
+LINE_END = b"\n"
+
 _ALWAYS_KNOWN = NameSet([*BUILTIN_NAMES, *KEYWORDS])
 _NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _WORD = re.compile(_NAME)
 _KEYWORD_ARGUMENT = re.compile(rb"(%b) ?=(?!=)" % _NAME)
 _BINDS = re.compile(rb"=(?!=)|,|:")
 _NAMES_ARGUMENT = re.compile(rb"=(?!=)")
+_NEEDS_VALUE = frozenset(b"in with await + - / % < > <= >=".split())
+_NEEDS_TRUTH = frozenset(b"if elif while not and or".split())
+_ENDS_CONDITION = re.compile(rb"[ \t]*(?:[:\n)\]},]|and\b|or\b|else\b|\Z)")
+_ENDS_STATEMENT = re.compile(rb"[ \t]*(?:[\n;#]|\Z)")
 
 
 class NamePreference:
@@ -79,6 +85,11 @@ class NamePreference:
             text += token
         return None
 
+    def is_left_uncalled(self, text: bytes) -> bool:
+        """Whether *text* ends with a function that has no use there unless it is called."""
+        state = self._state(text)
+        return bool(state.word) and not state.quote and self._uncalled(state.ended(), b"\n") >= UNKNOWN_NAME
+
     def _state(self, text: bytes) -> CodeState:
         state = self._states.get(text)
         if state is None:
@@ -93,7 +104,26 @@ class NamePreference:
         if ended.chain and b"." not in ended.chain and not code[offset : offset + 1].isspace():
             name = replace(ended, chain=b"", word=ended.chain)
             worst = max(worst, self._name_before(name, text, code, offset))
-        return worst
+        return max(worst, self._uncalled(ended, code[offset:])) if ended.chain else worst
+
+    def _uncalled(self, ended: CodeState, following: bytes) -> float:
+        """How badly it suits that the names before *following* are not called, if they are a function's.
+
+        Where the text ends or its line, what stands right of the cursor follows.
+        """
+        if following == LINE_END:
+            following = self._around[1] or following
+        if following.lstrip(b" ").startswith((b"(", b".")) or not self._known().has_function(ended.chain):
+            return 0.0
+        if following.startswith(b"[") or ended.last in _NEEDS_VALUE:
+            return UNKNOWN_NAME
+        if ended.last in _NEEDS_TRUTH:
+            return UNKNOWN_NAME if _ENDS_CONDITION.match(following) else 0.0
+        if not _ENDS_STATEMENT.match(following):
+            return 0.0
+        if not (ended.last or ended.clause or ended.brackets):
+            return UNKNOWN_NAME
+        return DOUBTFUL_NAME if ended.last in (b"=", b"return") and not ended.brackets else 0.0
 
     def _name_before(self, state: CodeState, text: bytes, code: bytes, offset: int) -> float:
         """How badly the word of *state* suits, now that it is seen in *code* what follows it."""

@@ -1,1 +1,1 @@
-"""What is wrong with a suggestion in Python, told from its text and the file around it before it is shown."""
+"""Faults of a suggestion in Python that its text and the file around it show."""

@@ -1,4 +1,4 @@
-"""What is seen to be wrong with a suggestion at a glance, without reading the whole file."""
+"""The first fault of a suggestion that can be found without reading the whole file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names at the end of a suggestion that do nothing there: functions not called, a statement of a name."""
+"""Ends at which a suggestion does not stop: functions not called, a statement of a name, a comma."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ _CALLED = re.compile(
     rb"(?<![\w.\x80-\xff])"
     rb"(?:isinstance|issubclass|hasattr|getattr|setattr|super|range|enumerate|zip|print|open)\s*\Z"
 )
+_NAMES_ARGUMENT = re.compile(rb"=(?!=)")
 _ARGUMENT = re.compile(rb"[(,=]\s*\Z")
 _NAME_ALONE = re.compile(
     rb"\s*(?!(?:pass|return|break|continue|raise|yield)\b)[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
@@ -36,6 +37,14 @@ def first_idle_name(left: bytes, text: bytes, right: bytes) -> int | None:
 
 
 def stops_idly(left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
-    """Whether *text*, a beginning of *whole*, stops at such a name, at a line end or a dot."""
-    stops = whole[len(text) : len(text) + 1] in (b"", b"\n", b".")
-    return stops and first_idle_name(left, text, right) is not None
+    """Whether *text*, a beginning of *whole*, stops at such a name, or at a comma or the name of an argument.
+
+    A comma makes a tuple of what stands alone in its line, and the name of an argument is no value.
+    """
+    behind = whole[len(text) :]
+    if text.endswith(b","):
+        is_cut = behind[:1] not in (b"", b"\n")
+        return is_cut or not state_behind(left).feed(text).brackets
+    if _NAMES_ARGUMENT.match(behind):
+        return True
+    return behind[:1] in (b"", b"\n", b".") and first_idle_name(left, text, right) is not None

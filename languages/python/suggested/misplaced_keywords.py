@@ -1,4 +1,4 @@
-"""Keywords that only a function, or only an asynchronous one, may have, in suggestions that are in none.
+"""Finds `return`, `await` and the like in a suggestion that is in no function, or in no `async` one.
 
 The grammar allows them anywhere; the compiler refuses them.
 """

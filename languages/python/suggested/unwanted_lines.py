@@ -1,4 +1,4 @@
-"""Lines that a suggestion should not write: what is there already, leaves the block, or is deeper than begun.
+"""Finds lines that a suggestion should not have: repeated ones, and those of another block.
 
 So are further comments behind a comment. Small models like to write a neighbouring line or definition once
 more, and to go on with the next function when the one at the cursor is finished.

@@ -20,8 +20,9 @@ MOST_BYTES = 200_000
 _NAME = re.compile(rb"(?<![\w\x80-\xff.])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _BEGUN_WORD = re.compile(rb"[\w\x80-\xff.]*\Z")
 _LEAVES_OPEN = re.compile(
-    rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals|vars|locals)[ \t]*\(", re.M
+    rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals)[ \t]*\(|\bvars[ \t]*\([ \t]*\)", re.M
 )
+_OWN_TARGET = re.compile(rb"^[ \t]*[\w\x80-\xff, \t]+=(?!=)")
 _SET_BY_PYTHON = (
     "__annotations__ __builtins__ __class__ __debug__ __doc__ __file__ __loader__ __module__ __name__ "
     "__package__ __path__ __qualname__ __spec__"
@@ -77,7 +78,8 @@ def _unknown(module: symtable.SymbolTable, wanted: set[str], left: bytes, text: 
     row = left.count(b"\n") + 1
     for scope in scopes[1:]:
         if scope.get_type() == "function" and scope.get_lineno() <= row:
-            above = b"\n".join(left.split(b"\n")[scope.get_lineno() - 1 :])
+            *lines, line = left.split(b"\n")[scope.get_lineno() - 1 :]
+            above = b"\n".join([*lines, _OWN_TARGET.sub(b"", line)])
             for name in wanted & _names_of(scope):
                 if _is_bound_below(scope.lookup(name), name, above, text):
                     unknown.add(name)

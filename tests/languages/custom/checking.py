@@ -77,7 +77,7 @@ class Trial:
         """The state before any byte between *left* and *right*."""
         document = self.engine.document((left + right).encode())
         place = len(left.encode())
-        return document.middle(place, place, relax=False).start
+        return document.middle_at_bytes(place, place, relax=False).start
 
     def walk(self, left: str, right: str, alphabet: Sequence[str], most: int) -> list[str]:
         """Judge all middles of at most *most* symbols; returns those that are accepted."""

@@ -30,7 +30,7 @@ def fresh_engine() -> Engine:
 def start_between(left: bytes, right: bytes, *, may_escape: bool = True) -> State | None:
     """The state before any byte between *left* and *right*, without leaving out any of them."""
     document = engine().document(left + right)
-    return document.middle(len(left), len(left), relax=False, may_escape=may_escape).start
+    return document.middle_at_bytes(len(left), len(left), relax=False, may_escape=may_escape).start
 
 
 def fed(state: State | None, middle: bytes) -> State | None:

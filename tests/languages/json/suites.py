@@ -125,7 +125,7 @@ def realistic_cuts(rng: random.Random, size: int) -> Tally:
     document = engine().document(data)
     for start, end in cuts(data, rng, 6):
         left, middle, right = data[:start], data[start:end], data[end:]
-        state = document.middle(start, end, relax=False).start
+        state = document.middle_at_bytes(start, end, relax=False).start
         _judge_prefixes(tally, left, middle[:300], right if end - start <= 300 else middle[300:] + right, rng)
         for mutant in [mutated(middle, rng) for _ in range(6)]:
             reached = fed(state, mutant)
@@ -162,7 +162,7 @@ def staying_cuts(rng: random.Random, size: int) -> Tally:
     document = engine().document(data)
     for start, end in cuts(data, rng, 6):
         left, right = data[:start], data[end:]
-        state = document.middle(start, end, relax=False, may_escape=False).start
+        state = document.middle_at_bytes(start, end, relax=False, may_escape=False).start
         for middle in (b"", *[mutated(data[start:end], rng) for _ in range(4)]):
             reached = fed(state, middle)
             if reached is not None and (reached.complete or not is_json(left + middle + right)):

@@ -30,7 +30,7 @@ PROBES = (
 
 def answers(document: EditedDocument, start: int, end: int, *, relax: bool) -> object:
     """How the document is relaxed for a middle, where its line begins, and the verdicts on all probes."""
-    constraint = document.middle(start, end, relax=relax)
+    constraint = document.middle_at_bytes(start, end, relax=relax)
     verdicts = [verdict(fed(constraint.start, probe)) for probe in PROBES]
     return constraint.relaxed, document.left_at(start)[0], verdicts
 
@@ -103,7 +103,7 @@ def test_edits_that_change_where_lines_end(name):
         document = engine().document(data)
         document.prepare()
         for asked in range(len(data) + 1):
-            document.middle(asked, asked)
+            document.middle_at_bytes(asked, asked)
         document.edit(*edit)
         assert difference(document, place, place, relax=False) is None
         assert difference(document, place, place, relax=True) is None

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from fimlsp.lsp_server.command_line import doctor_command
 from fimlsp.lsp_server.command_line.cli import command_line
+from fimlsp.models.gguf_export import export_gguf
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "inventory.py"
 
@@ -99,6 +100,19 @@ def test_doctor(monkeypatch, model, code, said):
     assert result.exit_code == code, result.output
     for words in said:
         assert words in result.stdout
+
+
+def test_doctor_tries_a_model_server(tmp_path):
+    pytest.importorskip("xllamacpp", reason="xllamacpp has no wheel here")
+    from ...models.llama_cpp import serving
+
+    export_gguf("bundled", tmp_path / "own.gguf")
+    with serving(tmp_path / "own.gguf", n_ctx=1024) as ask:
+        result = run("doctor", "--model", ask.address)
+    assert result.exit_code == 0, result.output
+    where = ask.address.removeprefix("http://")
+    for words in ("device: the model runs where", f"model: own.gguf (llama-server) on {where}", "cost: "):
+        assert f"ok     {words}" in result.stdout
 
 
 @pytest.mark.parametrize(

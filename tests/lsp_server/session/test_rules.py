@@ -154,7 +154,7 @@ def test_what_a_client_leaves_behind_is_forgotten(tmp_path, asked):
     backend = backend_of(tmp_path)
     ask(backend, tmp_path)
     backend.leave(1)
-    assert backend.documents.version(DocumentId(1, (tmp_path / "main.py").as_uri())) is None
+    assert backend.documents.find(DocumentId(1, (tmp_path / "main.py").as_uri())) is None
     assert len(asked) == 1
 
 

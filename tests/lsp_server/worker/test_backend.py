@@ -10,13 +10,13 @@ from fimlsp.languages.python import Python
 from fimlsp.lexing.interruption import interruptible
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Replacement
 from fimlsp.lsp_server.worker import engine_documents
+from fimlsp.lsp_server.worker.answers import to_completion
 from fimlsp.lsp_server.worker.backend import (
     TAKES_TOO_LONG,
     Backend,
     decode_settings,
     loaded,
     seconds_left,
-    to_completion,
 )
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.models import loading
@@ -150,10 +150,10 @@ def test_a_document_is_made_once_and_edited_in_place(documents):
     first = documents.document(named("a"))
     documents.edit(named("a"), 2, Replacement(4, 5, b"22"))
     assert documents.document(named("a")) is first
-    assert (first.data, documents.version(named("a"))) == (b"x = 22", 2)
+    assert (first.data, documents.find(named("a")).version) == (b"x = 22", 2)
     documents.open(named("a"), 3, b"new", PYTHON)
     assert documents.document(named("a")).data == b"new"
-    assert documents.version(named("b")) is None
+    assert documents.find(named("b")) is None
 
 
 def test_idle_time_prepares_the_document_touched_last(documents):
@@ -201,7 +201,7 @@ def test_an_edit_that_fails_makes_the_document_anew(documents):
     documents.document(named("a"))
     with pytest.raises(AssertionError):
         documents.edit(named("a"), 2, Replacement(1, 1, b"!"))
-    assert (documents.document(named("a")).data, documents.version(named("a"))) == (b"x!", 2)
+    assert (documents.document(named("a")).data, documents.find(named("a")).version) == (b"x!", 2)
 
 
 LONG = b"".join(b"x%d = f(%d, y)\n" % (number, number) for number in range(20_000))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from fimlsp.languages.python.analysis.questions import Question
+from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import DocumentId, Workspace
 from fimlsp.lsp_server.worker.file_guard import FileGuard, trusted_folders
 from fimlsp.lsp_server.worker.names import Names
@@ -92,7 +93,7 @@ def test_a_hostile_workspace_is_read_and_not_run(tmp_path):
 def wait_for(names, document, left, right):
     ends_at = time.monotonic() + WAIT_S
     while time.monotonic() < ends_at:
-        names.at(document, left, right)
+        names.at(document, path_of(document.uri), left, right)
         line = names._analysis._files[document].line
         if line.is_done:
             return line.names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fimlsp.languages.python import python
-from fimlsp.lsp_server.worker.repetition import without_repetition
+from fimlsp.lsp_server.worker.answers import without_repetition
 from fimlsp.quotient.engine import Engine
 
 # left<|suggestion|>right, what is left of the suggestion

@@ -21,8 +21,8 @@ from fimlsp.lsp_server.messages import (
 from fimlsp.lsp_server.worker import server_watch, worker
 from fimlsp.lsp_server.worker.worker import PAUSE_S, SILENCE_S, Inbox, Worker
 from fimlsp.models.errors import ModelError, OutOfMemoryError
-from fimlsp.models.served.address import is_address
-from fimlsp.models.served.failures import ServerError
+from fimlsp.models.served.http.address import is_address
+from fimlsp.models.served.http.failures import ServerError
 from fimlsp.quotient.completion.shortest import NoCompletionError
 
 MESSAGE = Close(DocumentId(1, "a"))

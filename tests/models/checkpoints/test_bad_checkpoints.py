@@ -217,7 +217,7 @@ PANICS = r"(a|a|aa)+$|(.+)+!|(\w+\s?)+$"
 def test_a_tokenizer_that_panics_on_every_text(tmp_path):
     tokenizer = panicking(c.byte_tokenizer(c.SANTACODER), PANICS)
     folder = c.write_checkpoint(tmp_path, c.santacoder(tokenizer.get_vocab_size()), tokenizer)
-    check_error(folder, "tokenizer of .* (changes|fails)")
+    check_error(folder, "tokenizer of .* fails on ordinary text or changes it")
 
 
 def test_a_tokenizer_that_panics_on_some_text():
@@ -268,7 +268,7 @@ def test_a_weight_that_is_missing(network, tmp_path):
 def test_a_tokenizer_that_changes_text(tmp_path):
     tokenizer = c.lossy_tokenizer()
     folder = c.write_checkpoint(tmp_path, c.llama(tokenizer.get_vocab_size()), tokenizer)
-    check_error(folder, "The tokenizer of .* changes the text that it reads")
+    check_error(folder, "The tokenizer of .* fails on ordinary text or changes it")
 
 
 def test_a_family_that_it_is_not(tmp_path):

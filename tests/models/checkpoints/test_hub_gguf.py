@@ -67,6 +67,23 @@ def test_a_file_of_a_repository(gguf_hub):
     assert find_file("chat-q8_0") is not None
 
 
+def test_a_quantisation_of_a_repository(gguf_hub):
+    status, output = run("pull", f"{KNOWN.repository}:q8_0")
+    assert (status, fetched(gguf_hub)) == (1, [])
+    assert f"{KNOWN.repository} has several files of the kind q8_0; say which: " in output
+    (gguf_hub.folder / "chat-q8_0.gguf").unlink()
+    status, output = run("pull", f"{KNOWN.repository}:q8_0")
+    assert (status, fetched(gguf_hub)) == (0, [KNOWN.file])
+    assert f"use it with --model {KNOWN.file.removesuffix('.gguf')}" in output
+
+
+@pytest.mark.parametrize("quantisation", ["Q4_K_M", "8_0", "q8", ".*"])
+def test_a_quantisation_that_is_not_there(quantisation, gguf_hub):
+    status, output = run("pull", f"{KNOWN.repository}:{quantisation}")
+    assert (status, fetched(gguf_hub)) == (1, [])
+    assert f"no GGUF file of the kind {quantisation}; say which: {KNOWN.repository}/" in output
+
+
 def test_all_parts_of_a_file(gguf_hub):
     status, output = run("pull", f"{KNOWN.repository}/large-00001-of-00002.gguf")
     assert status == 0, output

@@ -4,7 +4,12 @@ import pytest
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import FAMILIES, FILES, HERE, LEFT, RIGHT
 from fimlsp.models.prompts.fim_format import find_format
-from fimlsp.models.prompts.vocabulary import byte_level_bytes, read_vocabulary, sentence_piece_bytes
+from fimlsp.models.prompts.vocabulary import (
+    Vocabulary,
+    byte_level_bytes,
+    read_vocabulary,
+    sentence_piece_bytes,
+)
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -145,3 +150,15 @@ def test_a_family_never_ends_in_a_dead_end(tokens, options, message):
 def test_no_family():
     with pytest.raises(ModelError, match="model has no fill-in-the-middle markers"):
         find_format({"a": 1, "<s>": 2}, "model")
+
+
+@pytest.mark.parametrize(
+    "piece", [b"def f(x):", b" total + 1", "né".encode(), "é = 1".encode()[1:], b"\n    x"]
+)
+def test_the_first_token_of_a_piece_is_read_once(piece, monkeypatch):
+    vocabulary = vocabulary_of("byte-level")
+    found = vocabulary.first_token(piece)
+    assert found is not None
+    assert piece.startswith(vocabulary.token_bytes[found])
+    monkeypatch.setattr(Vocabulary, "encode_whole", None)
+    assert vocabulary.first_token(piece) == found

@@ -7,11 +7,13 @@ from fimlsp.models.prompts.vocabulary import BYTE_OF_CHARACTER
 from gguf import GGUFWriter, TokenType
 
 from .. import tiny_checkpoints as c
+from ..gguf_files import markers_of
 
 WIDTH, LAYERS, HEADS, CONTEXT = 64, 2, 2, 512
 STARCODER2_SIZE = 49_152
 """As many tokens as StarCoder2 has."""
 
+OWN_MARKERS = ["<|endoftext|>", "<OWN_BEFORE>", "<OWN_AFTER>", "<OWN_HERE>"]
 WORDS = ("def", "return", "self", "import", "for", "in", "if", "not", "print", "name", "value", "x", "y")
 PAIRS = [(a, b) for a, b in product("ĠĊ()[]:,.='\"", repeat=2)]
 _LETTERS = {byte: character for character, byte in BYTE_OF_CHARACTER.items()}
@@ -33,7 +35,10 @@ def write_model(path, tokens, types, *, kind, seed=0, **metadata):
     writer.add_token_list(tokens)
     writer.add_token_types(types)
     for name, value in metadata.items():
-        getattr(writer, f"add_{name}")(value)
+        if "__" in name:
+            writer.add_uint32(name.replace("__", "."), value)
+        else:
+            getattr(writer, f"add_{name}")(value)
     shapes = {"token_embd.weight": (len(tokens), WIDTH), "output_norm.weight": (WIDTH,)}
     for layer in range(LAYERS):
         for name, shape in LAYER.items():
@@ -80,7 +85,7 @@ def merged(wanted, size):
     return tokens, merges
 
 
-def byte_level(path, markers, size, seed, pre):
+def byte_level(path, markers, size, seed, pre, **metadata):
     """A byte-level vocabulary, as GPT-2's descendants have it."""
     wanted = [*WORDS, *(f"Ġ{word}" for word in WORDS), *map("".join, PAIRS)]
     tokens, merges = merged(wanted, size - len(markers))
@@ -97,6 +102,7 @@ def byte_level(path, markers, size, seed, pre):
         bos_token_id=end,
         eos_token_id=end,
         add_bos_token=False,
+        **metadata,
     )
 
 
@@ -132,6 +138,11 @@ def codellama(path):
         eos_token_id=2,
         add_bos_token=True,
     )
+
+
+def unknown_markers(path):
+    """Markers of no family that is known; the file tells which tokens they are."""
+    return byte_level(path, OWN_MARKERS, 2000, 5, "qwen2", **markers_of(1, 2, 3))
 
 
 MODELS = {"StarCoder2": starcoder2, "Qwen-Coder": qwen, "CodeLlama": codellama}

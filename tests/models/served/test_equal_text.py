@@ -6,6 +6,7 @@ import pytest
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import load_model
+from fimlsp.models.served.look_ahead import LookAhead
 from fimlsp.quotient.engine import Engine
 
 from fimlsp import python
@@ -60,3 +61,25 @@ def test_they_do_with_49_152_tokens(served, settings):
     model = load_model(address)
     reference = replace(model, network=OneByOne(address, model.network))
     check(model, reference, CURSORS[2], replace(settings, tokens=6))
+
+
+@pytest.mark.parametrize("candidates", [1, 3, 10])
+@pytest.mark.parametrize("cursor", CURSORS)
+def test_where_no_listed_candidate_connects_all_are_asked_for(pair, cursor, candidates):
+    model, reference = pair
+    few = LookAhead(model.network.server.telling(candidates))
+    check(replace(model, network=few), reference, cursor, SETTINGS[0])
+
+
+def test_all_candidates_are_only_asked_for_where_they_are_needed(pair):
+    model, _ = pair
+    server = model.network.server.telling(3)
+    asked = []
+    server.all_after = lambda text: asked.append(text)
+    left, right = map(str.encode, CURSORS[3].split("<|>"))
+    start = ENGINE.document(left + right).middle(len(left), len(left)).start
+    few = replace(model, network=LookAhead(server))
+    (middle,) = complete_many(few, left, right, start, SETTINGS[0], lambda: False)
+    dead_ends = [step for step in middle.trace if step.rejected >= 3]
+    assert middle.complete
+    assert len(asked) == len(dead_ends) + (middle.stop_reason == "dead_end")

@@ -8,7 +8,7 @@ import pytest
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import load_model
-from fimlsp.models.served.failures import ServerError
+from fimlsp.models.served.http.failures import ServerError
 from fimlsp.quotient.engine import Engine
 
 from fimlsp import python

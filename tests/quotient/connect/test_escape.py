@@ -18,7 +18,12 @@ WORDS = (
 
 
 def staying(left, right):
-    return engine().document(left + right).middle(len(left), len(left), relax=False, may_escape=False).start
+    return (
+        engine()
+        .document(left + right)
+        .middle_at_bytes(len(left), len(left), relax=False, may_escape=False)
+        .start
+    )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -42,8 +47,8 @@ def test_what_stays_is_a_part_of_what_connects(seed):
             if rng.random() < 0.2
             else [rng.randrange(len(data) + 1)] * 2
         )
-        free = document.middle(start, end, relax=False).start
-        forbid_escape = document.middle(start, end, relax=False, may_escape=False).start
+        free = document.middle_at_bytes(start, end, relax=False).start
+        forbid_escape = document.middle_at_bytes(start, end, relax=False, may_escape=False).start
         assert (free is None) == (forbid_escape is None)
         check_walk(rng, free, forbid_escape)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from fimlsp.languages.python import python
+from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
@@ -63,7 +64,7 @@ Answers = tuple[str, list[str]]
 
 def answers(document: EditedDocument, start: int, end: int, *, relax: bool) -> Answers:
     """How the document is relaxed for a middle, and the verdicts on all probes."""
-    constraint = document.middle(start, end, relax=relax)
+    constraint = document.middle_at_bytes(start, end, relax=relax)
     return constraint.relaxed, [verdict(fed(constraint.start, probe)) for probe in PROBES]
 
 
@@ -240,6 +241,22 @@ def fed_in_pieces(start: GrammarState | None, data: bytes, rng: random.Random) -
     for piece in pieces_of(data, rng):
         state = fed(state, piece)
     return state
+
+
+@pytest.mark.parametrize(("step", "order"), [("after", -1), ("before", 1)])
+def test_edits_in_many_places_set_aside_what_they_do_not_change(step, order, monkeypatch):
+    """As a rename makes them: from the last to the first or the other way, before anything is asked."""
+    functions = [b"def f%d(a):\n    return a + %d\n\n" % (100 + i, i) for i in range(600)]
+    document = engine().document(b"".join(functions))
+    document.prepare()
+    for number in range(50, 600, 50)[::order]:
+        at = sum(map(len, functions[:number])) + len(b"def ")
+        document.edit(at, at + 1, b"g")
+    made = []
+    original = getattr(ContextTransitions, step)
+    monkeypatch.setattr(ContextTransitions, step, lambda *context: made.append(1) or original(*context))
+    document.prepare()
+    assert len(made) < 15 * 11  # a few lines around each edit, of 1,800
 
 
 @given(st.integers(min_value=0), st.binary(max_size=3))

@@ -90,6 +90,15 @@ test("only what the user has to do something about is a problem", () => {
   assert.deepEqual(problems, ["stopped", "missing"]);
 });
 
+test("names that were not known are told in the tooltip, for the document they concern", () => {
+  const names = "they are still being looked up";
+  const status: Status = { state: "suggestion", uri: "file:///a.py", names };
+  assert.match(lookOf(status, { uri: "file:///a.py" }).tooltip, /^Names were not looked up: they are still/m);
+  assert.doesNotMatch(lookOf(status, { uri: "file:///b.py" }).tooltip, /Names/);
+  assert.doesNotMatch(lookOf({ ...status, names: null }).tooltip, /Names/);
+  assert.equal(lookOf(status).isProblem, false);
+});
+
 test("every state of the server has a look, and the notification its name", () => {
   const source = readFileSync("../lsp_server/session/status.py", "utf8");
   const states = /^State = Literal\[(.*)\]$/m.exec(source)?.[1]?.match(/\w+/g) ?? [];

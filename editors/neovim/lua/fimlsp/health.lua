@@ -56,6 +56,9 @@ local function check_client()
     local advice = status.latest.missing and { ':Fimlsp install ' .. status.latest.missing } or nil
     vim.health.warn(status.latest.problem, advice)
   end
+  if status.latest.names then
+    vim.health.info('names were not looked up: ' .. status.latest.names)
+  end
   if status.latest.state == 'none' or status.latest.state == 'stopped' then
     vim.health.info('The whole story: :Fimlsp log, :Fimlsp doctor')
   end

@@ -11,6 +11,7 @@ local M = {}
 ---@field automatic? boolean
 ---@field problem? string Why another model is used than the user wants, as long as that is so.
 ---@field missing? string The extra that the wanted model needs, if it is not installed.
+---@field names? string Why the last completion was made without knowing which names there are, if so.
 
 local SIGNS = { loading = '…', idle = '✓', thinking = '…', suggestion = '✦', none = '⊘', stopped = '✗', missing = '✗' }
 local MEANINGS = {
@@ -81,7 +82,8 @@ function M.sentence()
   local meaning = MEANINGS[status.state] or status.state
   local said = status.reason and ('%s: %s'):format(meaning, status.reason) or meaning
   local is_news = status.problem and status.problem ~= status.reason
-  return is_news and ('%s. %s'):format(said, status.problem) or said
+  said = is_news and ('%s. %s'):format(said, status.problem) or said
+  return status.names and ('%s. Names were not looked up: %s'):format(said, status.names) or said
 end
 
 return M

@@ -62,6 +62,29 @@ def test_what_is_found_at_a_cursor(line, kind, name, there, not_there):
     assert not names & set(not_there.encode().split())
 
 
+FUNCTIONS = [
+    ("", "main", "load Shop shop collections int"),
+    ("x = self.", "sell", "name orders is_full price"),
+    ("x = self.orders.", "popitem", ""),
+]
+
+
+@pytest.mark.parametrize(("line", "there", "not_there"), FUNCTIONS)
+def test_functions_are_told_from_other_names(line, there, not_there):
+    shop = SHOP.replace(
+        "    def sell", "    @property\n    def is_full(self):\n        return 1\n\n    def sell"
+    )
+    at = cursor(shop.replace("<|>", line + "<|>"))
+    wanted = at.wanted()[1 if line else 0]
+    (finding,) = (
+        each
+        for each in find_names(at.question(at.wanted()), lambda _: nullcontext())
+        if each.wanted == wanted
+    )
+    assert set(finding.functions) >= set(there.encode().split())
+    assert not set(finding.functions) & set(not_there.encode().split())
+
+
 @pytest.mark.parametrize("opens", ["from somewhere import *", "exec('a = 1')", "globals()['a'] = 1"])
 def test_where_names_come_from_anywhere_none_is_preferred(opens):
     assert ("visible", b"") not in found(cursor(f"{opens}\nx = <|>\n"))

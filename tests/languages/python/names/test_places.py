@@ -98,6 +98,7 @@ KNOWN = KnownNames(
     attributes={b"order": NameSet([b"items", b"total"])},
     keywords={b"load": NameSet([b"path", b"strict"])},
     imports={b"shop": NameSet([b"Shop"])},
+    functions={b"order": frozenset([b"items"]), b"": frozenset([b"load"])},
 )
 
 MISFITS = [
@@ -145,6 +146,29 @@ MISFITS = [
     ("from shop import <|>", "Sh", 0),
     ("from shop import <|>", "Stop", UNKNOWN_NAME),
     ("from shops import <|>", "Stop", 0),
+    ("for a in order.items<|>", ":", UNKNOWN_NAME),
+    ("for a in order.items<|>", "():", 0),
+    ("for a in order.items<|>", ".here:", 0),
+    ("for a in order.total<|>", ":", 0),
+    ("for a in orders.items<|>", ":", 0),
+    ("for a in order.items<|>:", "\n", UNKNOWN_NAME),
+    ("for a in order.items<|>():", "\n", 0),
+    ("for a in x().load<|>", ":", 0),
+    ("[a for a in order.items<|>", "]", UNKNOWN_NAME),
+    ("with load<|>", " as a:", UNKNOWN_NAME),
+    ("if order.items<|>", ":", UNKNOWN_NAME),
+    ("if order.items<|>", " is None:", 0),
+    ("if order.items<|>", " and ", UNKNOWN_NAME),
+    ("x = 1 + order.items<|>", "\n", UNKNOWN_NAME),
+    ("x = order.items<|>", "[0]", UNKNOWN_NAME),
+    ("x = order.items<|>", "\n", DOUBTFUL_NAME),
+    ("return order.items<|>", "\n", DOUBTFUL_NAME),
+    ("run(order.items<|>", ")", 0),
+    ("order.items<|>", "\n", UNKNOWN_NAME),
+    ("order.items<|>", " = ", 0),
+    ("@load<|>", "\n", 0),
+    ("def load<|>", ":", 0),
+    ("import load<|>", "\n", 0),
     ("def f(<|>", "price", 0),
     ("'a <|>", "price", 0),
     ("# a <|>", "price", 0),
@@ -186,3 +210,19 @@ def test_a_name_that_is_not_known_ends_a_text_unless_the_model_is_sure():
     preference = NamePreference(left, b"", state_behind(left), lambda: KNOWN)
     for sure, offset in ((-1.0, 8), (-0.01, None)):
         assert preference.first_misfit([(b"order + ", -2.0), (b"quan", sure), (b"tity", sure)]) == offset
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "is_left_uncalled"),
+    [
+        ("a in order.items", ":", True),
+        ("a in order.items", "():", False),
+        ("a in order.items()", ":", False),
+        ("a in order.total", ":", False),
+        ("a in 'order.items", "':", False),
+    ],
+)
+def test_a_function_at_the_end_of_a_text_has_to_be_called(text, right, is_left_uncalled):
+    left = b"for "
+    preference = NamePreference(left, right.encode(), state_behind(left), lambda: KNOWN)
+    assert preference.is_left_uncalled(text.encode()) == is_left_uncalled

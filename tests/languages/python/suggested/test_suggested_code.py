@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from fimlsp.languages.python.suggested.brackets import swaps_brackets
-from fimlsp.languages.python.suggested.idle_names import first_idle_name
+from fimlsp.languages.python.suggested.idle_names import first_idle_name, stops_idly
 from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced_keyword
 from fimlsp.languages.python.suggested.repeated_keys import first_repeated_key
 from fimlsp.languages.python.suggested.unwanted_lines import first_unwanted_line
@@ -33,6 +33,12 @@ NAMES = [
     "def f():\n    return g<|!amma|>\n",
     "from x import *\n<|y(z)|>\n",
     "exec('a')\n<|y(z)|>\n",
+    "locals(); vars(a)\na = <|!b|>\n",
+    "vars()['b'] = 1\na = <|b|>\n",
+    "globals()['b'] = 1\na = <|b|>\n",
+    "def f():\n    a = g(<|!a|>)\ndef g(): pass\n",
+    "def f(a):\n    a = g(<|a|>)\ndef g(): pass\n",
+    "def f():\n    a = 1\n    a = g(<|a|>)\ndef g(): pass\n",
     "x = <|[a for a in range(3)]|>\n",
     "x = <|lambda k: k + !m|>\n",
     "class A:\n    b = 1\n    def f(self):\n        return <|!b|>\n",
@@ -196,3 +202,23 @@ IDLE = [
 def test_the_name_at_the_end_that_does_nothing(marked):
     left, text, right, fault = split(marked)
     assert first_idle_name(left, text, right) == fault
+
+
+STOPS = [
+    ("return ", "str(query),", "\n", " values", True),
+    ("return ", "str(query),", "\n", "", True),
+    ("f(", "a,", ")", " b", True),
+    ("f(\n    ", "a,", "\n)", "", False),
+    ("f(\n    ", "a,", "\n)", "\n    b,", False),
+    ("f(", "type", ")", "='bool'", True),
+    ("x = f(", "a", ")", " == b", False),
+    ("x = f(", "a", ")", "==b", False),
+    ("", "a.b", "\n", ".c()", True),
+    ("", "a.b", "\n", " = c", False),
+]
+
+
+@pytest.mark.parametrize(("left", "text", "right", "behind", "is_idle"), STOPS)
+def test_where_a_text_is_not_cut(left, text, right, behind, is_idle):
+    whole = (text + behind).encode()
+    assert stops_idly(left.encode(), text.encode(), right.encode(), whole) == is_idle

@@ -1,0 +1,29 @@
+"""What every network does around a step: skips what it has read already, and picks the best candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from fimlsp.models.protocols import Candidates
+from numpy.typing import NDArray
+
+CANDIDATES = 64
+
+
+def best_candidates(logits: NDArray[np.float32], stops: frozenset[int]) -> Candidates:
+    """The 64 best of *logits* [vocabulary], best first. O(vocabulary)."""
+    n = min(CANDIDATES, len(logits))
+    best = np.argpartition(logits, -n)[-n:]
+    best = best[np.argsort(-logits[best], kind="stable")]
+    top = logits[best[0]]
+    total = top + np.log(np.exp(logits - top).sum())
+    stop = max((float(logits[token]) for token in stops if token < len(logits)), default=-np.inf)
+    return Candidates(best.tolist(), (logits[best] - total).tolist(), float(stop - total))
+
+
+def n_known(read: Sequence[int], prompt: Sequence[int]) -> int:
+    """How many tokens at the beginning of *prompt* equal those of *read*; the last one never counts."""
+    pairs = enumerate(zip(read, prompt, strict=False))
+    most = max(0, min(len(read), len(prompt) - 1))
+    return min(most, next((number for number, (known, token) in pairs if known != token), most))

@@ -1,0 +1,1 @@
+"""From an address or a GGUF file to the model behind it."""

@@ -1,0 +1,56 @@
+"""What is over leaves nothing behind: a session of weeks has as much memory as one of minutes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fimlsp.lsp_server.protocol.door import Door
+from fimlsp.lsp_server.protocol.server import create_server
+from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+
+from ..scripted_server import WORKER
+from ..wire import did_change, did_open, frame, inline, message
+
+URI = "file:///a.py"
+CAPABILITIES = {"processId": None, "rootUri": None, "capabilities": {}}
+GREETING = [message("initialize", CAPABILITIES, "hello"), message("initialized", {})]
+REPEATED = {
+    "settings": message("workspace/didChangeConfiguration", {"settings": {"fimlsp": {"maxTokens": 8}}}),
+    "settings that make no sense": message("workspace/didChangeConfiguration", {"settings": 3}),
+    "folders": message("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": []}}),
+    "an edit": did_change(URI, 2, (0, 0), (0, 0), "x"),
+    "a request": inline("ask", URI, 0, 0),
+    "a command": message("workspace/executeCommand", {"command": "fimlsp.server.status"}, "command"),
+    "a command that fails": message("workspace/executeCommand", {"command": "no.such"}, "command"),
+    "a notification that nobody knows": message("no/such", {}),
+    "a trace": message("$/setTrace", {"value": "off"}),
+    "an answer to nothing": frame({"jsonrpc": "2.0", "id": "unknown", "result": 3}),
+}
+
+
+class Nowhere:
+    """Takes what the server writes."""
+
+    def write(self, data):
+        pass
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("frames", REPEATED.values(), ids=list(REPEATED))
+async def test_a_message_that_is_repeated(frames):
+    reader = asyncio.StreamReader()
+    server = create_server(WorkerPool(WORKER), Door(), lambda _: None)
+    server.protocol.set_writer(Nowhere())
+    reading = asyncio.ensure_future(server.protocol.receive_all(reader))
+    reader.feed_data(b"".join([*GREETING, did_open(URI, "x = "), *[frames] * 20]))
+    reader.feed_eof()
+    await reading
+    for _ in range(500):
+        if not (kept := server.protocol._request_futures):
+            break
+        await asyncio.sleep(0.02)
+    await server.end()
+    assert not kept
