@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
+from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above, with_header
 from fimlsp.quotient.recovery.blocks import is_slip
@@ -170,8 +171,11 @@ class Below:
 
     def statements(self, begin: int | None = None) -> Statements:
         """The reader of the text below, or of that from *begin* on."""
-        document = self.text.document
-        size, begin = len(document.data), self.start if begin is None else begin
+        return self.statements_of(self.text.document, self.start if begin is None else begin)
+
+    def statements_of(self, document: Document, begin: int) -> Statements:
+        """The reader of the text of *document* from *begin* on."""
+        size = len(document.data)
         return Statements(self.assumed, document.transitions.lines, document.data, size, begin=begin)
 
     def _in_place(self, statements: Statements, place: int) -> Reading | None:
