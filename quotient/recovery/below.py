@@ -152,7 +152,8 @@ class Below:
         line = self.statements().next_line(self.start)
         if column is None or line is None or not line.column.deeper_than(column):
             return False
-        is_apart = line.start > self.start or is_slip(line.column, column)
+        between = self.text.data[self.start : line.start].splitlines()
+        is_apart = any(not each.strip() for each in between) or is_slip(line.column, column)
         return is_apart and not self.text.document.right_at(self.start).unmatched
 
     @property

@@ -105,8 +105,8 @@ class Recovery:
     def _settles(self, state: State, reading: _Reading, opened: int) -> bool:
         """Whether a middle need not leave a block or bracket that the layout says it is in.
 
-        The line itself has *opened* so many brackets before the cursor. What is around the line tells it where
-        all fits; else the cheapest completion does.
+        The line itself has *opened* so many brackets before the cursor. Where all around the line fits, that
+        tells it, else the cheapest completion.
         """
         closed_after, opened_after = self._unmatched(self._below.rest)
         if closed_after <= opened and not opened_after and self._fits(reading):
@@ -130,12 +130,9 @@ class Recovery:
         if number not in self._known_fits:
             left, document = reading.left, reading.text.document
             start = reading.text.cursor_end + self._below.start - self._below.text.cursor_end
-            fits = document.right_at(start).unmatched == left.depth
-            if fits and not left.depth:
-                fits = left.takes_line() and not left.missing_below(
-                    self._below.statements_of(document, start)
-                )
-            self._known_fits[number] = fits and (not left.depth or left.may_be_inside)
+            fits = not left.depth and not document.right_at(start).unmatched and left.takes_line()
+            below = self._below.statements_of(document, start)
+            self._known_fits[number] = fits and not left.missing_below(below)
         return self._known_fits[number]
 
     def _unmatched(self, text: bytes) -> tuple[int, int]:
