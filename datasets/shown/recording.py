@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fimlsp.datasets.runs.run_folder import RunFolderError
+from fimlsp.datasets.runs.run_folder import RunFolderError, read_rows
 from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import Cursor, EditedFile
-from fimlsp.datasets.shown.run import read_rows
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.languages.python.analysis.questions import Cursor as Place
