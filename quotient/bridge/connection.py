@@ -24,7 +24,7 @@ class RightEntry:
     `delimiter` is the delimiter byte that the right context begins with, and how often it is repeated;
     together with those before it, it must not occur three times in a row. `lead` is the white space before
     the first lexeme of the rest, None if the rest is blank. With `ends_line` nothing but the line end is left
-    of the line, and `marker` comes after it.
+    of the line, and `marker` comes after it. With `begins_line` it is only entered at the start of a line.
     """
 
     boundary: BoundaryLexeme
@@ -33,6 +33,7 @@ class RightEntry:
     marker: int
     lead: bytes | None
     ends_line: bool = False
+    begins_line: bool = False
 
     def admits(self, lexer: LexerState) -> bool:
         """Whether a middle that ends with this lexer state may enter here, by its modes and delimiters."""

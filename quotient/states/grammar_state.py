@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import EVERY, checkpoint
-from fimlsp.lexing.lexer_state import LexerState, Step, Symbol
+from fimlsp.lexing.lexer_state import LexerState, Margin, Step, Symbol
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.shallow import is_shallow
 from fimlsp.quotient.completion.shortest import shortest_completion
@@ -280,6 +280,8 @@ class GrammarState:
         )
 
     def _continues(self, entry: RightEntry, lexer: LexerState, chart: EarleySet) -> bool:
+        if entry.begins_line and lexer.margin != Margin():
+            return False
         if lexer.margin is None or lexer.modes.depth:
             ended = self.connection.scan(chart, lexer.lexical.newline) if entry.ends_line else chart
             return ended is not None and ended.expects(entry.marker)
