@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from typing import Any
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Symbol
@@ -50,6 +51,7 @@ class Connection:
     """Two connected contexts: the grammar of the middles and the entries into the right context.
 
     `bracket` is the kind that the lexeme begun left of the cursor must have, if the grammar begins with it.
+    `asked` is where masks remember what they have asked (see `masks/mask.py`).
     """
 
     tables: LanguageTables
@@ -63,6 +65,7 @@ class Connection:
     )
     _ends: dict[tuple[int, ModeStack], End] = field(default_factory=dict, repr=False)
     _scans: dict[tuple[EarleySet, Symbol], EarleySet | None] = field(default_factory=dict, repr=False)
+    asked: dict[object, Any] = field(default_factory=dict, repr=False)
     _without_blocks: list[CheapestSentences] = field(default_factory=list, repr=False)
 
     def scan(self, chart: EarleySet, symbol: Symbol, depth: int = 0) -> EarleySet | None:

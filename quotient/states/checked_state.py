@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from fimlsp.quotient.completion.shortest import completions_of
 from fimlsp.quotient.language.whole_text import Fault, WholeTextCheck
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.masks.plain_walk import Truths
+    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 _FIRST_TRIES, _UNCOMMON_TRIES, _MORE_TRIES = 8, 24, 60
 _NONE = frozenset[Fault]()
@@ -168,6 +173,18 @@ class CheckedState:
 
     def _faults(self, completion: bytes) -> Sequence[Fault]:
         return self.around.faults(self.text + completion)
+
+    def mask(self, vocabulary: Vocabulary) -> Words:
+        """As in `State`."""
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
+
+    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+        """As in `State`. Asks the check about each text that the grammar allows."""
+        from fimlsp.quotient.masks.plain_walk import asked_again
+
+        allowed = self.state.allowed_texts(vocabulary)
+        numbers = [number for number, may_come in enumerate(allowed.tolist()) if may_come]
+        return asked_again(vocabulary, None, numbers, lambda text: self.feed(text) is not None)
 
     @property
     def shortest_completion(self) -> bytes:
