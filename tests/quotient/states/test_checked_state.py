@@ -37,6 +37,7 @@ DEAD = (
     "<|>import a\nfrom __future__ import annotations\n<|>",
     "x = <|>[a as<|>",
     "def f(): <|>nonlocal <|>",
+    "x = 1\n<|>from __future__ <|>",
     "class A:\n    def f(): <|>nonlocal a <|>",
     "<|>nonlocal <|>",
     "x = <|>[await <|>",
@@ -68,6 +69,8 @@ VIABLE = (
     "async def f():\n    yield\n    <|>return<|>\n",
     "try: pass\nexcept<|><|>: pass\nexcept A: pass\n",
     "<|>(await <|>",
+    "def f():<|>from <|>",
+    "def f(): from . <|><|>; return 1\n",
     "def f():\n    def g():\n        <|>nonlocal x<|>",
     "def f():\n    def g():\n        <|>nonlocal x<|>\n        pass\n",
     "def f():\n\tif x:\n\t\tdef g():\n\t\t\t<|>nonlocal <|>",
@@ -113,6 +116,17 @@ def test_what_is_wrong_elsewhere_connects_only_where_that_does_not_count(engine:
         assert lenient is not None
         assert lenient.complete
         assert lenient.shortest_completion == b""
+
+
+def test_what_is_ignored_is_told_once_it_is_met(engine: Engine) -> None:
+    text = "def f(a, a): pass\n<|>\nglobal b; x = 1\ndef g(b, b): pass\n"
+    left, right = (part.encode() for part in text.split("<|>"))
+    found = engine.document(left + right).middle(len(left), len(left))
+    assert found.ignored == ()
+    assert found.start is not None
+    assert found.start.complete
+    places = [(left + right)[fault.spans[0][0] :][:4] for fault in found.ignored]
+    assert places == [b"a, a", b"b, b"]
 
 
 def test_at_the_start_of_a_file(engine: Engine) -> None:
