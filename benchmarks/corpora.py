@@ -16,6 +16,7 @@ from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua
 from fimlsp.languages.lua.lexis import KEYWORDS
 from fimlsp.languages.python import python
+from fimlsp.languages.python.checks import Check
 from fimlsp.quotient.language.contract import Language
 from json_corpus import json_files, records_of_length, separator
 from lua_corpus import functions_of_length, lua_files
@@ -53,10 +54,12 @@ _RESERVED = "|".join((*kwlist, *softkwlist)).encode()
 class PythonCorpus:
     """The interpreter's standard library."""
 
-    title = "Python"
-    language = python()
     lengths = (10_000, 25_000, 50_000, 100_000, 200_000)
     word = re.compile(rb"(?<![\w!\\'\"])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"])" % _RESERVED)
+
+    def __init__(self, check: Check = "parse") -> None:
+        self.title = f"Python, {check}"
+        self.language = python(check=check)
 
     def files(self, random: Random) -> Iterator[Text]:
         """As in `Corpus`."""
@@ -145,6 +148,7 @@ class LuaCorpus:
 _LARK = load_grammar(Path(__file__).parent / "json.lark")
 CORPORA: Mapping[str, Sequence[Corpus]] = {
     "python": (PythonCorpus(),),
+    "python-compile": (PythonCorpus("compile"),),
     "json": (JsonCorpus(json, minified=False), JsonCorpus(json, minified=True)),
     "lua": (LuaCorpus(),),
     "lark": (JsonCorpus(_LARK, minified=False), JsonCorpus(_LARK, minified=True)),

@@ -237,7 +237,12 @@ def main(options: Sequence[str], bare: bool, show: bool) -> None:
             console.rule(stage)
             for code, n in sorted(calls.items(), key=lambda found: (found[0].co_filename, -found[1])):
                 path = Path(code.co_filename).relative_to(ROOT)
-                console.print(f"{n:7}  {path} {code.co_qualname}", highlight=False, soft_wrap=True)
+                console.print(f"{n:7}  {path.as_posix()} {name_of(code)}", highlight=False, soft_wrap=True)
+
+
+def name_of(code: CodeType) -> str:
+    """The name of a function with that of its class, which Python 3.10 does not know."""
+    return str(getattr(code, "co_qualname", code.co_name))
 
 
 def as_json(value: str) -> object:

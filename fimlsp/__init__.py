@@ -15,33 +15,45 @@ if TYPE_CHECKING:
     from fimlsp.models.completion import complete_many as complete_many
     from fimlsp.models.decoding.settings import DecodeSettings as DecodeSettings
     from fimlsp.models.loading import load_model as load_model
+    from fimlsp.models.masked_logits import MaskedLogits as MaskedLogits
+    from fimlsp.models.masked_logits import fill_bitmask as fill_bitmask
+    from fimlsp.models.masked_logits import vocabulary_of as vocabulary_of
     from fimlsp.models.scoring import score_middle as score_middle
     from fimlsp.quotient.engine import EditedDocument as Document
     from fimlsp.quotient.engine import Engine as Engine
+    from fimlsp.quotient.masks.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.2.0"
 __all__ = [
     "DecodeSettings",
     "Document",
     "Engine",
+    "MaskedLogits",
+    "Vocabulary",
     "complete_many",
+    "fill_bitmask",
     "json",
     "load_grammar",
     "load_model",
     "python",
     "score_middle",
+    "vocabulary_of",
 ]
 
 _ORIGINS = {
     "DecodeSettings": ("fimlsp.models.decoding.settings", "DecodeSettings"),
     "Document": ("fimlsp.quotient.engine", "EditedDocument"),
     "Engine": ("fimlsp.quotient.engine", "Engine"),
+    "MaskedLogits": ("fimlsp.models.masked_logits", "MaskedLogits"),
+    "Vocabulary": ("fimlsp.quotient.masks.vocabulary", "Vocabulary"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
+    "fill_bitmask": ("fimlsp.models.masked_logits", "fill_bitmask"),
     "json": ("fimlsp.languages.json", "json"),
     "load_grammar": ("fimlsp.languages.custom", "load_grammar"),
     "load_model": ("fimlsp.models.loading", "load_model"),
     "python": ("fimlsp.languages.python", "python"),
     "score_middle": ("fimlsp.models.scoring", "score_middle"),
+    "vocabulary_of": ("fimlsp.models.masked_logits", "vocabulary_of"),
 }
 _ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 

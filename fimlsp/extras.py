@@ -19,6 +19,7 @@ MODULES = {
     "sentencepiece": ("google.protobuf", "sentencepiece"),
     "replay": ("markdown_it", "pyarrow", "pyflakes", "rapidfuzz"),
     "ray": ("ray",),
+    "slua": ("lupa",),
 }
 """The modules that each extra brings."""
 

@@ -96,6 +96,18 @@ class LexerState(NamedTuple):
         )
 
     @property
+    def possible_kinds(self) -> int:
+        """The bit set of kinds that the lexeme being read may become, without those that nest too deeply."""
+        lexical, modes, accepted = self.lexical, self.modes, self.accepted
+        live = lexical.dfa.live[self.state]
+        if accepted not in lexical.mode_changers or self.leftover:
+            return live
+        if modes.after(lexical.kinds[accepted]) is not None:
+            return live
+        kinds = lexical.mode_changers.intersection(lexical.kinds_in(live))
+        return live & ~sum(1 << kind for kind in kinds if modes.after(lexical.kinds[kind]) is None)
+
+    @property
     def idle(self) -> bytes:
         """Bytes that do not change this state, for instance letters within a name, a string or a comment.
 

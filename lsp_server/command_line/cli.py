@@ -273,6 +273,30 @@ def verify(
         click.echo(line)
 
 
+@command_line.command()
+@click.argument(
+    "scripts", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--interface",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Declarations of what the scripts are given.",
+)
+def check(scripts: tuple[Path, ...], interface: Path | None) -> None:
+    """Check sLua SCRIPTS as a compiler does: a line for each fault; the exit status is 1 if there is one."""
+    from fimlsp.lsp_server.command_line.check_command import UnreadableError, check_files
+
+    try:
+        faults = check_files(scripts, interface)
+    except UnreadableError as error:
+        raise click.ClickException(str(error)) from None
+    for fault in faults:
+        click.echo(fault)
+    if not faults:
+        click.echo(f"{len(scripts)} {'script is' if len(scripts) == 1 else 'scripts are'} right.", err=True)
+    sys.exit(bool(faults))
+
+
 @command_line.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context

@@ -20,10 +20,10 @@ class ServerWatch:
         self._ended = Event()
         self._pause = PAUSES_S[0]
 
-    def begin(self, load: Load) -> None:
-        """Look for the server of *load*, and for no other any more; sooner if it served well before."""
+    def begin(self, load: Load, *, served_well: bool) -> None:
+        """Look for the server of *load*, and for no other any more; sooner if it *served_well* before."""
         self.end()
-        ended, pause = Event(), self._pause
+        ended, pause = Event(), PAUSES_S[0] if served_well else self._pause
         self._ended, self._pause = ended, min(2 * pause, PAUSES_S[1])
 
         def watch() -> None:
@@ -38,8 +38,3 @@ class ServerWatch:
     def end(self) -> None:
         """Look for nothing any more."""
         self._ended.set()
-
-    def served_well(self) -> None:
-        """The model that is loaded has written something."""
-        if self._ended.is_set():
-            self._pause = PAUSES_S[0]

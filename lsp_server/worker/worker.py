@@ -146,6 +146,7 @@ class Worker:
         self._sink = sink
         self._wanted = Load()
         self._watch = ServerWatch(backend.is_there, inbox.put)
+        self._served_well = False  # whether the model loaded last has written something
 
     def run(self) -> None:
         """Work for ever. Idle time goes to what the backend can prepare, then to garbage."""
@@ -197,6 +198,7 @@ class Worker:
 
     def _load(self, load: Load) -> None:
         self._wanted = load
+        self._served_well = False
         self._watch.end()
         try:
             name = self._backend.load(load, self._tell)
@@ -204,7 +206,7 @@ class Worker:
             missing = error.extra if isinstance(error, MissingExtraError) else None
             self._load_bundled(explain(error, "loading the model", log), missing)
             if isinstance(error, ServerError):
-                self._watch.begin(load)
+                self._watch.begin(load, served_well=False)
         else:
             self._send(Ready(name))
 
@@ -239,7 +241,7 @@ class Worker:
             completion = Completion(reason=problem)
         except ServerError as error:
             self._load_bundled(explain(error, "completing", log))
-            self._watch.begin(self._wanted)
+            self._watch.begin(self._wanted, served_well=self._served_well)
             completion = self._completion(request)
         self._inbox.finish(request.id)
         self._send(Answer(request.id, completion, 1000 * (time.perf_counter() - began)))
@@ -256,7 +258,7 @@ class Worker:
         except Exception as error:
             return Completion(reason=explain(error, "completing", log))
         if completion.texts:
-            self._watch.served_well()
+            self._served_well = True
         return completion
 
     def _send(self, report: Report) -> None:

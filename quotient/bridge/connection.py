@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from typing import Any
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Symbol
@@ -24,7 +25,7 @@ class RightEntry:
     `delimiter` is the delimiter byte that the right context begins with, and how often it is repeated;
     together with those before it, it must not occur three times in a row. `lead` is the white space before
     the first lexeme of the rest, None if the rest is blank. With `ends_line` nothing but the line end is left
-    of the line, and `marker` comes after it.
+    of the line, and `marker` comes after it. With `begins_line` it is only entered at the start of a line.
     """
 
     boundary: BoundaryLexeme
@@ -33,6 +34,7 @@ class RightEntry:
     marker: int
     lead: bytes | None
     ends_line: bool = False
+    begins_line: bool = False
 
     def admits(self, lexer: LexerState) -> bool:
         """Whether a middle that ends with this lexer state may enter here, by its modes and delimiters."""
@@ -49,6 +51,7 @@ class Connection:
     """Two connected contexts: the grammar of the middles and the entries into the right context.
 
     `bracket` is the kind that the lexeme begun left of the cursor must have, if the grammar begins with it.
+    `asked` is where masks remember what they have asked (see `masks/mask.py`).
     """
 
     tables: LanguageTables
@@ -62,6 +65,7 @@ class Connection:
     )
     _ends: dict[tuple[int, ModeStack], End] = field(default_factory=dict, repr=False)
     _scans: dict[tuple[EarleySet, Symbol], EarleySet | None] = field(default_factory=dict, repr=False)
+    asked: dict[object, Any] = field(default_factory=dict, repr=False)
     _without_blocks: list[CheapestSentences] = field(default_factory=list, repr=False)
 
     def scan(self, chart: EarleySet, symbol: Symbol, depth: int = 0) -> EarleySet | None:

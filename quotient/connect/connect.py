@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fimlsp.lexing.columns import MARGIN
 from fimlsp.lexing.interruption import checkpoint
-from fimlsp.lexing.lexer_state import LexerState
+from fimlsp.lexing.lexer_state import LexerState, Margin
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexer
 from fimlsp.quotient.bridge.connection import Connection
@@ -52,7 +52,8 @@ class _LeftSide:
     def kept(self, document: Document) -> KeptLexemes:
         """The strings and the lexeme that a middle must stay in."""
         strings = document.tables.language.strings_in(self.lexer.modes.opened)
-        return KeptLexemes(strings, family_of_lexeme(self.lexer))
+        begins_line = self.lexer.margin == Margin() and not self.lexer.modes.depth
+        return KeptLexemes(strings, family_of_lexeme(self.lexer), begins_line=begins_line)
 
 
 def _connect(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from fimlsp.lexing.columns import MARGIN
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexis import Family
 from fimlsp.lexing.line import Line
@@ -25,11 +26,13 @@ from fimlsp.quotient.states.lexeme_state import not_swallowing
 class KeptLexemes:
     """What a middle that must not escape has to stay in.
 
-    These are `strings`, outermost first, and the lexeme being read if it is of a `family`.
+    These are `strings`, outermost first, and the lexeme being read if it is of a `family`. If the cursor
+    `begins_line` outside brackets, and the text after it is indented, that text stays a line of its own.
     """
 
     strings: tuple[str, ...]
     family: Family | None
+    begins_line: bool = False
 
 
 @value
@@ -124,6 +127,9 @@ class RightSideFinder:
                 return RightEntry(boundary, opened, delimiter, marker, None)
             marker = self._marker(following, None)
             return RightEntry(boundary, opened, delimiter, marker, None, ends_line=True)
+        if self._stays_line(tail, line):
+            marker = self._marker(self.document.right_at(self.cursor), None)
+            return RightEntry(boundary, opened, delimiter, marker, None, begins_line=True)
         straddling = (
             () if boundary.kind is None or boundary.kind in self.tables.lexical.skipped else (boundary.kind,)
         )
@@ -139,6 +145,12 @@ class RightSideFinder:
         inside = BLOCK | BRACKET if unmatched > 0 or opened else BLOCK
         marker = self._marker(following, kinds, width, inside)
         return RightEntry(boundary, opened, delimiter, marker, lead)
+
+    def _stays_line(self, tail: StringTail, line: Line) -> bool:
+        """Whether *line*, directly after the cursor, has to stay a line of its own."""
+        if self.kept is None or not self.kept.begins_line or tail.end != self.cursor or tail.kinds:
+            return False
+        return line.column not in (None, MARGIN) and not self.document.right_at(self.cursor).within_group
 
     def _lead(self, position: int) -> bytes:
         """The white space and line joiners at *position*, before the line's first lexeme."""

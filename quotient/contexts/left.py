@@ -92,7 +92,7 @@ class LeftContext(Interned):
             return _context(self.tables, self.frame, self.group, self.modes, broken=True)
         return _context(self.tables, self.frame, self.start, self.tables.lexical.start, broken=True)
 
-    def _at(self, frame: Frame, group: EarleySet) -> LeftContext:
+    def at(self, frame: Frame, group: EarleySet) -> LeftContext:
         """This context with another innermost block or group."""
         return _context(self.tables, frame, group, self.modes, self.broken)
 
@@ -127,7 +127,7 @@ class LeftContext(Interned):
         start = self._before(self.group, symbols[0] if symbols else newline)
         symbols = self.tables.line_classes.representative(symbols)
         group = start and self.tables.forward.read(start, (*symbols, newline))
-        return None if group is None else self._at(self.frame, group)
+        return None if group is None else self.at(self.frame, group)
 
     def _after_brackets(self, line: Line) -> ModeStack | None:
         modes: ModeStack | None = self.modes
@@ -141,7 +141,7 @@ class LeftContext(Interned):
             return self
         start = self._before(self.group, symbols[0])
         group = start and self.tables.forward.read(start, symbols)
-        return None if group is None else self._at(self.frame, group)
+        return None if group is None else self.at(self.frame, group)
 
     def _before(self, group: EarleySet, symbol: int) -> EarleySet | None:
         """The set before *symbol*: *group* if it expects the symbol, `start` if *group* may end; or None."""
@@ -156,7 +156,7 @@ class LeftContext(Interned):
             return None
         bodies = frozenset(self.tables.suites[suite] for suite in suites)
         frame = self.tables.intern(Frame, column, bodies, self.frame, self.group)
-        return self._at(frame, self.tables.forward.start(bodies))
+        return self.at(frame, self.tables.forward.start(bodies))
 
     def closed(self, count: int) -> LeftContext | None:
         """The context after *count* DEDENTs; None if an open block may not end here."""
@@ -168,7 +168,7 @@ class LeftContext(Interned):
                 return None
             group = self.tables.forward.read_any(frame.holder, suites)
             assert group is not None
-            context = context._at(frame.parent, group)
+            context = context.at(frame.parent, group)
         return context
 
     def after(self, symbols: Iterable[Symbol]) -> LeftContext | None:
@@ -180,7 +180,7 @@ class LeftContext(Interned):
                 checkpoint()
                 group = self.tables.forward.canonical(group)  # frees the sets in between
             if isinstance(symbol, Column) or symbol == lexical.dedent:
-                following = context._at(context.frame, group)._after_layout(symbol)
+                following = context.at(context.frame, group)._after_layout(symbol)
                 if following is None:
                     return None
                 context, group = following, following.group
@@ -190,7 +190,7 @@ class LeftContext(Interned):
             if read is None:
                 return None
             group = read
-        return context._at(context.frame, group)
+        return context.at(context.frame, group)
 
     def _after_layout(self, symbol: Symbol) -> LeftContext | None:
         return self.opened(symbol) if isinstance(symbol, Column) else self.closed(1)

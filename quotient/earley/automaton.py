@@ -17,6 +17,14 @@ from typing import NamedTuple
 from fimlsp.quotient.grammar.rules import DOT, DOT_BITS, Rules
 
 
+def bit_set(numbers: Iterable[int]) -> int:
+    """The bit set of *numbers*."""
+    found = 0
+    for number in numbers:
+        found |= 1 << number
+    return found
+
+
 class State:
     """A set of dotted rules of one layer, with a common origin. Equal sets are the same object.
 
@@ -25,7 +33,7 @@ class State:
     `expected` the nonterminals after a dot.
     """
 
-    __slots__ = ("by_symbol", "completed", "expected", "gotos", "items", "rules")
+    __slots__ = ("_expected_bits", "by_symbol", "completed", "expected", "gotos", "items", "rules")
 
     def __init__(self, rules: Rules, items: tuple[int, ...], is_nonterminal: Callable[[int], bool]) -> None:
         by_symbol: dict[int, list[int]] = {}
@@ -42,6 +50,14 @@ class State:
         self.completed = tuple(completed)
         self.expected = tuple([symbol for symbol in by_symbol if is_nonterminal(symbol)])
         self.gotos: dict[int, State] = {}  # filled by `Automaton.goto`
+        self._expected_bits = -1
+
+    @property
+    def expected_bits(self) -> int:
+        """The bit set of the symbols after a dot."""
+        if self._expected_bits < 0:
+            self._expected_bits = bit_set(self.by_symbol)
+        return self._expected_bits
 
 
 class PossibleStarts(NamedTuple):
@@ -68,7 +84,7 @@ class Predicted:
     symbol read.
     """
 
-    __slots__ = ("_after", "_layer", "_possible_starts", "_symbols", "chains")
+    __slots__ = ("_after", "_expected_bits", "_layer", "_possible_starts", "_symbols", "chains")
 
     def __init__(self, layer: Layer, symbols: frozenset[int]) -> None:
         self.chains: dict[int, Chain] = {}
@@ -76,6 +92,7 @@ class Predicted:
         self._symbols = symbols
         self._possible_starts: PossibleStarts | None = None
         self._after: dict[int, tuple[State, ...]] = {}
+        self._expected_bits = -1
 
     @property
     def symbols(self) -> frozenset[int]:
@@ -98,6 +115,14 @@ class Predicted:
         """The first symbols of all predicted rules."""
         _, items, below = self.possible_starts
         return set(items) if below is None else below.expected().union(items)
+
+    @property
+    def expected_bits(self) -> int:
+        """The bit set of the first symbols of all predicted rules."""
+        if self._expected_bits < 0:
+            _, items, below = self.possible_starts
+            self._expected_bits = bit_set(items) | (0 if below is None else below.expected_bits)
+        return self._expected_bits
 
     def after(self, symbol: int) -> tuple[State, ...]:
         """The states after scanning *symbol* here, one per layer that has such rules."""

@@ -44,9 +44,9 @@ class LanguageTables:
     are the pairs of terminals that may be adjacent. `intern` makes hash-consed values.
     """
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, lexical: LexerTables | None = None) -> None:
         self.language = language
-        lexical = self.lexical = LexerTables(language.lexis())
+        lexical = self.lexical = lexical or LexerTables(language.lexis())
         self.offside = lexical.offside
         grammar = language.grammar() if self.offside else between_sentinels(language.grammar())
         self.grammar = grammar
@@ -93,6 +93,17 @@ class LanguageTables:
     def whole_text_check(self) -> WholeTextCheck | None:
         """As in `Language`; one for all documents, as it remembers what it has seen."""
         return self.language.whole_text_check()
+
+    @cached_property
+    def finer(self) -> LanguageTables | None:
+        """The tables of `Language.finer`."""
+        finer = self.language.finer()
+        return None if finer is None else LanguageTables(finer, self.lexical)
+
+    @cached_property
+    def place_kinds(self) -> int:
+        """The bit set of kinds of lexemes that are words of places (see `Grammar`)."""
+        return sum(1 << kind for word in self.grammar.place_words for kind in self.kinds_of[word])
 
     @property
     def first_free_symbol(self) -> int:

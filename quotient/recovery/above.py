@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.contexts.left import Frame, LeftContext
+from fimlsp.quotient.contexts.right import RightContext
+from fimlsp.quotient.recovery.blocks import header_above, is_slip, missing_below
+from fimlsp.quotient.recovery.cursor_line import CursorLine, cursor_line
 from fimlsp.quotient.recovery.headers import Assumed, indentation
 from fimlsp.quotient.recovery.mended_text import MendedText
-from fimlsp.quotient.recovery.statements import Edit, Reading, Statements
+from fimlsp.quotient.recovery.statements import Brackets, Edit, Reading, Statements
 
 _MOST_MENDS = 60
 _MOST_TRIES = 3
@@ -40,6 +44,8 @@ class Above:
         if not self.assumed.tables.offside:
             return None
         start, _ = self.text.document.statement_before(self.stop)
+        if start == self.stop:
+            return self.cursor_line().column
         line = self.statements().next_line(start)
         return line.column if line is not None and line.start <= self.stop else None
 
@@ -85,35 +91,101 @@ class Above:
             edits = self._laid_out(context, statements, reading)
         self.text.replace(edits)
 
+    @property
+    def depth(self) -> int:
+        """How many brackets are open at the start of the cursor's line."""
+        return self.text.document.left_at(self.stop)[1].modes.depth
+
+    @cached_property
+    def may_be_inside(self) -> bool:
+        """Whether the layout allows that the cursor's line is in the brackets that are open before it."""
+        start, _ = self.text.document.statement_before(self.stop)
+        line, column = self.cursor_line(), self.column
+        if start == self.stop or line.column is None or column is None or line.closes:
+            return True
+        if self.statements().hangs(start):
+            return True
+        below = self._below()
+        after = below.next_line(below.begin)
+        if after is None or after.column != line.column or not below.is_line(after.start):
+            return line.column.deeper_than(column)
+        return self.statements(open_end=False).read_up_to(start).lacks_header
+
+    def brackets(self) -> Brackets | None:
+        """The brackets that the cursor's line is in; None if in none, or if the layout speaks against it."""
+        start, _ = self.text.document.statement_before(self.stop)
+        context = self.text.document.left_at(self.stop)[1]
+        if not context.modes.depth or not self.may_be_inside:
+            return None
+        return Brackets(context.group, self.statements().units_from(start))
+
     def closed(self) -> Iterator[Above]:
         """The same with the cursor's line as one of its own, or mended itself; the likelier first."""
-        column, line = self.column, self.statements().next_line(self.stop)
-        is_deeper = line is None or column is None or line.column.deeper_than(column)
+        column, line = self.column, self.cursor_line().column
+        is_deeper = line is None or column is None or line.deeper_than(column)
         ways = (self._with_line_mended(), self._as_own_line())
         yield from chain(*(ways if is_deeper else reversed(ways)))
 
-    def _as_own_line(self) -> Iterator[Above]:
-        """The same with the cursor's line as one of its own: what is open there is closed before it."""
+    def outside(self, *, surely: bool = False) -> Iterator[Above]:
+        """The same with the cursor's line outside brackets, and then in blocks that fit its column.
+
+        It is taken out of brackets if the layout says that it is not in them, or if that is *surely* so.
+        """
         if not self.assumed.tables.offside:
             return
         found = self
         start, _ = self.text.document.statement_before(self.stop)
-        if start < self.stop:
+        if start < self.stop and (surely or not self.may_be_inside):
             found = self._changed(self.statements(open_end=False).read_up_to(start).edits)
             found.mend()
             yield found
         start, context = found.text.document.statement_before(found.stop)
-        line = found.statements().next_line(found.stop)
-        if start == found.stop and line is not None and line.start == start:
-            reading = Reading(0, start, line.end, line.column, ())
-            if line.column != context.frame.column:
-                edits = found._laid_out(context, found.statements(), reading)
-                if not any(end > found.text.cursor for _, end, _ in edits):
-                    found = found._changed(edits)
-                    found.mend()
-                    yield found
-        if found is not self:
-            yield from found._with_line_mended()
+        column = found.cursor_line().column
+        if start == found.stop and column is not None and column != context.frame.column:
+            reading = Reading(0, start, start, column, ())
+            edits = found._laid_out(context, found.statements(), reading)
+            if all(end <= found.stop for _, end, _ in edits):
+                found = found._changed(edits)
+                found.mend()
+                yield found
+        lacking = found._lacking_column()
+        header = lacking and header_above(self.assumed, found.statements(), found.stop, lacking)
+        if header:
+            found = found._changed((header,))
+            found.mend()
+            yield found
+
+    def _lacking_column(self) -> Column | None:
+        """The first column to which the text below closes blocks and that none has; None if all have one."""
+        document = self.text.document
+        end = document.transitions.lines.end_of_stretch(self.text.data, self.text.cursor_end)
+        column, after = self.cursor_line().column, document.right_at(end)
+        context = document.left_at(self.stop)[1]
+        if column is None or after.unmatched or context.modes.depth:
+            return None
+        known = context.indents.columns
+        following: RightContext | None = after
+        while following is not None and not following.is_end:
+            if column.deeper_than(following.column):
+                return None if following.column in known else following.column
+            following = following.next_shallower
+        return None
+
+    def missing_below(self, statements: Statements) -> tuple[Edit, ...]:
+        """What the lines of *statements*, those below, lack to follow the cursor's line."""
+        start, context = self.text.document.statement_before(self.stop)
+        column = self.cursor_line().column if start == self.stop else self.column
+        if not self.assumed.tables.offside or column is None:
+            return ()
+        return missing_below(self.assumed, statements, context, column)
+
+    def _as_own_line(self) -> Iterator[Above]:
+        """The same with the cursor's line as one of its own: what is open there is closed before it."""
+        last: Above | None = None
+        for last in self.outside(surely=True):
+            yield last
+        if last is not None:
+            yield from last._with_line_mended()
 
     def _with_line_mended(self) -> Iterator[Above]:
         """The same with the cursor's own line mended up to the cursor."""
@@ -151,12 +223,34 @@ class Above:
         """The reader of the text above."""
         document = self.text.document
         return Statements(
-            self.assumed, document.transitions.lines, document.data, self.stop, open_end=open_end
+            self.assumed,
+            document.transitions.lines,
+            document.data,
+            self.stop,
+            open_end=open_end,
+            then=self.cursor_line(),
+            beyond=document.transitions.lines.end_of_stretch(document.data, self.text.cursor_end),
         )
+
+    def _below(self) -> Statements:
+        """The reader of the text below the cursor's line."""
+        document = self.text.document
+        lines, size = document.transitions.lines, len(document.data)
+        begin = lines.end_of_stretch(document.data, self.text.cursor_end)
+        return Statements(self.assumed, lines, document.data, size, begin=begin)
+
+    def cursor_line(self) -> CursorLine:
+        """What the layout tells of the line with the cursor."""
+        data, cursor_end = self.text.data, self.text.cursor_end
+        end = self.text.document.transitions.lines.end_of_stretch(data, cursor_end)
+        before, after = data[self.stop : self.text.cursor], data[cursor_end:end]
+        return cursor_line(self.assumed.tables, before, after)
 
     def _laid_out(self, context: LeftContext, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
         """The edits by which a line that is valid by itself stands in *context*."""
         frame, column, start = context.frame, reading.column, reading.start
+        if start < self.stop and is_slip(column, frame.column):
+            return ((start, statements.unit(start).code, indentation(frame.column)),)
         if column.deeper_than(frame.column):
             header = self.assumed.header(statements.clause_after(start, frame.column))
             return ((start, start, indentation(frame.column) + header + b"\n"),)
@@ -179,6 +273,14 @@ class Above:
         if context.frame.column == column:
             rest = None if context.completed else self.assumed.rest_of_group(context)
             return statements.passed(start).edits if rest is None else ((start, start, rest),)
+        after = statements.next_line(statements.unit(start).end)
+        is_alone = after is not None and after.start < self.stop and column.deeper_than(after.column)
+        if (
+            inner is not None
+            and not is_alone
+            and (header := header_above(self.assumed, statements, start, column))
+        ):
+            return (header,)
         frames = [context.frame] if inner is None else [inner, context.frame]
         nearest = min(frames, key=lambda frame: abs(frame.column.tabs8 - column.tabs8))
         return ((start, statements.unit(start).code, indentation(nearest.column)),)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.earley.sets import merged
-from fimlsp.quotient.recovery.above import with_header
+from fimlsp.quotient.recovery.above import Above, with_header
+from fimlsp.quotient.recovery.blocks import is_slip
 from fimlsp.quotient.recovery.headers import Assumed, indentation
 from fimlsp.quotient.recovery.mended_text import MendedText
-from fimlsp.quotient.recovery.statements import Edit, Reading, Statements
+from fimlsp.quotient.recovery.statements import Brackets, Edit, Reading, Statements
 
 _MOST_MENDS = 60
 _MOST_TRIES = 3
@@ -18,7 +21,7 @@ _MOST_LINES = 40
 class Below:
     """Mends *text* from the line after the cursor's on, which begins *beyond* bytes after the cursor's end.
 
-    The logical line with the cursor has *column*, None if nobody knows.
+    The logical line with the cursor has *column*, None if nobody knows. It is in *brackets* if it is in any.
     """
 
     def __init__(
@@ -27,11 +30,13 @@ class Below:
         text: MendedText,
         beyond: int,
         column: Column | None,
+        brackets: Brackets | None = None,
     ) -> None:
         self.assumed = assumed
         self.text = text
         self.column = column
         self._beyond = beyond
+        self._brackets = brackets
 
     def move(self, beyond: int, size: int) -> None:
         """Let the cursor's end be *beyond* bytes before the next line, and *size* bytes after the cursor."""
@@ -69,6 +74,11 @@ class Below:
             reading = self._in_place(statements, place)
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
+        if tries == 1 and self._brackets is not None:
+            within = statements.within(self.start, *self._brackets)
+            if within is not None and within.edits and place < within.end:
+                self.text.replace(within.edits)
+                return
         own = statements.unit(place)
         if own.column is not None and statements.is_hopeless(own):
             self.text.replace([(own.code, own.content, b"")])
@@ -86,6 +96,27 @@ class Below:
             self.text.replace(with_header(self.assumed, statements, reading))
         else:
             self.text.replace(self._laid_out(statements, reading))
+
+    def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
+        """The edits by which the lines after the cursor's follow it, whatever is written there."""
+        if self._brackets is not None:
+            within = self.statements().within(self.start, *self._brackets)
+            if within is not None and within.edits:
+                yield within.edits
+        if self.has_strays and (closers := self.without_closers()):
+            yield closers
+        place = self._after_brackets()
+        if place is not None and (edits := above.missing_below(self.statements(place))):
+            yield edits
+
+    def _after_brackets(self) -> int | None:
+        """Where the first line after the cursor's begins that is outside brackets; None if that is far."""
+        document, place = self.text.document, self.start
+        for _ in range(_MOST_LINES):
+            if not document.right_at(place).unmatched:
+                return place
+            place += document.line_at(place).size
+        return None
 
     def without_closers(self) -> tuple[Edit, ...]:
         """The edits by which the line after the cursor's begins outside brackets."""
@@ -115,20 +146,33 @@ class Below:
             place += line.size
         return False
 
+    def follows_deeper(self, column: Column | None) -> bool:
+        """Whether the next line is deeper than *column* and yet no block of it: a blank line is between."""
+        line = self.statements().next_line(self.start)
+        if column is None or line is None or not line.column.deeper_than(column):
+            return False
+        is_apart = line.start > self.start or is_slip(line.column, column)
+        return is_apart and not self.text.document.right_at(self.start).unmatched
+
+    @property
+    def rest(self) -> bytes:
+        """The rest of the cursor's line."""
+        return self.text.data[self.text.cursor_end : self.start].rstrip(b"\r\n")
+
     def without_rest(self) -> tuple[Edit, ...]:
         """The edit that passes over the rest of the cursor's line."""
-        rest = self.text.data[self.text.cursor_end : self.start].rstrip(b"\r\n")
+        rest = self.rest
         return ((self.text.cursor_end, self.text.cursor_end + len(rest), b""),) if rest.strip() else ()
 
     def without_all(self) -> tuple[Edit, ...]:
         """The edit that passes over all that follows the cursor's line."""
         return ((self.start, len(self.text.data), b""),) if self.start < len(self.text.data) else ()
 
-    def statements(self) -> Statements:
-        """The reader of the text below."""
+    def statements(self, begin: int | None = None) -> Statements:
+        """The reader of the text below, or of that from *begin* on."""
         document = self.text.document
-        size = len(document.data)
-        return Statements(self.assumed, document.transitions.lines, document.data, size, begin=self.start)
+        size, begin = len(document.data), self.start if begin is None else begin
+        return Statements(self.assumed, document.transitions.lines, document.data, size, begin=begin)
 
     def _in_place(self, statements: Statements, place: int) -> Reading | None:
         """The reading of the line at *place* in the brackets that are open before the cursor's line."""

@@ -12,6 +12,7 @@ from fimlsp.quotient.completion.dijkstra import Source, completions
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.recovery.layout import Layout
 from fimlsp.quotient.recovery.line_ends import LineEnds, word_of
 from fimlsp.quotient.recovery.repairs import Repair
 
@@ -92,6 +93,15 @@ class Assumed:
                 inside |= fresh
                 waiting += fresh
         return frozenset(inside)
+
+    def is_line(self, symbols: Sequence[int]) -> bool:
+        """Whether the terminals *symbols* are a whole logical line."""
+        return self.tables.forward.read(self.any_line, (*symbols, self.tables.newline)) is not None
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Reads brackets by columns."""
+        return Layout(self.tables)
 
     @cached_property
     def any_line(self) -> EarleySet:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from functools import cache
+from itertools import chain
+from typing import Generic, NamedTuple, TypeVar
 
+from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.connect.connect import connect, read_up_to
 from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.below import Below
+from fimlsp.quotient.recovery.cursor_line import cursor_line
 from fimlsp.quotient.recovery.headers import Assumed
+from fimlsp.quotient.recovery.lexemes import lexemes
 from fimlsp.quotient.recovery.mended_text import Mend, MendedText
 from fimlsp.quotient.recovery.statements import Edit, Statements
+from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
+
+T = TypeVar("T")
 
 
 @cache
@@ -37,9 +45,11 @@ class Recovery:
         self._text = MendedText(document, cursor, cursor_end)
         self._above = Above(assumed, self._text, cursor - self._start)
         self._above.mend()
-        self._below = Below(assumed, self._text, line_end - cursor_end, self._above.column)
+        brackets = self._above.brackets()
+        self._below = Below(assumed, self._text, line_end - cursor_end, self._above.column, brackets)
         self._below.mend()
         self._line = self._line_of(document)
+        self._layout = self._above.cursor_line()
 
     def _line_of(self, document: Document) -> Hashable:
         """What was assumed depends on of the cursor's line."""
@@ -63,8 +73,11 @@ class Recovery:
 
     def serves(self, document: Document, start: int, end: int) -> bool:
         """Whether the line has a cursor from *start* to *end* in it."""
-        around = _line_around(document, start, end)
-        return around == (self._start, len(document.data) - self._from_end)
+        line_start, line_end = _line_around(document, start, end)
+        if (line_start, line_end) != (self._start, len(document.data) - self._from_end):
+            return False
+        data = document.data
+        return self._layout == cursor_line(document.tables, data[line_start:start], data[end:line_end])
 
     def state(
         self, document: Document, start: int, end: int, options: ConnectOptions
@@ -73,12 +86,47 @@ class Recovery:
         line_end = len(document.data) - self._from_end
         self._above.move(start - self._start)
         self._below.move(line_end - end, end - start)
-        for reading in _readings(self._above, self._below):
-            found = read_up_to(reading.document, reading.cursor)
-            state = found and connect(reading.document, reading.cursor_end, *found, options)
-            if state is not None:
-                return state, tuple(reading.mends)
-        return None, ()
+        found: tuple[State, MendedText] | None = None
+        for reading, is_gentle in _readings(self._above, self._below):
+            if found is not None and not is_gentle:
+                break
+            text = reading.text
+            above = read_up_to(text.document, text.cursor)
+            state = above and connect(text.document, text.cursor_end, *above, options)
+            if state is None or above is None:
+                continue
+            found = found or (state, text)
+            if not is_gentle or self._settles(state, reading, above[1].modes.depth - reading.left.depth):
+                return state, tuple(text.mends)
+        return (None, ()) if found is None else (found[0], tuple(found[1].mends))
+
+    def _settles(self, state: State, reading: _Reading, opened: int) -> bool:
+        """Whether the cheapest completion leaves no block or bracket that the layout says it is in.
+
+        The line itself has *opened* so many brackets before the cursor.
+        """
+        if not isinstance(state, GrammarState):
+            return True
+        completion = state.shortest_completion
+        if b"\n" in completion:
+            return False
+        if self._below.follows_deeper(reading.left.cursor_line().column):
+            return False
+        lexical, rest = self._above.assumed.tables.lexical, self._below.rest
+        read = lexemes(lexical, completion, 0, len(completion)).read
+        if rest and read and read[-1].end < len(completion.rstrip()):
+            return False  # it makes a comment of the rest of the line
+        closers, openers = self._unmatched(completion)
+        closed_after, _ = self._unmatched(rest)
+        may_close = opened + (reading.left.depth if reading.left.may_be_inside else 0)
+        return openers <= max(closed_after - opened, 0) and closers <= may_close
+
+    def _unmatched(self, text: bytes) -> tuple[int, int]:
+        """How many brackets *text* closes and opens."""
+        lexical = self._above.assumed.tables.lexical
+        kinds = [lexical.kinds[lexeme.kind] for lexeme in lexemes(lexical, text, 0, len(text)).read]
+        closers, openers = unmatched_brackets(lexical.brackets, kinds)
+        return len(closers), len(openers)
 
 
 def _line_around(document: Document, cursor: int, cursor_end: int) -> tuple[int, int]:
@@ -87,31 +135,74 @@ def _line_around(document: Document, cursor: int, cursor_end: int) -> tuple[int,
     start, end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
     first, _ = document.left_at(cursor)
     line = document.line_at(first)
-    if first < len(data) and not line.broken and first + line.size > start:
+    is_joined = first < len(data) and not line.broken and first + line.size > start
+    if is_joined and document.tables.may_follow(line.kinds):
         return min(first, start), max(first + line.size, end)
     return start, end
 
 
-def _readings(above: Above, below: Below) -> Iterator[MendedText]:
-    """The mended text, then ones in which what is at the cursor's line is mended or left out as well."""
-    changes = [(), *filter(None, (below.without_closers(), below.without_rest()))]
-    if below.has_strays:
-        changes[:2] = reversed(changes[:2])
-    lefts = [above, *above.closed()]
-    yield from _combined(lefts, changes, below)
-    yield from _combined(lefts, [(*below.without_rest(), *below.without_all())], below)
+class _Reading(NamedTuple):
+    """A mended text, with what is above the cursor's line."""
+
+    text: MendedText
+    left: Above
+
+
+def _readings(above: Above, below: Below) -> Iterator[tuple[_Reading, bool]]:
+    """The mended text, then others, the gentle ones first, which keep all that is at the cursor's line.
+
+    Most often the first one is taken, so nothing is made before it is asked for.
+    """
+    outside = _Kept(chain((above,), above.outside()))
+    for reading in _combined(outside, chain([()], below.balanced(above)), below):
+        yield reading, True
+    lefts = _Kept(chain((above,), above.closed()))
+    changes = _Kept(_changes(below))
+    for reading in _combined(lefts, changes, below):
+        yield reading, False
+    bare_below = (*below.without_rest(), *below.without_all())
+    for reading in _combined(lefts, [bare_below], below):
+        yield reading, False
     bare = above.without_all()
-    changes.append((*below.without_rest(), *below.without_all()))
-    yield from _combined([above.without_line(), bare, bare.without_line()], changes, below)
+    last = [above.without_line(), bare, bare.without_line()]
+    for reading in _combined(last, [*changes, bare_below], below):
+        yield reading, False
+
+
+def _changes(below: Below) -> Iterator[tuple[Edit, ...]]:
+    """What may be changed below the cursor, nothing among it; the likelier first."""
+    strays = below.has_strays
+    if not strays:
+        yield ()
+    if closers := below.without_closers():
+        yield closers
+    if strays:
+        yield ()
+    if rest := below.without_rest():
+        yield rest
+
+
+class _Kept(Generic[T]):
+    """The elements of an iterator, made when they are first asked for and then kept."""
+
+    def __init__(self, source: Iterator[T]) -> None:
+        self._source = source
+        self._known: list[T] = []
+
+    def __iter__(self) -> Iterator[T]:
+        yield from self._known
+        for element in self._source:
+            self._known.append(element)
+            yield element
 
 
 def _combined(
     lefts: Iterable[Above], changes: Iterable[tuple[Edit, ...]], below: Below
-) -> Iterator[MendedText]:
+) -> Iterator[_Reading]:
     """Each of *lefts* with each of the *changes* below."""
     for change in changes:
         for left in lefts:
             text = left.text.copy() if change else left.text
             shift = left.text.cursor - below.text.cursor
             text.replace([(start + shift, end + shift, new) for start, end, new in change])
-            yield text
+            yield _Reading(text, left)

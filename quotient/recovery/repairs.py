@@ -23,6 +23,8 @@ PASSED_LINE = 50
 _PASSED_REST = 34
 _MISFIT = 25
 """What it costs if a line that should open a block does not, or the other way round."""
+_OWN_LINE = 12
+"""What it costs more to change something before a line in brackets that might as well be outside of them."""
 _MOST_STEPS = 60
 _MOST_ASSUMED = 4
 _AHEAD = 6
@@ -68,6 +70,7 @@ class Search:
         self.scan = (tables.backward if backward else tables.forward).earley.scan
         self.neighbours = tables.neighbours
         self.enclosures = tables.enclosures
+        self.newline = tables.newline
         self.ends = ends
         self.symbols = symbols[::-1] if backward else symbols
         self.opens = opens
@@ -76,10 +79,12 @@ class Search:
         self.backward = backward
         self._queue: list[tuple[int, int, int, EarleySet, _Path]] = []
         self._serial = count()
+        self._start: EarleySet | None = None
 
     def best(self, start: EarleySet) -> Repair | None:
         """The cheapest repair of the line after *start*; None if none was found."""
         self._push(0, 0, start, None)
+        self._start = start
         best: Repair | None = None
         size = len(self.symbols)
         for _ in range(_MOST_STEPS):
@@ -103,7 +108,8 @@ class Search:
     def _change(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
         """Go on behind the lexeme of number *index*, which is not expected."""
         symbol = self.symbols[index]
-        self._push(cost + PASSED, index + 1, chart, (path, Change(index)))
+        extra = _OWN_LINE if self._begins_own_line(index) else 0
+        self._push(cost + PASSED + extra, index + 1, chart, (path, Change(index)))
         rest = path
         end = next(end for end in self.line_ends if end > index)
         for number in range(index, end):
@@ -117,7 +123,17 @@ class Search:
         ]
         found.sort(key=lambda way: (-way[0], way[2:]))
         for place, following, more, assumed in found[:_MOST_ASSUMED]:
-            self._push(cost + more, place, following, (path, Change(index, (assumed,))))
+            self._push(cost + more + extra, place, following, (path, Change(index, (assumed,))))
+
+    def _begins_own_line(self, index: int) -> bool:
+        """Whether a physical line that is a whole logical one begins with the lexeme of number *index*."""
+        if self.backward or index not in self.line_ends or self._start is None:
+            return False
+        end = next(end for end in self.line_ends if end > index)
+        chart: EarleySet | None = self._start
+        for symbol in (*self.symbols[index:end], self.newline):
+            chart = chart and self.scan(chart, (symbol,))
+        return chart is not None
 
     def _may_meet(self, read: int, following: int) -> bool:
         """Whether *following* may stand beside *read*, and the two are no brackets around nothing."""

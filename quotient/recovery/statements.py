@@ -1,65 +1,27 @@
-"""Reads the logical line at a place as the valid one that it most nearly is, and decides where it ends.
-
-Where brackets are left open, the layout decides: the logical line ends before the first line that is not
-deeper, or that begins with a lexeme which never stands in brackets; or at the end of its first line.
-"""
+"""Reads the logical line at a place as the valid one that it most nearly is."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
-from fimlsp.lexing.lexer_state import Margin
-from fimlsp.lexing.line import Line, LineReader, unmatched_brackets
 from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.recovery.extents import MOST_UNITS, Extents
 from fimlsp.quotient.recovery.headers import Assumed
-from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, lexemes
+from fimlsp.quotient.recovery.layout import Unit
+from fimlsp.quotient.recovery.lexemes import Lexeme
 from fimlsp.quotient.recovery.line_ends import INSERTED
+from fimlsp.quotient.recovery.lines import LEAD
 from fimlsp.quotient.recovery.repairs import PASSED, PASSED_LINE, Repair, Search
 
 Edit = tuple[int, int, bytes]
 """A span of a text, and what it is replaced by."""
 
-_MOST_UNITS = 40
-_MOST_LINES_SEARCHED = 400
-_MOST_BLANKS = 10
-_LEAD = re.compile(rb"[ \t\f]*")
-
-
-class Unit(NamedTuple):
-    """A line, or one physical line where a line cannot be read; `column` is None if it is blank."""
-
-    start: int
-    end: int
-    column: Column | None
-    found: Lexemes
-
-    @property
-    def code(self) -> int:
-        """Where its code begins."""
-        starts = [
-            *(lexeme.start for lexeme in self.found.read[:1]),
-            *(a for a, _ in self.found.unreadable[:1]),
-        ]
-        return min(starts, default=self.end)
-
-    @property
-    def content(self) -> int:
-        """Where its code ends."""
-        ends = [*(lexeme.end for lexeme in self.found.read[-1:]), *(b for _, b in self.found.unreadable[-1:])]
-        return max(ends, default=self.end)
-
-
-class NextLine(NamedTuple):
-    """A line with code, its column, and its first terminal, None if nothing of it can be read."""
-
-    start: int
-    end: int
-    column: Column
-    first: int | None
+_MOST_RATED = 8
+_MISALIGNED = 15
+"""What it costs if a line in brackets is not deeper than the one that opened them."""
 
 
 class Reading(NamedTuple):
@@ -78,26 +40,15 @@ class Reading(NamedTuple):
     lacks_header: bool = False
 
 
-class Statements:
-    """Reads the logical lines of *data* from *begin* to *stop*; with *open_end* the last one may go on."""
+class Brackets(NamedTuple):
+    """What is open in brackets at a line start: the set there, and the lines since the logical one began."""
 
-    def __init__(
-        self,
-        assumed: Assumed,
-        lines: LineReader,
-        data: bytes,
-        stop: int,
-        *,
-        begin: int = 0,
-        open_end: bool = False,
-    ) -> None:
-        self.assumed = assumed
-        self.tables = assumed.tables
-        self.lines = lines
-        self.data = data
-        self.stop = stop
-        self.begin = begin
-        self.open_end = open_end
+    chart: EarleySet
+    above: Sequence[Unit]
+
+
+class Statements(Extents):
+    """Reads the logical lines of a broken text."""
 
     def read(self, start: int) -> Reading:
         """The cheapest reading of the logical line at the line start *start*."""
@@ -113,141 +64,48 @@ class Statements:
 
     def read_up_to(self, start: int) -> Reading:
         """The reading of the lines from *start* up to the end as one logical line."""
-        units = [self.unit(start)]
-        while units[-1].end < self.stop:
-            units.append(self.unit(units[-1].end))
+        units = self.units_from(start)
         if units[0].column is None:
             return Reading(0, start, units[-1].end, Column(), ())
         return self._repaired(units, is_open=self.open_end) or self._passed(units[0])
 
     def _read(self, first: Unit) -> Reading:
-        units, ends, is_open = self._units(first)
+        units, ends, is_open, lacking = self.extent(first)
         if self.is_hopeless(first):
             return self._passed(first)
         best: Reading | None = None
         for count in ends:
-            found = self._repaired(units[:count], is_open=is_open and count == len(units))
-            if found is not None and count < len(units) and self._closes(units[count], first):
-                found = found._replace(cost=found.cost + PASSED)
-            if found is not None and (best is None or found.cost < best.cost):
-                best = found
+            extra = self._cost_of(units[count:])
+            is_all = count == len(units)
+            for variant, more in self._variants(units[:count], lacking if is_all else None):
+                found = self._repaired(variant, is_open=is_open and is_all)
+                if found is not None and (best is None or found.cost + more + extra < best.cost):
+                    best = found._replace(cost=found.cost + more + extra)
         return best or self._passed(units[0])
 
-    def _units(self, first: Unit) -> tuple[list[Unit], list[int], bool]:
-        """The lines that may belong to it, how many of them it may have, and whether it may go on."""
-        units = [first]
-        while (depth := self._depth(units)) and len(units) < _MOST_UNITS:
-            if units[-1].end >= self.stop:
-                return units, sorted({1, len(units)}), self.open_end
-            unit = self.unit(units[-1].end)
-            if self._is_outside(unit, first):
-                if not self.is_hopeless(unit):
-                    break
-                unit = unit._replace(found=Lexemes((), ((unit.code, unit.content),), joined=False))
-            units.append(unit)
-        if depth:
-            return units, sorted({1, min(2, len(units)), len(units)}), False
-        ends = {len(units)}
-        while units[-1].end < self.stop and self._closes(unit := self.unit(units[-1].end), first):
-            units.append(unit)
-            ends.add(len(units))
-        return units, sorted(ends), False
+    def _variants(self, units: list[Unit], lacking: str | None) -> Iterator[tuple[list[Unit], int]]:
+        """*units*, and the same with brackets where the layout says that they lack; with what each costs.
 
-    def _closes(self, unit: Unit, first: Unit) -> bool:
-        """Whether *unit* begins as the last line of brackets does that *first* opens."""
-        if unit.column is None or not unit.found.read or first.column is None:
-            return False
-        kind = self.tables.lexical.kinds[unit.found.read[0].kind]
-        return kind in self.tables.opening_of and not first.column.deeper_than(unit.column)
+        A bracket of the kind *lacking* is closed after them.
+        """
+        layout = self.assumed.layout
+        closed, count = layout.closed(units)
+        yield units, _MISALIGNED * count
+        if count:
+            yield closed, 0
+        if len(units) > 1 and (opened := layout.opened(units)) is not None:
+            yield opened, 0
+        if lacking is not None:
+            yield layout.with_opener(units, lacking), 0
 
-    def is_hopeless(self, unit: Unit) -> bool:
-        """Whether no line begins as *unit* does, so that it is not worth a repair."""
-        read = unit.found.read
-        if not read:
-            return bool(unit.found.unreadable)
-        if self.tables.lexical.kinds[read[0].kind] in self.tables.opening_of:
-            return False
-        first = self.tables.terminal_of[read[0].kind]
-        following = self.tables.terminal_of[read[1].kind] if len(read) > 1 else first
-        expects = self.assumed.any_line.expects
-        return not expects(first) and not expects(following)
-
-    def _depth(self, units: list[Unit]) -> int:
-        kinds = self.tables.lexical.kinds
-        return len(
-            unmatched_brackets(
-                self.tables.lexical.brackets,
-                (kinds[lexeme.kind] for unit in units for lexeme in unit.found.read),
-            )[1]
-        )
-
-    def is_outside(self, place: int, start: int) -> bool:
-        """Whether the layout says that the line at *place* is not in brackets open since *start*."""
-        unit = self.unit(place)
-        return self._is_outside(unit, self.unit(start)) and not self.is_hopeless(unit)
-
-    def _is_outside(self, unit: Unit, first: Unit) -> bool:
-        """Whether the layout says that *unit* is not in brackets that *first* left open."""
-        if unit.column is None or not unit.found.read:
-            return False
-        assert first.column is not None
-        begin = self.tables.terminal_of[unit.found.read[0].kind]
-        if begin not in self.assumed.in_brackets:
-            return True
-        kind = self.tables.lexical.kinds[unit.found.read[0].kind]
-        return not unit.column.deeper_than(first.column) and kind not in self.tables.opening_of
-
-    def unit(self, start: int) -> Unit:
-        """The line at *start*."""
-        line = self.lines.read(self.data, start)
-        end = start + line.size
-        if line.broken and start < start + line.reach <= len(self.data):
-            end = start + line.reach
-        if end > self.stop or (line.broken and end > self.lines.end_of_stretch(self.data, start)):
-            return self._physical(start)
-        return self._unit(start, end)
-
-    def _physical(self, start: int) -> Unit:
-        """The physical line at *start*, with those that line joiners join to it."""
-        end = min(self.lines.end_of_stretch(self.data, start), self.stop)
-        unit = self._unit(start, end)
-        while unit.found.joined and end < self.stop:
-            end = min(self.lines.end_of_stretch(self.data, end), self.stop)
-            unit = self._unit(start, end)
-        return unit
-
-    def _unit(self, start: int, end: int) -> Unit:
-        found = lexemes(self.tables.lexical, self.data, start, end)
-        if not found.read and not found.unreadable:
-            return Unit(start, end, None, found)
-        lead = _LEAD.match(self.data, start)
-        assert lead is not None
-        return Unit(start, end, Margin().after(lead.group()).counted, found)
-
-    def next_line(self, position: int) -> NextLine | None:
-        """The next line with code from *position* on; None if there is none near."""
-        for _ in range(_MOST_LINES_SEARCHED):
-            if position >= len(self.data):
-                return None
-            line = self.lines.read(self.data, position)
-            if line.column is not None:
-                first = self.tables.terminal_of[line.kinds[0]]
-                return NextLine(position, position + line.size, line.column, first)
-            if line.broken:
-                unit = self._physical(position)
-                if unit.column is not None:
-                    read = unit.found.read
-                    begin = self.tables.terminal_of[read[0].kind] if read else None
-                    return NextLine(position, unit.end, unit.column, begin)
-                position = unit.end
-            else:
-                position += line.size
-        return None
-
-    def _opens(self, position: int, column: Column) -> bool | None:
-        """Whether the line from *position* on is deeper than *column*; None if there is none."""
-        after = self.next_line(position)
-        return None if after is None else after.column.deeper_than(column)
+    def _cost_of(self, units: Sequence[Unit]) -> int:
+        """What it costs that these lines are statements of their own."""
+        cost = 0
+        for unit in units[:_MOST_RATED]:
+            if unit.column is not None:
+                symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+                cost += 0 if self.assumed.is_line(symbols) else PASSED
+        return cost
 
     def in_place(self, start: int, chart: EarleySet, *, backward: bool = False) -> Reading | None:
         """The line at *start* in what is open beside it: before it at *chart*, or behind if *backward*."""
@@ -263,6 +121,44 @@ class Statements:
         reading = self._as_reading([unit], found)
         edits = [(a, b, new or b"\n" * (b == unit.end > a)) for a, b, new in reading.edits]
         return reading._replace(edits=tuple(edits))  # where a line ended with a separator, it still ends
+
+    def within(self, place: int, chart: EarleySet, above: Sequence[Unit]) -> Reading | None:
+        """The rest of a logical line from *place* on, inside brackets, with *chart* there.
+
+        Its lines *above* are known. None if no repair was found.
+        """
+        units: list[Unit] = []
+        first = above[0]
+        while place < self.stop and len(units) < MOST_UNITS:
+            unit = self.unit(place)
+            if self._is_outside(unit, first) and not self.is_hopeless(unit):
+                break
+            units.append(unit)
+            place = unit.end
+            if unit.column is not None and not unit.column.deeper_than(first.column or Column()):
+                break
+        goes_on = len(units) == MOST_UNITS
+        while units and units[-1].column is None:
+            units.pop()
+        if not units:
+            return None
+        closed, count = self.assumed.layout.closed(units, above)
+        best: Reading | None = None
+        for variant, more in ((units, _MISALIGNED * count), (closed, 0)):
+            found = self._searched(variant, chart, goes_on=goes_on)
+            if found is not None and (best is None or found.cost + more < best.cost):
+                best = found._replace(cost=found.cost + more)
+        return best
+
+    def _searched(self, units: list[Unit], chart: EarleySet, *, goes_on: bool) -> Reading | None:
+        symbols = self.tables.terminals([lexeme.kind for unit in units for lexeme in unit.found.read])
+        line_ends = list(accumulate(len(unit.found.read) for unit in units))
+        search = Search(self.tables, self.assumed.ends, symbols, line_ends=line_ends, open_end=goes_on)
+        found = search.best(chart) if symbols else None
+        if found is None:
+            return None
+        units[0] = units[0]._replace(column=units[0].column or Column())
+        return self._as_reading(units, found)
 
     def _as_reading(self, units: list[Unit], found: Repair, *, lacks_header: bool = False) -> Reading:
         """How *found* reads the lines *units*."""
@@ -302,7 +198,7 @@ class Statements:
         if column is None:
             return Reading(0, start, unit.end, Column(), ())
         end = start + len(self.data[start : unit.end].rstrip(b"\r\n"))
-        lead = _LEAD.match(self.data, start)
+        lead = LEAD.match(self.data, start)
         assert lead is not None
         text = b""
         if self._opens(unit.end, column) and not self._is_led(start, unit.end):
@@ -316,42 +212,18 @@ class Statements:
             end = start + len(self.data[start:end].rstrip(b"\r\n"))
         return ((start, end, b""),)
 
-    def column_before(self, start: int) -> Column | None:
-        """The column of the last line with code before *start*; None if there is none near."""
-        line = self._line_before(start)
-        return None if line is None else line.column
-
-    def _line_before(self, start: int) -> Line | None:
-        for _ in range(_MOST_BLANKS):
-            if start <= self.begin:
-                return None
-            start = self.lines.start_of_stretch(self.data, start - 1)
-            line = self.lines.read(self.data, start)
-            if line.column is not None:
-                return line
-        return None
-
     def _is_led(self, start: int, end: int) -> bool:
         """Whether the line at *end* may follow the line before *start*: that is as deep, or a header."""
-        after, line = self.next_line(end), self._line_before(start)
-        if after is None or line is None or line.column is None:
+        after, before = self.next_line(end), self._line_before(start)
+        if after is None or before is None or before[1].column is None:
             return False
+        line = before[1]
+        assert line.column is not None
         if not after.column.deeper_than(line.column):
             return True
         symbols = (*self.tables.terminals(line.kinds), self.tables.newline)
         chart = self.tables.forward.read(self.assumed.any_line, symbols)
         return chart is not None and any(map(chart.expects, self.tables.suites))
-
-    def clause_after(self, position: int, column: Column) -> int | None:
-        """The first terminal of the next line of *column*; None if a shallower one comes before it."""
-        for _ in range(_MOST_LINES_SEARCHED):
-            line = self.next_line(position)
-            if line is None:
-                return None
-            if not line.column.deeper_than(column):
-                return line.first if line.column == column else None
-            position = line.end
-        return None
 
 
 def _edits(assumed: Assumed, read: list[Lexeme], found: Repair) -> Iterator[Edit]:

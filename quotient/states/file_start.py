@@ -5,9 +5,15 @@ Anywhere else in code the mark is not allowed.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fimlsp.lexing.values import value
 from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK
 from fimlsp.quotient.states.protocol import State
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.masks.plain_walk import Truths
+    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 
 @value
@@ -53,6 +59,19 @@ class FileStart:
             return self._unmarked.shortest_completion
         assert self.state is not None
         return BYTE_ORDER_MARK[len(self.read) :] + self.state.shortest_completion
+
+    def mask(self, vocabulary: Vocabulary) -> Words:
+        """As in `State`."""
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
+
+    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+        """As in `State`."""
+        from fimlsp.quotient.masks.plain_walk import asked_again
+
+        allowed = None if self._unmarked is None else self._unmarked.allowed_texts(vocabulary)
+        first = BYTE_ORDER_MARK[len(self.read) :][:1]
+        numbers = [number for number, text in enumerate(vocabulary.texts) if text[:1] in (b"", first)]
+        return asked_again(vocabulary, allowed, numbers, lambda text: self.feed(text) is not None)
 
     @property
     def _unmarked(self) -> State | None:

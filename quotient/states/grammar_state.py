@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import EVERY, checkpoint
-from fimlsp.lexing.lexer_state import LexerState, Step, Symbol
+from fimlsp.lexing.lexer_state import LexerState, Margin, Step, Symbol
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.shallow import is_shallow
 from fimlsp.quotient.completion.shortest import shortest_completion
 from fimlsp.quotient.earley.sets import EarleySet
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.masks.plain_walk import Truths
+    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 _NOT_ASCII = 0x80
 _BACKSLASH = ord("\\")
@@ -47,6 +53,10 @@ class GrammarState:
             return None
         state = GrammarState(self.connection, lexer, chart)
         return state if state.viable else None
+
+    def at(self, lexer: LexerState, chart: EarleySet) -> GrammarState:
+        """The state of the same middle with another lexer state and chart; it may not be viable."""
+        return GrammarState(self.connection, lexer, chart)
 
     def scanned(self, symbols: list[Symbol]) -> EarleySet | None:
         """The chart after *symbols*, which the lexer gave after this state; None if they are not expected."""
@@ -113,18 +123,22 @@ class GrammarState:
 
     @property
     def live(self) -> int:
-        """The bit set of kinds that the lexeme being read may become, without those that nest too deeply."""
-        connection, lexical, modes = self.connection, self.lexer.lexical, self.lexer.modes
-        live = lexical.dfa.live[self.lexer.state]
+        """As `LexerState.possible_kinds`; at the start, only the bracket that the grammar begins with."""
+        connection, live = self.connection, self.lexer.possible_kinds
         if connection.bracket is not None and self.chart is connection.grammar.start:
             live &= 1 << connection.bracket
-        accepted = self.lexer.accepted
-        if accepted not in lexical.mode_changers or self.lexer.leftover:
-            return live
-        if modes.after(lexical.kinds[accepted]) is not None:
-            return live
-        kinds = lexical.mode_changers.intersection(lexical.kinds_in(live))
-        return live & ~sum(1 << kind for kind in kinds if modes.after(lexical.kinds[kind]) is None)
+        return live
+
+    @property
+    def must_become_place_word(self) -> bool:
+        """Whether the lexeme being read has to become a word that depends on places (see `places.py`)."""
+        tables = self.connection.tables
+        live = tables.lexical.dfa.live[self.lexer.state]
+        if not live & tables.place_kinds or self.lexer.at_lexeme_start:
+            return False
+        words = tables.grammar.place_words
+        terminals = tables.live_terminals(live)
+        return not any(terminal not in words and self.chart.expects(terminal) for terminal in terminals)
 
     def _may_fall_back(self) -> bool:
         """Whether the lexeme may have ended earlier, so that the bytes since then begin the next one.
@@ -238,6 +252,16 @@ class GrammarState:
             self._completion = shortest_completion(self)
         return self._completion
 
+    def mask(self, vocabulary: Vocabulary) -> Words:
+        """As in `State`."""
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
+
+    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+        """As in `State`."""
+        from fimlsp.quotient.masks.mask import allowed_texts
+
+        return allowed_texts(self, vocabulary)
+
     def _may_end(self) -> bool:
         lexer, connection = self.lexer, self.connection
         if lexer.at_lexeme_start:
@@ -280,6 +304,8 @@ class GrammarState:
         )
 
     def _continues(self, entry: RightEntry, lexer: LexerState, chart: EarleySet) -> bool:
+        if entry.begins_line and lexer.margin != Margin():
+            return False
         if lexer.margin is None or lexer.modes.depth:
             ended = self.connection.scan(chart, lexer.lexical.newline) if entry.ends_line else chart
             return ended is not None and ended.expects(entry.marker)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
@@ -18,6 +19,10 @@ from fimlsp.lexing.lexis import Family
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_to
 from fimlsp.quotient.states.grammar_state import GrammarState
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.masks.plain_walk import Truths
+    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 _BLANK = re.compile(rb"[ \t\v\f]*")
 
@@ -58,6 +63,21 @@ class LexemeState:
         """The shortest text that completes this middle; empty if it is complete."""
         assert self.way is not None
         return self.way
+
+    def mask(self, vocabulary: Vocabulary) -> Words:
+        """As in `State`."""
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
+
+    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+        """As in `State`."""
+        from fimlsp.quotient.masks.within_lexeme import allowed_within
+
+        return allowed_within(
+            vocabulary,
+            self.lexer,
+            lambda lexer: replace(self, lexer=lexer).way is not None,
+            lambda text: self.feed(text) is not None,
+        )
 
     @property
     def way(self) -> bytes | None:

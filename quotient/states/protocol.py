@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # NumPy is imported by who asks for masks
+    from fimlsp.quotient.masks.plain_walk import Truths
+    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 
 class State(Protocol):
@@ -24,3 +28,16 @@ class State(Protocol):
     @property
     def shortest_completion(self) -> bytes:
         """A text, near the shortest, that completes this middle; empty if it is complete."""
+
+    def mask(self, vocabulary: Vocabulary) -> Words:
+        """Which tokens of *vocabulary* may come next: those that `feed` gives a state after, and stops.
+
+        A bit for each token in words of 32 bits, the least significant first; stop tokens are set where the
+        middle is complete. The array is the caller's own.
+        """
+
+    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+        """For each text of *vocabulary*, and one that no token has, whether it may come next.
+
+        The array must not be changed.
+        """

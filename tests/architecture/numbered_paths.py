@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 _STEP = re.compile(r"^(\d+)\. (.*(?:\n {2,}\S.*)*)", re.MULTILINE)
-_REFERENCE = re.compile(r"`([\w/]+\.py)` `([\w.]+)`")
+REFERENCE = re.compile(r"`([\w/]+\.py)` `([\w.]+)`")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def faults(text: str, root: Path) -> list[str]:
     for place, step in enumerate(steps(text), 1):
         if step.number != place:
             found.append(f"step {step.number} stands where {place} should")
-        if not _REFERENCE.match(step.text):
+        if not REFERENCE.match(step.text):
             found.append(f"step {step.number} does not begin with a file and a name")
         found += [f"step {step.number}: {fault}" for fault in dangling(step.text, root)]
     return found
@@ -49,7 +49,7 @@ def faults(text: str, root: Path) -> list[str]:
 def dangling(text: str, root: Path) -> list[str]:
     """The references in *text* to files that are not below *root*, or to names that they do not define."""
     found = []
-    for file, name in _REFERENCE.findall(text):
+    for file, name in REFERENCE.findall(text):
         if not (root / file).is_file():
             found.append(f"there is no {file}")
         elif name not in definitions(root / file):

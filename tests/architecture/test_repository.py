@@ -61,7 +61,7 @@ def test_the_python_example_says_what_happens():
 @pytest.mark.parametrize("example", code_blocks("python"), ids=lambda block: block.splitlines()[-1])
 def test_examples_import_from_the_public_face_alone(example):
     imported = {node.module for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)}
-    assert imported == {"fimlsp"}
+    assert imported - {"transformers"} == {"fimlsp"}
 
 
 GUIDES = [ROOT / "README.md", *(ROOT / "editors").rglob("*.md"), ROOT / "vscode-extension" / "README.md"]

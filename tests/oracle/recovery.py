@@ -4,7 +4,7 @@ A file of the standard library gets one break (or two) some lines above or below
 true line or one true token. What was taken out should be complete there, as it is in the unbroken file, and
 what is offered there should be complete in the unbroken file as well.
 
-A file that some middle makes valid is not broken elsewhere: it is read as it is, which is counted apart.
+A file that some middle makes valid is not broken elsewhere: it is read as it is, and left out of the tables.
 """
 
 from __future__ import annotations
@@ -224,10 +224,12 @@ def run(console: Console, seed: int, files: int, workers: int, breaks: int, verb
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         found = pool.map(_judged, paths, [str(seed)] * len(paths), [breaks] * len(paths))
         outcomes = [outcome for part in found for outcome in part]
-    console.print(f"seed {seed}, {len(paths)} files, {len(outcomes)} cases with {breaks} breaks each")
+    broken = [outcome for outcome in outcomes if not outcome.as_it_is]
+    console.print(f"seed {seed}, {len(paths)} files, {len(broken)} broken ones with {breaks} breaks each")
+    console.print(_said_of_valid([outcome for outcome in outcomes if outcome.as_it_is]))
     for name, key in _GROUPS.items():
-        console.print(_table(name, key, outcomes))
-    _print_times(console, outcomes)
+        console.print(_table(name, key, broken))
+    _print_times(console, broken)
     if verbose:
         for outcome in outcomes[:_MOST_SHOWN]:
             _show(console, outcome, verbose)
@@ -253,13 +255,12 @@ _GROUPS: dict[str, Callable[[Outcome], str]] = {
     "side": lambda outcome: " and ".join(outcome.case.sides),
     "distance": lambda outcome: str(min(outcome.case.distances)),
     "hole": lambda outcome: outcome.case.hole,
-    "read as": lambda outcome: "it is" if outcome.as_it_is else "repaired",
 }
 
 
 def _table(name: str, key: Callable[[Outcome], str], outcomes: Sequence[Outcome]) -> Table:
     table = Table(title=f"by {name}")
-    for column in (name, "cases", "complete", "viable", "dead", "complete of repaired", "strays"):
+    for column in (name, "cases", "complete", "viable", "dead", "strays"):
         table.add_column(column, justify="left" if column == name else "right")
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
@@ -274,10 +275,14 @@ def _row(outcomes: Sequence[Outcome]) -> Iterator[str]:
     verdicts = Counter(outcome.verdict for outcome in outcomes)
     for verdict in ("complete", "viable", "dead"):
         yield f"{verdicts[verdict] / len(outcomes):.1%}"
-    repaired = [outcome for outcome in outcomes if not outcome.as_it_is]
-    n_complete = sum(outcome.verdict == "complete" for outcome in repaired)
-    yield f"{n_complete / len(repaired):.1%}" if repaired else ""
     yield str(sum(bool(outcome.strays) for outcome in outcomes))
+
+
+def _said_of_valid(outcomes: Sequence[Outcome]) -> str:
+    """How many cases are left out of the tables because some middle makes the file valid as it is."""
+    verdicts = Counter(outcome.verdict for outcome in outcomes)
+    told = ", ".join(f"{verdict} {number}" for verdict, number in sorted(verdicts.items()))
+    return f"{len(outcomes)} more are valid with some middle and read as they are: {told or 'none'}"
 
 
 def _print_times(console: Console, outcomes: Sequence[Outcome]) -> None:

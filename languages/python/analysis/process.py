@@ -42,7 +42,9 @@ def serve(guard: Callable[[Question], None] = lambda _: None) -> None:
     """Answer what comes over standard input, to its end; *guard* hears of each question first."""
     source, sink = _claim_pipes()
     _be_modest()
-    with suppress(EOFError, BrokenPipeError):  # nobody asks, or wants to hear, any more
+    with suppress(
+        EOFError, BrokenPipeError, pickle.UnpicklingError
+    ):  # nobody asks, or wants to hear, any more
         _answer_all(source, sink, guard)
 
 
@@ -50,7 +52,7 @@ def _answer_all(source: BinaryIO, sink: BinaryIO, guard: Callable[[Question], No
     """Answer until the process has grown too large.
 
     Raises:
-        EOFError, BrokenPipeError: The other end is gone.
+        EOFError, BrokenPipeError, UnpicklingError: The other end is gone, perhaps within a question.
     """
     from fimlsp.languages.python.analysis.jedi_names import find_names, read_builtins
 

@@ -47,4 +47,4 @@ def stops_idly(left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
         return is_cut or not state_behind(left).feed(text).brackets
     if _NAMES_ARGUMENT.match(behind):
         return True
-    return behind[:1] in (b"", b"\n", b".") and first_idle_name(left, text, right) is not None
+    return first_idle_name(left, text, right) is not None

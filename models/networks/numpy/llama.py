@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 from fimlsp.models.networks.numpy.shape import Shape
-from fimlsp.models.networks.prefix_reuse import n_known
-from fimlsp.models.networks.ranking import best_candidates
+from fimlsp.models.networks.step import best_candidates, n_known
 from fimlsp.models.protocols import Candidates
 from numpy.typing import NDArray
 from safetensors.numpy import load_file

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles
 from fimlsp.models.errors import ModelError, OutOfMemoryError, is_out_of_memory
-from fimlsp.models.networks.prefix_reuse import n_known
+from fimlsp.models.networks.step import n_known
 from fimlsp.models.networks.torch.captured_step import captured_step
 from fimlsp.models.networks.torch.exchange import ranking_for, sent
 from fimlsp.models.networks.torch.int8 import quantise

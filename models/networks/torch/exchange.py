@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 import torch
-from fimlsp.models.networks.ranking import CANDIDATES, best_candidates
+from fimlsp.models.networks.step import CANDIDATES, best_candidates
 from fimlsp.models.protocols import Candidates
 from torch import Tensor
 

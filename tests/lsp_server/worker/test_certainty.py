@@ -46,7 +46,7 @@ SURE = [
     ("total = 1\n<|>\n", middle(("total = 1", -0.1)), None),
     ("total = 1\n<|>\n", middle(("total = 2", -0.1), ("\ntotal = 1", -0.1)), "total = 2"),
     ("def f(self):\n    <|>\n", middle(("self", -0.1), (".save()", -9.0)), None),
-    ("def f(self):\n    <|>\n", middle(("self.save", -0.1), (" = 1", -9.0)), "self.save"),
+    ("def f(self):\n    <|>\n", middle(("self.save", -0.1), (" = 1", -9.0)), None),
     ("def f():\n    <|>\n", middle(("return 1", -0.1), ("\ndef g(): pass", -0.1)), "return 1"),
 ]
 

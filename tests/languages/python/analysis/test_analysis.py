@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
 import sys
 import time
 from contextlib import nullcontext
@@ -205,3 +207,10 @@ def test_without_jedi_nothing_is_known(monkeypatch):
     analysis.look("a", at)
     assert analysis.problem("a", at) == client.NOT_INSTALLED
     assert analysis.known("a", at) == KnownNames()
+
+
+def test_a_question_that_breaks_off_ends_the_process_quietly():
+    question = pickle.dumps(cursor("x = <|>\n").question((("visible", b""),)))
+    ended = subprocess.run(client.PROCESS_COMMAND, input=question[:-9], capture_output=True, timeout=120)
+    assert ended.returncode == 0
+    assert ended.stderr == b""

@@ -214,7 +214,10 @@ STOPS = [
     ("x = f(", "a", ")", " == b", False),
     ("x = f(", "a", ")", "==b", False),
     ("", "a.b", "\n", ".c()", True),
-    ("", "a.b", "\n", " = c", False),
+    ("", "a.b", "\n", " = c", True),
+    ("", "a.b = c", "\n", ".d", False),
+    ("x = ", "a.b", "\n", " + c", False),
+    ("", "return", "\n", " a", False),
 ]
 
 

@@ -1,6 +1,8 @@
-"""Picks the best candidates from the scores of a network."""
+"""What every network does around a step: skips what it has read already, and picks the best candidates."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from fimlsp.models.protocols import Candidates
@@ -18,3 +20,10 @@ def best_candidates(logits: NDArray[np.float32], stops: frozenset[int]) -> Candi
     total = top + np.log(np.exp(logits - top).sum())
     stop = max((float(logits[token]) for token in stops if token < len(logits)), default=-np.inf)
     return Candidates(best.tolist(), (logits[best] - total).tolist(), float(stop - total))
+
+
+def n_known(read: Sequence[int], prompt: Sequence[int]) -> int:
+    """How many tokens at the beginning of *prompt* equal those of *read*; the last one never counts."""
+    pairs = enumerate(zip(read, prompt, strict=False))
+    most = max(0, min(len(read), len(prompt) - 1))
+    return min(most, next((number for number, (known, token) in pairs if known != token), most))

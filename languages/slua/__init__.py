@@ -1,0 +1,1 @@
+"""sLua: Lua with types, for scripts that a program runs."""

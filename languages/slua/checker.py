@@ -1,0 +1,194 @@
+"""Checks a whole script: its statements, what its names mean, and that its functions give what they promise.
+
+It is written apart from any parser that reads scripts piece by piece, so that the two can hold each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fimlsp.languages.slua import syntax
+from fimlsp.languages.slua.declaring import Declarer
+from fimlsp.languages.slua.expressions import ExpressionChecker
+from fimlsp.languages.slua.faults import Fault, ScriptSyntaxError
+from fimlsp.languages.slua.interface import Interface
+from fimlsp.languages.slua.limits import MOST_NAMES, MOST_NESTED, MOST_SLOTS, place_nested_too_deep
+from fimlsp.languages.slua.parsing import parse_script
+from fimlsp.languages.slua.scopes import Scope, Scopes, Variable
+from fimlsp.languages.slua.types import BOOLEAN, NUMBER, SIMPLE, VOID, Function, Table, holds_functions
+
+LONGEST_NAME = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A script that was checked.
+
+    Attributes:
+        script: its tree; None if it has none.
+        faults: what is wrong with it, in the order of the text.
+        presences: its expressions, by `id`, that are no boolean and stand where one is wanted.
+    """
+
+    script: syntax.Block | None
+    faults: tuple[Fault, ...]
+    presences: frozenset[int] = frozenset()
+
+
+def check_script(text: str, interface: Interface) -> Checked:
+    """Check the script *text*, which is given *interface*. O(length), times the names in scope."""
+    try:
+        script = parse_script(text)
+    except ScriptSyntaxError as error:
+        return Checked(None, (error.fault,))
+    deepest = place_nested_too_deep(script)
+    if deepest is not None:
+        return Checked(None, (Fault(deepest, f"this nests deeper than {MOST_NESTED}"),))
+    checker = _StatementChecker(interface)
+    checker.check_block(script, checker.scopes.innermost)
+    return Checked(script, tuple(sorted(set(checker.faults))), frozenset(checker.expressions.presences))
+
+
+class _StatementChecker:
+    def __init__(self, interface: Interface) -> None:
+        given = {
+            name: Variable(name, type_, f"`{name}` is given by the program")
+            for name, type_ in interface.globals.items()
+        }
+        self.scopes = Scopes(interface.types, given)
+        self.faults: list[Fault] = []
+        self.expressions = ExpressionChecker(self.scopes, self._report, self._check_function)
+        self._declarer = Declarer(self._report, self.scopes.types)
+
+    def _report(self, at: syntax.Place, message: str) -> None:
+        self.faults.append(Fault(at, message))
+
+    def check_block(self, block: syntax.Block, scope: Scope) -> None:
+        """Check the statements of *block*, whose names are declared in *scope*, which is the innermost."""
+        for number, statement in enumerate(block.statements, 1):
+            self._check_statement(statement, scope)
+            if isinstance(statement, syntax.Return) and number < len(block.statements):
+                self._report(statement.at, "`return` must be the last statement of its block")
+
+    def _check_statement(self, statement: syntax.Statement, scope: Scope) -> None:
+        match statement:
+            case syntax.Local():
+                self._check_local(statement, scope)
+            case syntax.Assignment():
+                self._check_assignment(statement)
+            case syntax.CallStatement():
+                self.expressions.check_call(statement.call)
+            case syntax.Do():
+                self._check_inner(statement.body)
+            case syntax.If():
+                self._check_if(statement)
+            case syntax.For():
+                self._check_for(statement)
+            case syntax.While():
+                self.expressions.check_whole(statement.condition, BOOLEAN)
+                with self.scopes.loop():
+                    self._check_inner(statement.body)
+            case syntax.Return():
+                self._check_return(statement)
+            case syntax.Break():
+                if not self.scopes.body.loops:
+                    self._report(statement.at, "`break` is not in a loop of its function")
+            case syntax.TableSyntax():
+                self._declare_table(statement, scope)
+
+    def _check_inner(self, block: syntax.Block) -> None:
+        with self.scopes.block() as scope:
+            self.check_block(block, scope)
+
+    def _check_local(self, local: syntax.Local, scope: Scope) -> None:
+        type_ = self._declarer.script_type(local.type)
+        if type_ is not None:
+            self.expressions.check_whole(local.value, type_)
+            fixed = f"`{local.name}` holds functions, so it never changes" if holds_functions(type_) else ""
+            self._declare(scope, local.at, Variable(local.name, type_, fixed))
+
+    def _check_assignment(self, assignment: syntax.Assignment) -> None:
+        found = self.expressions.path(assignment.target)
+        if found is not None and found.fixed:
+            self._report(assignment.at, f"this cannot be assigned to: {found.fixed}")
+        elif found is not None:
+            self.expressions.check_whole(assignment.value, found.type)
+
+    def _check_if(self, statement: syntax.If) -> None:
+        for condition, body in statement.branches:
+            self.expressions.check_whole(condition, BOOLEAN)
+            self._check_inner(body)
+        if statement.otherwise is not None:
+            self._check_inner(statement.otherwise)
+
+    def _check_for(self, loop: syntax.For) -> None:
+        self.expressions.check_whole(loop.first, NUMBER)
+        self.expressions.check_whole(loop.last, NUMBER)
+        with self.scopes.loop(), self.scopes.block() as scope:
+            self._declare(scope, loop.at, Variable(loop.name, NUMBER, f"`{loop.name}` counts the loop"))
+            self.check_block(loop.body, scope)
+
+    def _check_return(self, statement: syntax.Return) -> None:
+        result = self.scopes.body.result
+        if result is None:
+            self._report(statement.at, "`return` is not in a function")
+        elif result is VOID:
+            if statement.value is not None:
+                self._report(statement.value.at, "this function gives no value")
+        elif statement.value is None:
+            self._report(statement.at, f"this function has to give a value: {result}")
+        else:
+            self.expressions.check_whole(statement.value, result)
+
+    def _check_function(self, function: syntax.FunctionLiteral, target: Function) -> None:
+        given, wanted = len(function.parameters), len(target.parameters)
+        if given != wanted:
+            self._report(function.at, f"{wanted} parameters are wanted, for {target}, and {given} given")
+            return
+        with self.scopes.function(target.result), self.scopes.block() as scope:
+            for name, type_ in zip(function.parameters, target.parameters, strict=True):
+                self._declare(scope, name.at, Variable(name.name, type_))
+            self.check_block(function.body, scope)
+        if target.result is not VOID and not always_returns(function.body):
+            self._report(
+                function.at, f"this function has to give {target.result}, and does not return on every path"
+            )
+
+    def _declare_table(self, written: syntax.TableSyntax, scope: Scope) -> None:
+        if written.name in SIMPLE or written.name in self.scopes.types():
+            self._report(written.at, f"there is already a type `{written.name}`")
+            return
+        self._check_name(written.at, written.name)
+        scope.types[written.name] = table = Table(written.name)
+        self._declarer.fill(table, written)
+        self._declarer.check_table(table, written)
+
+    def _declare(self, scope: Scope, at: syntax.Place, variable: Variable) -> None:
+        self._check_name(at, variable.name)
+        if variable.name in scope.variables:
+            self._report(at, f"`{variable.name}` is already declared in this block")
+        scope.variables[variable.name] = variable
+        self.scopes.body.slots += 1
+        if self.scopes.body.slots > MOST_SLOTS:
+            self._report(at, f"a function has at most {MOST_SLOTS} variables at once")
+        elif sum(body.slots for body in self.scopes.bodies) > MOST_NAMES:
+            self._report(at, f"functions inside each other have at most {MOST_NAMES} variables at once")
+
+    def _check_name(self, at: syntax.Place, name: str) -> None:
+        if len(name) > LONGEST_NAME:
+            self._report(at, f"a name has at most {LONGEST_NAME} characters")
+
+
+def always_returns(block: syntax.Block) -> bool:
+    """Whether every way through *block* ends with `return`. A loop may be passed by, so it does not count."""
+    if not block.statements:
+        return False
+    match block.statements[-1]:
+        case syntax.Return():
+            return True
+        case syntax.Do(body=body):
+            return always_returns(body)
+        case syntax.If(branches=branches, otherwise=otherwise) if otherwise is not None:
+            return always_returns(otherwise) and all(always_returns(body) for _, body in branches)
+        case _:
+            return False

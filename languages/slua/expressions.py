@@ -1,0 +1,245 @@
+"""Checks expressions against the types that are wanted of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fimlsp.languages.slua import syntax
+from fimlsp.languages.slua.declaring import Report, suggest
+from fimlsp.languages.slua.limits import MOST_VALUES, values_at_once
+from fimlsp.languages.slua.scopes import Scopes
+from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Field, Function, Simple, Table, Type
+
+ORDERS = ("<", "<=", ">", ">=")
+EQUALITIES = ("==", "~=")
+TOO_MANY_VALUES = (
+    f"this expression needs more than {MOST_VALUES} values at once; put parts of it into variables"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a path leads to.
+
+    Attributes:
+        type: of the value.
+        fixed: why it cannot be assigned to; empty if it can.
+        optional: whether it may be absent.
+    """
+
+    type: Type
+    fixed: str
+    optional: bool = False
+
+
+class ExpressionChecker:
+    """Checks expressions in *scopes*; functions in them are given to *check_function*.
+
+    `presences` collects the expressions, by `id`, that are no boolean and stand where one is wanted: they are
+    true, unless they are a field that is absent.
+    """
+
+    def __init__(
+        self,
+        scopes: Scopes,
+        report: Report,
+        check_function: Callable[[syntax.FunctionLiteral, Function], None],
+    ) -> None:
+        self._scopes = scopes
+        self._report = report
+        self._check_function = check_function
+        self.presences: set[int] = set()
+
+    def check_whole(self, expression: syntax.Expression, target: Type) -> None:
+        """As `check`, of an expression that is not part of another; its size is checked too."""
+        if values_at_once(expression) > MOST_VALUES:
+            self._report(expression.at, TOO_MANY_VALUES)
+        else:
+            self.check(expression, target)
+
+    def check_call(self, call: syntax.Path) -> None:
+        """Tell what is wrong with a call that is a statement."""
+        if values_at_once(call) > MOST_VALUES:
+            self._report(call.at, TOO_MANY_VALUES)
+        else:
+            self.path(call)
+
+    def check(self, expression: syntax.Expression, target: Type) -> None:
+        """Tell where *expression* is no *target*."""
+        if isinstance(expression, syntax.Constructor):
+            self._check_constructor(expression, target)
+        elif isinstance(expression, syntax.FunctionLiteral):
+            if isinstance(target, Function):
+                self._check_function(expression, target)
+            else:
+                self._report(expression.at, f"this is a function, and {_a(target)} is wanted")
+        elif target is BOOLEAN:
+            self._check_boolean(expression)
+        else:
+            found = self.infer(expression)
+            if found is not None and found != target:
+                self._report(expression.at, f"this is {_a(found)}, and {_a(target)} is wanted")
+
+    def infer(self, expression: syntax.Expression) -> Type | None:
+        """The type of *expression*; None where something in it is wrong, which is told."""
+        match expression:
+            case syntax.Number():
+                return NUMBER
+            case syntax.String():
+                return STRING
+            case syntax.Boolean():
+                return BOOLEAN
+            case syntax.Name() | syntax.Member() | syntax.Call():
+                return self._value(expression)
+            case syntax.Unary(operator="-"):
+                self.check(expression.operand, NUMBER)
+                return NUMBER
+            case syntax.Unary():
+                self._check_boolean(expression)
+                return BOOLEAN
+            case syntax.Binary():
+                return self._infer_binary(expression)
+            case _:
+                what = "a table" if isinstance(expression, syntax.Constructor) else "a function"
+                self._report(expression.at, f"{what} can only stand where its type is known")
+                return None
+
+    def path(self, path: syntax.Path) -> Found | None:
+        """What *path* leads to; None where it leads nowhere, which is told."""
+        match path:
+            case syntax.Name():
+                variable = self._scopes.variable(path.name)
+                if variable is None:
+                    self._report(
+                        path.at,
+                        f"there is no variable `{path.name}` here{suggest(path.name, self._scopes.names())}",
+                    )
+                    return None
+                return Found(variable.type, variable.fixed)
+            case syntax.Member():
+                return self._member(path)
+            case syntax.Call():
+                return self._call(path)
+
+    def _value(self, path: syntax.Path) -> Type | None:
+        found = self.path(path)
+        if found is None:
+            return None
+        if found.type is VOID:
+            self._report(path.at, "this function gives no value")
+            return None
+        if found.optional:
+            self._report(path.at, "this field may be absent; it can only be tested, or assigned to")
+            return None
+        return found.type
+
+    def _member(self, path: syntax.Member) -> Found | None:
+        field = self.field(path)
+        if field is None:
+            return None
+        fixed = "" if field.mutable else f"the field `{path.field}` is not mutable"
+        return Found(field.type, fixed, field.optional)
+
+    def field(self, path: syntax.Member) -> Field | None:
+        """The field that *path* ends with; None where there is none, which is told."""
+        owner = self._value(path.owner)
+        if owner is None:
+            return None
+        if not isinstance(owner, Table):
+            self._report(path.at, f"{_a(owner)} has no fields")
+            return None
+        field = owner.fields.get(path.field)
+        if field is None:
+            self._report(
+                path.at, f"{owner} has no field `{path.field}`{suggest(path.field, list(owner.fields))}"
+            )
+        return field
+
+    def _call(self, call: syntax.Call) -> Found | None:
+        callee = self._value(call.callee)
+        if callee is None:
+            return None
+        if not isinstance(callee, Function):
+            self._report(call.at, f"this is {_a(callee)}, which cannot be called")
+            return None
+        given, wanted = len(call.arguments), len(callee.parameters)
+        if given != wanted:
+            self._report(call.at, f"{wanted} arguments are wanted, for {callee}, and {given} given")
+        for argument, parameter in zip(call.arguments, callee.parameters, strict=False):
+            self.check(argument, parameter)
+        return Found(callee.result, "what a function gives cannot be assigned to")
+
+    def _check_constructor(self, table: syntax.Constructor, target: Type) -> None:
+        if not isinstance(target, Table):
+            self._report(table.at, f"this is a table, and {_a(target)} is wanted")
+            return
+        if target.is_object:
+            self._report(table.at, f"scripts cannot make {_a(target)}")
+            return
+        given: set[str] = set()
+        for entry in table.entries:
+            field = target.fields.get(entry.key)
+            if field is None:
+                known = suggest(entry.key, list(target.fields))
+                self._report(entry.at, f"{target} has no field `{entry.key}`{known}")
+            elif entry.key in given:
+                self._report(entry.at, f"`{entry.key}` is given twice")
+            else:
+                self.check(entry.value, field.type)
+            given.add(entry.key)
+        missing = [name for name, field in target.fields.items() if not field.optional and name not in given]
+        if missing:
+            self._report(table.at, f"{target} needs {', '.join(f'`{name}`' for name in missing)} too")
+
+    def _check_boolean(self, expression: syntax.Expression) -> None:
+        match expression:
+            case syntax.Unary(operator="not"):
+                self.check(expression.operand, BOOLEAN)
+            case syntax.Binary(operator="and" | "or"):
+                self.check(expression.left, BOOLEAN)
+                self.check(expression.right, BOOLEAN)
+            case syntax.Name() | syntax.Member() | syntax.Call():
+                found = self.path(expression)
+                if found is None:
+                    return
+                if found.type is VOID:
+                    self._report(expression.at, "this function gives no value")
+                elif found.type is not BOOLEAN or found.optional:
+                    self.presences.add(id(expression))
+            case _:
+                if self.infer(expression) not in (BOOLEAN, None):
+                    self.presences.add(id(expression))
+
+    def _infer_binary(self, expression: syntax.Binary) -> Type | None:
+        operator = expression.operator
+        if operator in ("and", "or"):
+            self._check_boolean(expression)
+            return BOOLEAN
+        if operator in ORDERS or operator in EQUALITIES:
+            self._check_comparison(expression)
+            return BOOLEAN
+        operand = STRING if operator == ".." else NUMBER
+        self.check(expression.left, operand)
+        self.check(expression.right, operand)
+        return operand
+
+    def _check_comparison(self, comparison: syntax.Binary) -> None:
+        left = self.infer(comparison.left)
+        if left is None:
+            return
+        if isinstance(left, Function) or (comparison.operator in ORDERS and left not in (NUMBER, STRING)):
+            self._report(comparison.at, f"{_a(left)} cannot be compared with `{comparison.operator}`")
+        elif left is BOOLEAN:
+            right = self.infer(comparison.right)
+            if right not in (BOOLEAN, None):
+                self._report(comparison.right.at, f"this is {_a(right)}, and a boolean is wanted")
+        else:
+            self.check(comparison.right, left)
+
+
+def _a(type_: Type | None) -> str:
+    if isinstance(type_, Function):
+        return f"a function {type_}"
+    article = "an" if isinstance(type_, Table) and type_.name[0] in "AEIOUaeiou" else "a"
+    return f"{article} {type_}" if not isinstance(type_, Simple) or type_ is not VOID else "nothing"

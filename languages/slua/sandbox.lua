@@ -1,0 +1,47 @@
+-- What surrounds scripts: an environment of their own, and limits for each call from the program.
+local load, pcall, sethook, error = load, pcall, debug.sethook, error
+local sub, byte = string.sub, string.byte
+
+return function(rounds, instructions, text_bytes)
+  local left = rounds
+  local environment = {}
+
+  function environment._round()
+    left = left - 1
+    return left >= 0
+  end
+
+  -- A text that is too long ends after its last whole character.
+  function environment._join(a, b)
+    local text = a .. b
+    if #text <= text_bytes then return text end
+    local stop = text_bytes
+    while stop > 0 and byte(text, stop + 1) >= 0x80 and byte(text, stop + 1) < 0xC0 do stop = stop - 1 end
+    return sub(text, 1, stop)
+  end
+
+  local function load_script(text, name)
+    local chunk, message = load(text, name, "t", environment)
+    return chunk or message
+  end
+
+  local depth = 0
+  local function leave(succeeded, result)
+    depth = depth - 1
+    if depth == 0 then sethook() end
+    if not succeeded then error(result, 0) end
+    return result
+  end
+
+  -- Calls that the program makes while it serves a script count for the outermost.
+  local function call(f, ...)
+    if depth == 0 then
+      left = rounds
+      sethook(function() error("the script was stopped: it does not come to an end", 0) end, "", instructions)
+    end
+    depth = depth + 1
+    return leave(pcall(f, ...))
+  end
+
+  return environment, load_script, call
+end

@@ -1,0 +1,109 @@
+"""What is in scope at a place of a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from fimlsp.languages.slua.types import Table, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name with a value.
+
+    Attributes:
+        name: its name.
+        type: of its value.
+        fixed: why it cannot be assigned to; empty if it can.
+    """
+
+    name: str
+    type: Type
+    fixed: str = ""
+
+
+@dataclass(slots=True)
+class Scope:
+    """The names that one block declares."""
+
+    variables: dict[str, Variable] = field(default_factory=dict)
+    types: dict[str, Table] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Body:
+    """A function, or the script itself.
+
+    Attributes:
+        result: what it has to give; None for a script, which gives nothing and never returns.
+        loops: how many loops of it surround the place.
+        slots: how many of Lua's local variables are in use at the place.
+    """
+
+    result: Type | None
+    loops: int = 0
+    slots: int = 0
+
+
+class Scopes:
+    """All scopes around a place, the innermost last."""
+
+    def __init__(self, types: Mapping[str, Table], variables: Mapping[str, Variable]) -> None:
+        self._scopes = [Scope(dict(variables), dict(types)), Scope()]
+        self.bodies = [Body(None)]
+
+    @property
+    def body(self) -> Body:
+        """The function that the place is in."""
+        return self.bodies[-1]
+
+    @property
+    def innermost(self) -> Scope:
+        """The scope of the block that the place is in."""
+        return self._scopes[-1]
+
+    def variable(self, name: str) -> Variable | None:
+        """The variable that *name* means here."""
+        return next(
+            (scope.variables[name] for scope in reversed(self._scopes) if name in scope.variables), None
+        )
+
+    def types(self) -> Mapping[str, Table]:
+        """All types that can be named here."""
+        return {name: table for scope in self._scopes for name, table in scope.types.items()}
+
+    def names(self) -> list[str]:
+        """All variables that can be named here, the nearest first."""
+        return list(
+            dict.fromkeys(name for scope in reversed(self._scopes) for name in reversed(scope.variables))
+        )
+
+    @contextmanager
+    def block(self) -> Iterator[Scope]:
+        """Within a block."""
+        slots = self.body.slots
+        self._scopes.append(Scope())
+        yield self._scopes[-1]
+        self._scopes.pop()
+        self.body.slots = slots
+
+    @contextmanager
+    def loop(self) -> Iterator[None]:
+        """Within a loop, which takes some of Lua's variables for itself."""
+        self.body.loops += 1
+        self.body.slots += LOOP_SLOTS
+        yield
+        self.body.slots -= LOOP_SLOTS
+        self.body.loops -= 1
+
+    @contextmanager
+    def function(self, result: Type) -> Iterator[None]:
+        """Within a function."""
+        self.bodies.append(Body(result))
+        yield
+        self.bodies.pop()
+
+
+LOOP_SLOTS = 6

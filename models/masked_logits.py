@@ -1,0 +1,144 @@
+"""Masks for transformers: `model.generate(...)` writes only what connects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from fimlsp.models.errors import ModelError
+from fimlsp.models.prompts.vocabulary import read_vocabulary
+from fimlsp.quotient.masks.vocabulary import Vocabulary
+from fimlsp.quotient.states.protocol import State
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+if TYPE_CHECKING:  # both are heavy, and an extra
+    import torch
+    from transformers import PreTrainedTokenizerBase
+
+_Written = tuple[int, ...]
+
+
+class MaskedLogits:
+    """A logits processor of transformers: allows what can still be completed, and the end where it is.
+
+    Give one to each call of `generate`, in `logits_processor`: batches, beams and sampling work as they do
+    without. *starts* are the first states, one for each prompt of the batch, or one for all. What the prompt
+    is does not matter, a fill-in-the-middle prompt or the text to the left: the first call sees where it
+    ends. Law: whatever is generated up to a stop token is complete; what ends at a limit of tokens can be
+    completed, by `rest_of`.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, starts: State | Sequence[State]) -> None:
+        self.vocabulary = vocabulary
+        self.starts: Sequence[State] = starts if isinstance(starts, Sequence) else (starts,)
+        self._prompt_length: int | None = None
+        self._states: dict[tuple[int, _Written], State | None] = {}
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        """*scores* with minus infinity for all tokens that may not come after *input_ids*.
+
+        Behind a stop token only stop tokens may come.
+
+        Raises:
+            ModelError: no token of the vocabulary can go on, or the prompts are not those of `starts`.
+        """
+        if self._prompt_length is None:
+            self._prompt_length = input_ids.shape[1]
+        states = self._states_after(input_ids)
+        allowed = np.zeros(tuple(scores.shape), np.bool_)
+        width = min(scores.shape[1], len(self.vocabulary))
+        for row, state in enumerate(states):
+            if state is None:
+                allowed[row, sorted(self.vocabulary.stops)] = True
+                continue
+            tokens = self.vocabulary.tokens(state.allowed_texts(self.vocabulary), complete=state.complete)
+            if not tokens[:width].any():
+                raise ModelError("The vocabulary of the model has no token that can go on here.")
+            allowed[row, :width] = tokens[:width]
+        import torch
+
+        refused = torch.from_numpy(~allowed).to(scores.device)
+        masked: torch.FloatTensor = scores.masked_fill(refused, float("-inf"))  # type: ignore[assignment]
+        return masked
+
+    def rest_of(self, sequence: torch.Tensor, prompt: int = 0) -> bytes:
+        """A short text that completes a *sequence* that `generate` returned for the prompt of this number.
+
+        Empty if it is complete.
+        """
+        assert self._prompt_length is not None, "nothing was generated yet"
+        state: State | None = self.starts[prompt if len(self.starts) > 1 else 0]
+        for token in sequence.tolist()[self._prompt_length :]:
+            following = state and self._after(state, token)
+            if following is None:
+                break
+            state = following
+        assert state is not None
+        return state.shortest_completion
+
+    def _states_after(self, input_ids: torch.LongTensor) -> list[State | None]:
+        """The state after each row; None behind a stop token. Those of the last step are remembered."""
+        rows: list[list[int]] = input_ids[:, self._prompt_length :].tolist()
+        if not rows or len(rows) % len(self.starts):
+            raise ModelError(f"{len(rows)} rows cannot belong to {len(self.starts)} prompts.")
+        beams = len(rows) // len(self.starts)
+        before, self._states = self._states, {}
+        for row, written in enumerate(map(tuple, rows)):
+            key = row // beams, written
+            if key not in self._states:
+                self._states[key] = self._state(before, *key)
+        return [self._states[row // beams, tuple(written)] for row, written in enumerate(rows)]
+
+    def _state(
+        self, before: dict[tuple[int, _Written], State | None], prompt: int, written: _Written
+    ) -> State | None:
+        """The state of a prompt after *written*, from that *before* its last token if it is known."""
+        known = next((n for n in (len(written) - 1, len(written)) if (prompt, written[:n]) in before), 0)
+        state = before.get((prompt, written[:known]), self.starts[prompt])
+        for token in written[known:]:
+            if state is None:
+                return None
+            state = self._after(state, token)
+        return state
+
+    def _after(self, state: State, token: int) -> State | None:
+        """The state after a token; None behind a stop token, or one that no mask allowed, such as padding."""
+        text = self.vocabulary.token_bytes[token] if token < len(self.vocabulary) else None
+        return None if text is None or token in self.vocabulary.stops else state.feed(text)
+
+
+def vocabulary_of(tokenizer: PreTrainedTokenizerBase, stops: Sequence[int] = ()) -> Vocabulary:
+    """The vocabulary of a tokenizer of transformers; *stops* are further ids that end a text.
+
+    Raises:
+        ModelError: its tokens cannot be told as bytes, as it is not one of the tokenizers library.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ModelError("This tokenizer has no tokenizer.json, without which its bytes are not known.")
+    copy = Tokenizer.from_str(backend.to_str())  # reading the vocabulary changes how it reads markers
+    ends = {*stops, *([] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id])}
+    texts = read_vocabulary(copy, ends | set(tokenizer.all_special_ids)).token_bytes
+    return Vocabulary(texts, ends)
+
+
+def fill_bitmask(
+    bitmask: torch.Tensor | NDArray[np.generic], row: int, state: State, vocabulary: Vocabulary
+) -> None:
+    """Write the mask of *state* into a *row* of a bitmask, words of 32 bits as engines allocate them.
+
+    A bitmask of torch is on the CPU.
+
+    Raises:
+        ValueError: its rows have not as many words as the vocabulary needs.
+    """
+    words = bitmask[row] if isinstance(bitmask, np.ndarray) else bitmask[row].numpy()
+    mask = state.mask(vocabulary)
+    if words.shape[-1] < len(mask) or words.dtype.itemsize != mask.dtype.itemsize:
+        raise ValueError(
+            f"a row of {words.shape[-1]} words of {words.dtype} cannot hold {len(mask)} of 32 bits"
+        )
+    words[: len(mask)] = mask.view(words.dtype)
+    words[len(mask) :] = 0

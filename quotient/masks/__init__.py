@@ -1,0 +1,1 @@
+"""Masks: which of all tokens of a vocabulary may come next, exactly."""

@@ -1,0 +1,151 @@
+"""Asks the parser about groups of texts: each sequence of symbols once, and each equal question once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.columns import BlockColumns, Column
+from fimlsp.lexing.interruption import checkpoint
+from fimlsp.lexing.lexer_state import LexerState, Symbol
+from fimlsp.quotient.bridge.connection import Connection
+from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.masks.groups import Alike, Groups
+from fimlsp.quotient.masks.plain_walk import Truths
+from fimlsp.quotient.masks.token_groups import TokenGroups
+from fimlsp.quotient.masks.viability import RightLexemes
+
+IsViable = Callable[[LexerState, EarleySet], bool]
+"""Whether a middle may go on in a lexer state behind an Earley set."""
+
+_MOST_ALLOWED, _MOST_ANSWERS = 64, 2_000
+
+
+class Place(NamedTuple):
+    """A place of the parser: an Earley set, and the blocks around it."""
+
+    chart: EarleySet
+    indents: BlockColumns | None
+
+
+class Asked:
+    """What was asked about the groups of texts in the middles of one connection."""
+
+    __slots__ = ("allowed", "answers", "expected", "right")
+
+    def __init__(self) -> None:
+        self.allowed: BoundedDict[tuple[LexerState, Place], Truths] = BoundedDict(_MOST_ALLOWED)
+        self.answers: BoundedDict[tuple[Groups, Place], Truths] = BoundedDict(_MOST_ANSWERS)
+        self.expected: dict[EarleySet, int] = {}
+        self.right: RightLexemes | None = None
+
+
+class Questions:
+    """Asks about groups of texts in the middles of *connection*, but not what was *asked* before."""
+
+    def __init__(self, connection: Connection, asked: Asked, is_viable: IsViable) -> None:
+        self._connection = connection
+        self._scan = connection.scan
+        self._tables = connection.tables
+        self._lexical = connection.tables.lexical
+        self._is_viable = is_viable
+        self._bracketed = connection.grammar.start if connection.bracket is not None else None
+        self._answers, self._expected = asked.answers, asked.expected
+        if asked.right is None:
+            asked.right = RightLexemes(connection.right_entries)
+        self._right = asked.right
+
+    def of_tokens(self, groups: TokenGroups, place: Place) -> Truths:
+        """Which groups of *groups* may come at *place*."""
+        found: list[Truths] = []
+        for symbols, part in groups.parts:
+            reached: Place | None = place
+            for symbol in symbols:
+                reached = reached and self._after(reached, symbol)
+            found.append(self._nothing(part) if reached is None else self._of(part, reached))
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    @staticmethod
+    def _nothing(groups: Groups) -> Truths:
+        return np.zeros(groups.n_groups, np.bool_)
+
+    def _of(self, groups: Groups, place: Place) -> Truths:
+        key = groups, place
+        found = self._answers.get(key)
+        if found is None:
+            found = self._answers[key] = self._walk(groups, place)
+        return found
+
+    def _walk(self, groups: Groups, place: Place) -> Truths:
+        """Ask about all *groups*: a sequence of symbols only where those before it are expected."""
+        found = self._nothing(groups)
+        terminal_of = self._tables.terminal_of
+        waiting = [(0, place)]
+        while waiting:
+            node, place = waiting.pop()
+            expected = self._expected_at(place.chart)
+            for alike in groups.alike(node, self._tables):
+                found[alike.numbers] = self._may_go_on(alike, place, expected)
+            for symbol, child in groups.children[node]:
+                if not isinstance(symbol, Column):
+                    terminal = terminal_of[symbol]
+                    if terminal < 0 or not expected >> terminal & 1:
+                        continue
+                following = self._after(place, symbol)
+                if following is not None:
+                    waiting.append((child, following))
+            checkpoint()
+        return found
+
+    def _after(self, place: Place, symbol: Symbol) -> Place | None:
+        """The place after *symbol*; None if it is not expected."""
+        chart, indents = place
+        lexical = self._lexical
+        if not isinstance(symbol, Column):
+            after = self._scan(chart, symbol)
+            return None if after is None else Place(after, indents)
+        assert indents is not None
+        entered = indents.enter(symbol, lexical.most_blocks)
+        if entered is None:
+            return None
+        inner, change = entered
+        if change > 0:
+            after = self._scan(chart, symbol, len(indents.columns) - 1)
+            return None if after is None else Place(after, inner)
+        current: EarleySet | None = chart
+        for _ in range(-change):
+            current = current and self._scan(current, lexical.dedent)
+        return None if current is None else Place(current, inner)
+
+    def _expected_at(self, chart: EarleySet) -> int:
+        """The bit set of all symbols that may come next."""
+        found = self._expected.get(chart)
+        if found is None:
+            found = chart.predicted.expected_bits
+            for state, _ in chart.entries:
+                found |= state.expected_bits
+            self._expected[chart] = found
+        return found
+
+    def _may_go_on(self, groups: Alike, place: Place, expected: int) -> Truths | bool:
+        """Which of some groups whose symbols lead to *place* are viable there."""
+        symbols, more = groups.need
+        indents = place.indents
+        is_deepest = indents is not None and len(indents.columns) > self._lexical.most_blocks
+        if is_deepest or place.chart is self._bracketed:
+            return self._each(groups, place)
+        if symbols < 0 or symbols & expected:
+            return True
+        if more:
+            return self._each(groups, place)
+        if not self._right.markers & expected:
+            return False
+        return np.array([self._right.may_be(self._connection, end, expected) for end in groups.ends])
+
+    def _each(self, groups: Alike, place: Place) -> Truths:
+        """As `_may_go_on`, each by itself."""
+        chart, indents = place
+        viable = self._is_viable
+        return np.array([viable(end._replace(indents=indents), chart) for end in groups.ends])

@@ -1,0 +1,98 @@
+"""The mask store of a language and a vocabulary: tables that are made when first needed, and kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from fimlsp.lexing.lexer_state import LexerState
+from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.masks.first_lexemes import FirstLexemes, automaton_of, first_lexemes
+from fimlsp.quotient.masks.lexed_suffixes import LexedSuffixes
+from fimlsp.quotient.masks.token_groups import TokenGroups, token_groups
+from fimlsp.quotient.masks.vocabulary import Vocabulary
+
+MOST_BYTES = 1 << 26
+"""What a store may hold in memory."""
+
+
+class MaskStore:
+    """What is known of the texts of a vocabulary, whatever the parser says.
+
+    Keys are lexer states without what is known of the blocks around them. What was not used for longest is
+    forgotten where more than `MOST_BYTES` would be held.
+    """
+
+    def __init__(self, tables: LanguageTables, vocabulary: Vocabulary) -> None:
+        self.tables = tables
+        self.vocabulary = vocabulary
+        self._automaton = automaton_of(tables.lexical)
+        self._of_suffixes: dict[int, FirstLexemes] = {}
+        self._kept: OrderedDict[tuple[str, LexerState], LexedSuffixes | TokenGroups] = OrderedDict()
+        self.n_bytes = 0
+
+    def first(self, state: int) -> FirstLexemes:
+        """The first lexemes of all texts, from a state of the automaton on."""
+        return first_lexemes(self._automaton, self.vocabulary.trie, state)
+
+    def _first_of_suffixes(self, state: int) -> FirstLexemes:
+        found = self._of_suffixes.get(state)
+        if found is None:
+            trie = self.vocabulary.suffixes.trie
+            found = self._of_suffixes[state] = first_lexemes(self._automaton, trie, state)
+        return found
+
+    def suffixes(self, lexer: LexerState) -> LexedSuffixes:
+        """The suffixes, from the start of a lexeme on."""
+        found = self._find("suffixes", lexer)
+        if found is None:
+            found = LexedSuffixes(self.vocabulary.suffixes, lexer, self._first_of_suffixes)
+            self._keep("suffixes", lexer, found)
+        assert isinstance(found, LexedSuffixes)
+        return found
+
+    def tokens(self, lexer: LexerState) -> TokenGroups:
+        """The texts, from any state on."""
+        found = self._find("tokens", lexer)
+        if found is None:
+            found = token_groups(self, lexer)
+            self._keep("tokens", lexer, found)
+        assert isinstance(found, TokenGroups)
+        return found
+
+    def _find(self, what: str, lexer: LexerState) -> LexedSuffixes | TokenGroups | None:
+        found = self._kept.get((what, lexer))
+        if found is not None:
+            self._kept.move_to_end((what, lexer))
+        return found
+
+    def _keep(self, what: str, lexer: LexerState, made: LexedSuffixes | TokenGroups) -> None:
+        self._kept[what, lexer] = made
+        self.n_bytes += made.n_bytes
+        while self.n_bytes > MOST_BYTES and len(self._kept) > 1:
+            _, dropped = self._kept.popitem(last=False)
+            self.n_bytes -= dropped.n_bytes
+
+    def key(self, lexer: LexerState) -> LexerState | None:
+        """The state that stands for all in which the texts mean the same as in *lexer*.
+
+        None if more decides about them than the tables know: the part of a checked word that was read, bytes
+        that may not come three times in a row, and a part that is nearly as long as it may be.
+        """
+        lexical = lexer.lexical
+        if lexer.word or lexer.equal_run != (0, 0) or (lexer.indents is None and lexical.offside):
+            return None
+        if lexer.counted and lexer.counted + self.vocabulary.longest > lexical.most_counted:
+            return None
+        if lexer.margin is not None and lexer.accepted == lexical.space:
+            start = lexical.dfa.starts[lexer.modes.mode]
+            return lexer._replace(state=start, accepted=-1, indents=None, counted=0)
+        return lexer._replace(indents=None, counted=0)
+
+
+def store_of(tables: LanguageTables, vocabulary: Vocabulary) -> MaskStore:
+    """The mask store of a language and a vocabulary; it is kept with the vocabulary."""
+    found = vocabulary.stores.get(tables)
+    if found is None:
+        found = vocabulary.stores[tables] = MaskStore(tables, vocabulary)
+    assert isinstance(found, MaskStore)
+    return found

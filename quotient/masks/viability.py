@@ -1,0 +1,118 @@
+"""What the parser must expect for a lexeme in progress to be viable, as bit sets of symbols."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fimlsp.lexing.lexer_state import LexerState
+from fimlsp.lexing.lexer_tables import LexerTables, remembered
+from fimlsp.lexing.modes import ModeStack
+from fimlsp.quotient.bridge.connection import Connection, RightEntry
+from fimlsp.quotient.language.tables import LanguageTables
+
+_BACKSLASH = ord("\\")
+_ANYTHING = -1
+
+
+class Need(NamedTuple):
+    """A lexeme is viable if one of *symbols* (a bit set) is expected; whatever is expected if they are -1.
+
+    If there is *more* to it, it may be viable even if none of them is.
+    """
+
+    symbols: int
+    more: bool = False
+
+
+def need_of(tables: LanguageTables, lexer: LexerState) -> Need:
+    """What `GrammarState.viable` asks of the parser about the lexeme in progress, within the middle."""
+    if lexer.at_lexeme_start:
+        return Need(_ANYTHING)
+    if lexer.word:
+        return Need(0, more=True)
+    found = _need(
+        tables.lexical,
+        tables,
+        lexer.state,
+        lexer.modes,
+        lexer.accepted,
+        bool(lexer.leftover),
+        lexer.margin is None,
+    )
+    return found if not lexer.leftover else found._replace(more=True)
+
+
+@remembered(1 << 14)
+def _need(
+    lexical: LexerTables,
+    tables: LanguageTables,
+    state: int,
+    modes: ModeStack,
+    accepted: int,
+    falls_back: bool,
+    begun: bool,
+) -> Need:
+    """As `need_of`, for a lexeme without a checked word; *begun*: the line has a lexeme already."""
+    lexer = LexerState(lexical, state, modes, None, accepted, b"?" if falls_back else b"")
+    live = lexer.possible_kinds
+    if live & lexical.always_viable:
+        may_lack_indent = lexical.offside and _BACKSLASH not in lexical.quiet and begun
+        return Need(0, more=True) if may_lack_indent else Need(_ANYTHING)
+    found = 0
+    if live & lexical.ends_line:
+        if not begun or modes.depth or not modes.in_code or not lexical.offside:
+            return Need(_ANYTHING)
+        found = 1 << tables.newline
+    for terminal in tables.live_terminals(live):
+        found |= 1 << terminal
+    return Need(found, more=lexical.separation is not None)
+
+
+class RightLexemes:
+    """The lexemes that straddle the end of the middles of a connection: *entries* of its right context.
+
+    `markers` is the bit set of what the parser must expect for any of them.
+    """
+
+    def __init__(self, entries: Sequence[RightEntry]) -> None:
+        self._entries = tuple(entry for entry in entries if entry.boundary.kind is not None)
+        self.markers = 0
+        for entry in self._entries:
+            self.markers |= 1 << entry.marker
+
+    def may_be(self, connection: Connection, lexer: LexerState, expected: int) -> bool:
+        """Whether the lexeme in progress may be one of them that is *expected*."""
+        for entry in self._entries:
+            if not expected >> entry.marker & 1 or not entry.admits(lexer):
+                continue
+            if entry.boundary.word is not None:
+                if connection.way_into(lexer, entry.boundary) is not None:
+                    return True
+            elif lexer.state in _reaching(lexer.lexical, entry.boundary.states):
+                return True
+        return False
+
+
+@remembered(4096)
+def _reaching(lexical: LexerTables, goals: frozenset[int]) -> frozenset[int]:
+    """The states of the automaton from which one of *goals* can be reached, these included."""
+    sources = _sources(lexical)
+    found = set(goals)
+    waiting = deque(goals)
+    while waiting:
+        fresh = sources[waiting.popleft()] - found
+        found |= fresh
+        waiting += fresh
+    return frozenset(found)
+
+
+@remembered(1)
+def _sources(lexical: LexerTables) -> list[set[int]]:
+    """The states that lead to each state in one byte."""
+    found: list[set[int]] = [set() for _ in lexical.dfa.rows]
+    for state, row in enumerate(lexical.dfa.rows):
+        for following in set(row):
+            found[following].add(state)
+    return found

@@ -1,0 +1,73 @@
+"""A program that gives scripts what an interface declares, and calls whatever it is handed."""
+
+from fimlsp.languages.slua.sandbox import Sandbox
+from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table
+
+MOST_CALLS = 30
+
+
+class Host:
+    """Runs scripts, and calls the functions that they hand over, at most `MOST_CALLS` for each script."""
+
+    def __init__(self, interface):
+        self._objects = {}
+        self.calls = 0
+        values = {name: self._value(type_) for name, type_ in interface.globals.items()}
+        self.sandbox = Sandbox(interface, values)
+
+    def run(self, translation):
+        self.calls = 0
+        self.sandbox.run(translation)
+
+    def _value(self, type_):
+        if isinstance(type_, Function):
+            return self._function(type_)
+        if isinstance(type_, Table):
+            return self._object(type_)
+        return {NUMBER: 3, STRING: "text", BOOLEAN: True, VOID: None}[type_]
+
+    def _object(self, table):
+        if table.name not in self._objects:
+            self._objects[table.name] = made = type(table.name, (), {})()
+            for field in table.fields.values():
+                if not field.optional:
+                    setattr(made, field.name, self._value(field.type))
+                else:
+                    setattr(made, field.name, None)
+        return self._objects[table.name]
+
+    def _function(self, type_):
+        def function(*arguments):
+            assert len(arguments) == len(type_.parameters)
+            for argument, parameter in zip(arguments, type_.parameters, strict=True):
+                self._use(argument, parameter)
+            return self._value(type_.result)
+
+        return function
+
+    def _use(self, value, type_):
+        """Call what can be called, and look at what else a script gave: it must be what was declared."""
+        if isinstance(type_, Function):
+            self._call(value, type_)
+        elif isinstance(type_, Table):
+            for field in type_.fields.values() if not type_.is_object else ():
+                found = self._field(value, field.name)
+                assert found is not None or field.optional, field
+                if found is not None:
+                    self._use(found, field.type)
+        else:
+            assert isinstance(value, {NUMBER: (int, float), STRING: str, BOOLEAN: bool}[type_]), (
+                value,
+                type_,
+            )
+
+    def _field(self, value, name):
+        return value[name] if hasattr(value, "keys") else getattr(value, name)
+
+    def _call(self, function, type_):
+        self.calls += 1
+        if self.calls <= MOST_CALLS:
+            arguments = [self._value(parameter) for parameter in type_.parameters]
+            result = self.sandbox.call(function, *arguments)
+            if type_.result is not VOID:
+                self._use(result, type_.result)

@@ -1,0 +1,154 @@
+"""Scripts reach nothing but what they are given, and always come to an end."""
+
+import pytest
+from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.interface import Interface, read_interface
+from fimlsp.languages.slua.limits import MOST_NAMES, MOST_NESTED, MOST_SLOTS
+from fimlsp.languages.slua.translation import Translation, translate
+
+pytest.importorskip("lupa", reason="scripts run in lupa: pip install lupa")
+
+from fimlsp.languages.slua.sandbox import TEXT_BYTES, Sandbox, ScriptError
+
+TOLD = read_interface("global Tell: (string) -> void; global Count: (number) -> void;")
+
+
+def run(script, **limits):
+    """What *script* tells and counts."""
+    told = []
+    sandbox = Sandbox(TOLD, {"Tell": told.append, "Count": told.append}, **limits)
+    checked = check_script(script, TOLD)
+    assert not checked.faults
+    sandbox.run(translate(checked))
+    return told
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("Count(7 % 0 + 1);", None),
+        ("Count(2 ^ 3 * 2 - -1);", 17),
+        ("Count(10 - 4 - 3);", 3),
+        ("Count(2 ^ 3 ^ 2);", 512),
+        ("Count(-2 ^ 2);", -4),
+        ('local b: boolean = 0 and "" and not false; if b then Count(1); else Count(2); end;', 1),
+        ('if not (1 < 2) or "a" .. "b" == "ab" then Count(1); end;', 1),
+        ("local n: number = 0; while true do n = n + 1; end; Count(n);", 10_000),
+        ("local n: number = 0; for i = 1, 100 do for j = 1, 1000 do n = n + 1; end; end; Count(n);", None),
+        ("for i = 1, 3 do if i == 2 then Count(i); break; end; end;", 2),
+        (
+            "local f: (number) -> number = function(a) if a < 0 then return 0; end; return 8; end;"
+            "Count(f(4));",
+            8,
+        ),
+        (r'Tell("é\n\t\"\\");', 'é\n\t"\\'),
+    ],
+)
+def test_a_script(script, told):
+    found = run(script)
+    if told is not None:
+        assert found == [told]
+
+
+def test_a_text_is_cut_between_characters():
+    (text,) = run('local s: string = "é"; for i = 1, 100 do s = s .. s; end; Tell("a" .. s);')
+    assert text == "a" + "é" * ((TEXT_BYTES - 1) // 2)
+
+
+def test_calls_that_double_and_double_are_stopped():
+    functions = "\n".join(
+        f"local f{n}: () -> void = function() f{n - 1}(); f{n - 1}(); end;" for n in range(1, 40)
+    )
+    with pytest.raises(ScriptError, match="does not come to an end"):
+        run(f"local f0: () -> void = function() end;\n{functions}\nf39();")
+
+
+def test_the_limits_hold_for_each_call_anew():
+    told = []
+    sandbox = Sandbox(TOLD, {"Tell": told.append, "Count": told.append}, rounds=5)
+    script = translate(check_script("local n: number = 0; while true do n = n + 1; end; Count(n);", TOLD))
+    for _ in range(3):
+        sandbox.run(script)
+    assert told == [5, 5, 5]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["os.exit()", "require('os')", "load('')", "debug.sethook()", "print(1)", "io.open('x')", "_G.x = 1"],
+)
+def test_nothing_of_lua_is_there(text):
+    with pytest.raises(ScriptError, match="nil value"):
+        Sandbox(Interface(), {}).run(Translation(f"{text}\n", (7,)))
+
+
+@pytest.mark.parametrize("text", ["a.secret", "a.__class__", "a.name = 'x'", "a._x"])
+def test_only_declared_fields_are_reached(text):
+    class Actor:
+        name, health, secret, _x = "Ann", 3, "key", 1
+
+    interface = read_interface("object Actor { name: string; mutable health: number; }; global a: Actor;")
+    sandbox = Sandbox(interface, {"a": Actor()})
+    sandbox.run(
+        translate(check_script('a.health = 4; if a.name == "Ann" then a.health = 5; end;', interface))
+    )
+    statement = text if "=" in text else f"local x = {text}"
+    with pytest.raises(AttributeError, match="scripts"):
+        sandbox.run(Translation(f"{statement}\n", (1,)))
+    assert (Actor.name, Actor.health) == ("Ann", 3)
+
+
+def test_a_fault_of_the_program_is_its_own_and_the_next_script_runs():
+    def tell(text):
+        if text == "b":
+            raise KeyError(text)
+
+    sandbox = Sandbox(TOLD, {"Tell": tell, "Count": print})
+    with pytest.raises(KeyError, match="b"):
+        sandbox.run(translate(check_script('Tell("b");', TOLD)))
+    sandbox.run(translate(check_script('Tell("a");', TOLD)))
+
+
+def test_what_is_stopped_is_told_with_the_line_of_the_script():
+    sandbox = Sandbox(TOLD, {"Tell": print, "Count": print})
+    with pytest.raises(ScriptError, match=r"^mine:12: "):
+        sandbox.run(Translation("local a = nil\na.b = 1\n", (3, 12)), "mine")
+
+
+def test_a_global_without_a_value():
+    with pytest.raises(ValueError, match="no value is given for Count, Tell"):
+        Sandbox(TOLD, {})
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "\n".join(f"local x{n}: number = {n};" for n in range(MOST_SLOTS)),
+        "do\n" * (MOST_NESTED // 2 - 2) + "end;" * (MOST_NESTED // 2 - 2),
+        f"Count({'-(' * (MOST_NESTED - 45)}1{')' * (MOST_NESTED - 45)});",
+        f"Tell({' .. '.join(['{}'] * 26)});".replace("{}", '"a"'),
+        "local f0: (number) -> number = function(a) return a; end;\n" + f"Count({'f0(' * 24}1{')' * 24});",
+        "\n".join(f"local x{n}: number = {n};" for n in range(MOST_SLOTS - 1))
+        + "\nlocal f: () -> number = function()\nreturn "
+        + " + ".join(f"x{n}" for n in range(0, MOST_SLOTS - 1, 4))
+        + ";\nend;\nCount(f());",
+    ],
+    ids=["variables", "blocks", "operators", "texts", "calls", "captured"],
+)
+def test_lua_takes_what_the_limits_allow(script):
+    assert MOST_SLOTS <= MOST_NAMES
+    run(script)
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("\n".join(f"local x{n}: number = {n};" for n in range(MOST_SLOTS + 1)), "at most 120 variables"),
+        ("do\n" * MOST_NESTED + "end;" * MOST_NESTED, "nests deeper"),
+        (f"Count({'-(' * MOST_NESTED}1{')' * MOST_NESTED});", "nests deeper"),
+        (f"Count({' + '.join(['1'] * 90)});", "values at once"),
+        (f"Count({'-(' * 5_000}1{')' * 5_000});", "nested too deeply"),
+        ("do " * 5_000 + "end;" * 5_000, "nested too deeply"),
+    ],
+)
+def test_what_exceeds_the_limits_is_refused(script, message):
+    assert message in check_script(script, TOLD).faults[0].message

@@ -1,0 +1,145 @@
+"""`generate` of transformers with masks: whatever ends with a stop token is complete."""
+
+import ast
+import json
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from fimlsp.models.errors import ModelError
+from fimlsp.models.masked_logits import MaskedLogits, fill_bitmask, vocabulary_of
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+
+from fimlsp import Engine, Vocabulary, python
+from fimlsp import json as json_language
+
+from .tiny_checkpoints import STARCODER, byte_tokenizer, llama, write_checkpoint
+
+LEFT, RIGHT = b"def area(width):\n    return ", b"\n\nprint(area(2))\n"
+TOKENS = 40
+README = Path(__file__).parents[2] / "README.md"
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    """A network with random weights, which writes any tokens, with the tokenizer of transformers."""
+    tokenizer = byte_tokenizer(STARCODER)
+    folder = write_checkpoint(tmp_path_factory.mktemp("tiny"), llama(tokenizer.get_vocab_size()), tokenizer)
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=STARCODER[0], pad_token=STARCODER[0])
+    fast.padding_side = "left"
+    return AutoModelForCausalLM.from_pretrained(folder).eval(), fast
+
+
+def start_of(left, right, language=None):
+    return Engine(language or python()).document(left + right).middle(len(left), len(left)).start
+
+
+def check(checkpoint, sides, rows, parse=ast.parse, language=None, **settings):
+    """Generate *rows* texts between each pair of *sides*, and hold every one against the parser."""
+    network, tokenizer = checkpoint
+    vocabulary = vocabulary_of(tokenizer)
+    masked = MaskedLogits(vocabulary, [start_of(left, right, language) for left, right in sides])
+    prompts = tokenizer([left.decode() or " " for left, _ in sides], padding=True, return_tensors="pt")
+    torch.manual_seed(1)
+    stop = tokenizer.eos_token_id
+    settings |= {"max_new_tokens": TOKENS, "eos_token_id": stop, "pad_token_id": stop}
+    with torch.no_grad():
+        written = network.generate(**prompts, logits_processor=[masked], **settings)
+    assert len(written) == rows * len(sides)
+    length = prompts.input_ids.shape[1]
+    for row, sequence in enumerate(written):
+        left, right = sides[row // rows]
+        text = b"".join(vocabulary.token_bytes[token] or b"" for token in sequence[length:].tolist())
+        rest = masked.rest_of(sequence, row // rows)
+        if tokenizer.eos_token_id in sequence[length:].tolist():
+            assert rest == b""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about numbers that run into keywords
+            parse((left + text + rest + right).decode())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"do_sample": True, "temperature": 1.0, "top_k": 0},
+        {"do_sample": True, "top_p": 0.9, "num_return_sequences": 3},
+        {"num_beams": 4, "num_return_sequences": 2},
+        {"num_beams": 3, "do_sample": True},
+    ],
+    ids=str,
+)
+def test_what_is_generated_connects(checkpoint, settings):
+    sides = [(LEFT, RIGHT), (b"x = [1, ", b"]\n"), (b"if x:\n    y = 'a", b"b'\nelse:\n    z\n")]
+    check(checkpoint, sides, settings.get("num_return_sequences", 1), **settings)
+
+
+def test_the_example_of_the_readme_runs(checkpoint, tmp_path, capsys):
+    network, tokenizer = checkpoint
+    network.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    (example,) = (block for block in blocks if "MaskedLogits" in block)
+    lines = [line for line in example.splitlines() if line and not line.startswith(("from", "name"))]
+    assert len(lines) <= 10
+    torch.manual_seed(1)
+    exec(example.replace('"bigcode/gpt_bigcode-santacoder"', repr(str(tmp_path))), {})
+    assert capsys.readouterr().out
+
+
+def test_left_to_right_a_program_comes_out(checkpoint):
+    check(checkpoint, [(b"", b"")], 1, do_sample=True, top_k=0)
+    check(checkpoint, [(b'{"a": [', b"")], 1, json.loads, json_language, do_sample=True, top_k=0)
+
+
+def test_draws_are_the_renormalised_distribution(checkpoint):
+    _, tokenizer = checkpoint
+    vocabulary = vocabulary_of(tokenizer)
+    state = start_of(LEFT, RIGHT)
+    scores = torch.randn(1, len(vocabulary) + 7)
+    masked = MaskedLogits(vocabulary, state)(torch.zeros(1, 3, dtype=torch.long), scores)
+    bits = np.unpackbits(state.mask(vocabulary).view(np.uint8), bitorder="little")[: len(vocabulary)]
+    allowed = torch.zeros(scores.shape, dtype=torch.bool)
+    allowed[0, : len(vocabulary)] = torch.from_numpy(bits.astype(bool))
+    assert allowed.any()
+    assert torch.equal(torch.isfinite(masked), allowed)
+    assert torch.equal(masked[allowed], scores[allowed])
+
+
+@pytest.mark.parametrize(
+    "bitmask",
+    [
+        torch.full((2, 40), 7, dtype=torch.int32),
+        np.full((2, 40), 7, np.int32),
+        np.full((2, 40), 7, np.uint32),
+    ],
+    ids=["torch", "int32", "uint32"],
+)
+def test_a_row_of_a_bitmask_is_filled_in_place(bitmask):
+    vocabulary = Vocabulary([b"1", b"x", b")", *[b"y"] * 30, None], stops=[33])
+    state = start_of(b"x = ", b"\n").feed(b"2")
+    fill_bitmask(bitmask, 1, state, vocabulary)
+    assert (np.asarray(bitmask[0]) == 7).all()
+    assert np.asarray(bitmask[1]).view(np.uint32)[:2].tolist() == state.mask(vocabulary).tolist()
+    assert not np.asarray(bitmask[1])[2:].any()
+
+
+def test_a_row_that_is_too_short_is_refused():
+    vocabulary, state = Vocabulary([b"1"] * 33), start_of(b"x = ", b"\n")
+    with pytest.raises(ValueError, match="cannot hold 2"):
+        fill_bitmask(np.zeros((1, 1), np.uint32), 0, state, vocabulary)
+
+
+def test_a_vocabulary_that_cannot_go_on_is_told():
+    masked = MaskedLogits(Vocabulary([b")"]), start_of(b"x = ", b"\n"))
+    with pytest.raises(ModelError, match="no token"):
+        masked(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, 1))
+
+
+def test_rows_of_other_prompts_are_told():
+    masked = MaskedLogits(Vocabulary([b"1"]), [start_of(b"x = ", b"\n")] * 2)
+    with pytest.raises(ModelError, match="3 rows"):
+        masked(torch.zeros(3, 1, dtype=torch.long), torch.zeros(3, 1))

@@ -1,0 +1,128 @@
+"""Texts to cut holes into, and vocabularies made of pieces of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from fimlsp.languages.lua import lua
+from fimlsp.quotient.language.contract import Language
+from fimlsp.quotient.states.protocol import State
+
+from fimlsp import Engine, json, load_grammar, python
+
+GRAMMAR = Path(__file__).parents[2] / "languages/custom/grammars/calculator.lark"
+PYTHON = b'''import os, sys
+from a.b import (c as d,
+    e)
+
+@decorated(1, x=[2, *y], **z)
+class Shape(Base, metaclass=Meta):
+    """Text with 'quotes' and \\N{DASH} in it."""
+    sides: int = 0x1F
+
+    async def area(self, /, a, *b, c=1_000.5e-3, **d) -> "float":
+        # a remark, with (brackets
+        for i, (j, k) in enumerate(self.sides):
+            if i == 3 and not j or k is None:
+                continue
+            elif i in {1: 2, **c}:
+                yield f"{i!r:>{k}} and {a['b']:%Y} {{}} {lambda_}"
+            else:
+                x = yield
+        try:
+            with open(f'{self.name}') as file, lock: return (file.read() if a else
+                b"bytes" rb'\\d' for q in r if s)
+        except* (A, B) as e:
+            raise E from e
+        finally:
+            pass
+        return lambda x, *y: x if y else ~-x ** 2 @ z // 3 << 1
+
+match x:
+    case [1, {"a": b, **c}, Point(x=0)] | None if y: print(x, end="");  a += 1; b: int
+    case _: ...
+print(u"a" "b" \\
+    """c
+d""", 0o17, 0b1, 1j, 1., .5, "\\x41\\n")
+'''
+JSON = b"""{"name": "a\\u00e9\\n\\"b",
+  "numbers": [1, -2.5e+10, 0, 3E-2], "deep": {"a": [[[{}]], []], "b": null},
+  "other" : [true, false, null, {"x": "y", "z": ""}],
+\t"last": -0.0}
+"""
+LUA = b"""-- a remark
+local function f(a, b, ...)
+  for i = 1, #a, 2 do if a[i] ~= nil and not b then goto continue elseif a.b:c"x" then return [[long
+string]] .. [==[ ]] ]==] end ::continue:: end
+  while true do local x <const>, y = 0x1F // 3, 3.5e-2; repeat y = -y ^ 2 until x >= y break end
+  return function(...) return {1, a = 2; ["b"] = '\\'\\65\\z  x', ...} end --[[ more
+]] end
+"""
+CALCULATOR = b"(1 + 2.5) * -3 / (4 - 5)"
+
+SOURCES: dict[str, tuple[Language, bytes]] = {
+    "python": (python(), PYTHON),
+    "python 3.8": (python((3, 8)), PYTHON.replace(b"except*", b"except").partition(b"match x")[0]),
+    "python 3.12": (python((3, 12)), PYTHON),
+    "json": (json, JSON),
+    "lua": (lua, LUA),
+}
+PIECES = (
+    b'', b' ', b'  ', b'    ', b'\n', b'\n\n    ', b'\r', b'\t', b'\x0c', b'\\', b'\\\n', b'#',
+    b'--', b"'", b'"', b'"""', b"'''", b'(', b')', b'))', b'):\n', b'[]', b'{', b'}', b'{}', b'=',
+    b'==', b':', b'::', b',', b'.', b'..', b'...', b'0', b'0x', b'1e', b'12', b'0o', b"f'", b'f"{',
+    b"}'", b'\\N{', b'DASH}', b'\xef', b'\xef\xbb\xbf', b'\xc3', b'\xa9', b'a', b'or', b'if ',
+    b'else:', b'not', b'in', b'is', b'and', b' lambda', b'yield ', b'async', b'await', b'\nx', b';',
+    b'!', b'!=', b'@', b'~', b'->', b'*', b'**', b'+', b'-', b'-----', b'end', b']]', b'[==[',
+    b'true', b'null', b'nul', b'match', b'case', b"rb'", b'\x00', b'\xff',
+)  # fmt: skip
+
+
+@cache
+def engine(name: str) -> Engine:
+    """The engine of a language, so that its tables are made once."""
+    return Engine(calculator() if name == "calculator" else SOURCES[name][0])
+
+
+@cache
+def calculator() -> Language:
+    """A language of a user's own."""
+    return load_grammar(GRAMMAR)
+
+
+def source(name: str) -> bytes:
+    """The text of a language."""
+    return CALCULATOR if name == "calculator" else SOURCES[name][1]
+
+
+def random_texts(random: random.Random, text: bytes, size: int) -> list[bytes]:
+    """Some texts that tokens may have: pieces, and what stands in *text* or nearly does."""
+    texts = list(PIECES)
+    while len(texts) < size:
+        at = random.randrange(len(text))
+        piece = text[at : at + random.choice((1, 2, 3, 4, 6, 9, 20))]
+        texts.append(piece if random.random() < 0.7 else piece + random.choice(texts)[:6])
+    return random.sample(texts, size)
+
+
+def random_states(random: random.Random, name: str, texts: list[bytes], most: int) -> Iterator[State]:
+    """States of middles of random cuts, on the way of what was cut out or of any *texts*."""
+    text, found = source(name), 0
+    while found < most:
+        start = random.randrange(len(text) + 1)
+        end = min(len(text), start + random.choice((0, 0, 1, 5, 30)))
+        right = end if random.random() < 0.7 else len(text)
+        document = engine(name).document(text[:start] + text[right:])
+        state = document.middle(start, start, may_escape=random.random() < 0.7).start
+        middle = text[start:end]
+        while state is not None and found < most:
+            yield state
+            found += 1
+            size = random.randrange(1, 6)
+            piece = middle[:size] if middle else random.choice(texts)
+            middle = middle[size:]
+            following = state.feed(piece)
+            state = following if following is not None else state.feed(random.choice(texts))

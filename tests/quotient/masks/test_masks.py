@@ -1,0 +1,148 @@
+"""The law of masks: a bit is set where `feed` gives a state, and stops where the middle is complete."""
+
+import random
+
+import numpy as np
+import pytest
+from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
+from fimlsp.quotient.masks.store import store_of
+from fimlsp.quotient.states.checked_state import CheckedState
+from fimlsp.quotient.states.file_start import FileStart
+from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.quotient.states.lexeme_state import LexemeState
+
+from fimlsp import Engine, Vocabulary, python
+
+from .sources import SOURCES, engine, random_states, random_texts, source
+
+LANGUAGES = [*SOURCES, "calculator"]
+
+
+def bits(words):
+    """The tokens that a mask allows."""
+    return set(np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist())
+
+
+def check(state, vocabulary):
+    """Hold the mask of *state* against feeding it every token."""
+    texts = vocabulary.token_bytes
+    expected = {
+        token
+        for token, text in enumerate(texts)
+        if token not in vocabulary.stops and text is not None and state.feed(text) is not None
+    }
+    expected |= vocabulary.stops if state.complete else set()
+    words = state.mask(vocabulary)
+    assert words.dtype == np.uint32
+    assert words.shape == (-(-len(texts) // 32),)
+    found = bits(words)
+    assert {texts[token] for token in found ^ expected} == set(), repr(state)
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_bit_is_set_where_feed_gives_a_state(name, seed):
+    rng = random.Random(f"{name} {seed}")
+    texts = random_texts(rng, source(name), 300)
+    vocabulary = Vocabulary([None, *texts, b"", None], stops=[0, 301])
+    for state in random_states(rng, name, texts, 150):
+        check(state, vocabulary)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_arrays_and_single_texts_say_the_same(seed, monkeypatch):
+    monkeypatch.setattr("fimlsp.quotient.masks.lexed_suffixes._FEW", 0)
+    rng = random.Random(seed)
+    texts = random_texts(rng, source("python"), 300)
+    vocabulary = Vocabulary(texts)
+    for state in random_states(rng, "python", texts, 150):
+        check(state, vocabulary)
+
+
+NESTED = b"".join(b" " * n + b"if x:\n" for n in range(98))
+CASES = [
+    # left, right, the kind of state
+    (b"", b"x = 1\n", FileStart),
+    (b"x = 'ab", b"c'\n", LexemeState),
+    (b"x = '\\N{DA", b"SH}'\n", LexemeState),
+    (b"x = 1  # a", b"b\n", LexemeState),
+    (b"if x:\n    y\n", b"z\n", GrammarState),
+    (b"x = f'{a", b"}'\n", GrammarState),
+    (b"x = f'''{a['b", b"']}'''\n", GrammarState),
+    (b"x = '''a", b"'''\n", LexemeState),
+    (b"x = (1 +\\\n", b")\n", GrammarState),
+    (b"x = 1" + b"0" * 4296, b"\n", GrammarState),
+    (NESTED + b" " * 98, b"\n" + b" " * 98 + b"x\n", GrammarState),
+    (b"(" * 199, b")" * 199, GrammarState),
+]
+
+
+@pytest.mark.parametrize(("left", "right", "kind"), CASES)
+def test_places_out_of_the_ordinary(left, right, kind):
+    rng = random.Random(1)
+    texts = random_texts(rng, source("python"), 200)
+    vocabulary = Vocabulary([*texts, None], stops=[200])
+    document = engine("python").document(left + right)
+    state = document.middle(len(left), len(left), may_escape=kind is GrammarState, relax=False).start
+    assert isinstance(state, kind)
+    check(state, vocabulary)
+    for text in (b"\xef", b"\xef\xbb\xbf", b" ", b"x", b"1", b"\n", b"}", b"'", b'"'):
+        following = state.feed(text)
+        if following is not None:
+            check(following, vocabulary)
+
+
+def test_names_are_checked_where_the_language_checks_whole_texts():
+    document = Engine(python(check="compile")).document(b"def f():\n    \n    return x\n")
+    state = document.middle(13, 13).start
+    assert isinstance(state, CheckedState)
+    vocabulary = Vocabulary(
+        [b"global x", b"nonlocal x", b"x = 1", b"yield", b"break", b"return", b"await x", None], [7]
+    )
+    check(state, vocabulary)
+    check(state.feed(b"x = 1; "), vocabulary)
+
+
+def test_stop_tokens_are_set_where_the_middle_is_complete_even_if_they_have_a_text():
+    vocabulary = Vocabulary([b"1", b"+", b"end"], stops=[2])
+    start = engine("python").document(b"x = \n").middle(4, 4).start
+    assert bits(start.mask(vocabulary)) == {0, 1}
+    assert bits(start.feed(b"1").mask(vocabulary)) == {0, 1, 2}
+
+
+def test_a_mask_is_the_callers_own():
+    vocabulary = Vocabulary([b"1", b"+"])
+    start = engine("python").document(b"x = \n").middle(4, 4).start
+    start.mask(vocabulary)[:] = 0
+    assert bits(start.mask(vocabulary)) == {0, 1}
+
+
+def test_a_stop_that_is_no_token_is_refused():
+    with pytest.raises(ValueError, match="3 tokens"):
+        Vocabulary([b"a", b"b", None], stops=[3])
+
+
+def test_an_empty_vocabulary_has_an_empty_mask():
+    start = engine("python").document(b"x = \n").middle(4, 4).start
+    assert start.mask(Vocabulary([])).shape == (0,)
+    assert bits(start.mask(Vocabulary([None, None]))) == set()
+
+
+def test_the_store_forgets_what_was_not_used_for_longest(monkeypatch):
+    monkeypatch.setattr("fimlsp.quotient.masks.store.MOST_BYTES", 400_000)
+    rng = random.Random(5)
+    texts = random_texts(rng, source("python"), 400)
+    vocabulary = Vocabulary(texts)
+    for state in random_states(rng, "python", texts, 60):
+        expected = allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data))
+        assert (state.allowed_texts(vocabulary) == expected).all()
+    assert store_of(engine("python").tables, vocabulary).n_bytes < 400_000
+
+
+def test_the_walk_that_judges_feeds_every_text():
+    rng = random.Random(7)
+    texts = random_texts(rng, source("python"), 300)
+    vocabulary = Vocabulary(texts)
+    for state in random_states(rng, "python", texts, 40):
+        found = allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data))
+        assert found.tolist() == [*(state.feed(text) is not None for text in vocabulary.texts), False]
