@@ -11,9 +11,10 @@ from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, Document
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
+from fimlsp.quotient.language.whole_text import Fault
 from fimlsp.quotient.recovery.mended_text import Mend
 from fimlsp.quotient.recovery.recovery import Recovery
-from fimlsp.quotient.states.checked_state import Finer, Surroundings, checked
+from fimlsp.quotient.states.checked_state import CheckedState, Finer, Surroundings, checked
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import State
 
@@ -28,6 +29,11 @@ class Constraint:
 
     start: State | None
     relaxed: tuple[Mend, ...] = ()
+
+    @property
+    def ignored(self) -> tuple[Fault, ...]:
+        """What is wrong elsewhere and does not count, as far as any middle has met it yet."""
+        return self.start.around.known_to_be_ignored if isinstance(self.start, CheckedState) else ()
 
     @property
     def connectable(self) -> bool:

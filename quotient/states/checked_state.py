@@ -104,6 +104,17 @@ class Surroundings:
             self._ignored = self._faults_of_sides()
         return self._ignored
 
+    @property
+    def known_to_be_ignored(self) -> tuple[Fault, ...]:
+        """What is ignored, with offsets in the text without any middle; nothing before it is met."""
+        size = len(self.left) + len(self.right)
+        found = [
+            fault.moved(size) if fault.spans[0][0] < 0 else fault
+            for fault in self._ignored or ()
+            if fault.spans
+        ]
+        return tuple(sorted(found, key=lambda fault: fault.spans))
+
     def _faults_of_sides(self) -> frozenset[Fault]:
         """What is wrong with one side alone, unless some middle is seen with which all is right."""
         always: frozenset[Fault] | None = None

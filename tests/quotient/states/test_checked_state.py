@@ -115,6 +115,17 @@ def test_what_is_wrong_elsewhere_connects_only_where_that_does_not_count(engine:
         assert lenient.shortest_completion == b""
 
 
+def test_what_is_ignored_is_told_once_it_is_met(engine: Engine) -> None:
+    text = "def f(a, a): pass\n<|>\nglobal b; x = 1\ndef g(b, b): pass\n"
+    left, right = (part.encode() for part in text.split("<|>"))
+    found = engine.document(left + right).middle(len(left), len(left))
+    assert found.ignored == ()
+    assert found.start is not None
+    assert found.start.complete
+    places = [(left + right)[fault.spans[0][0] :][:4] for fault in found.ignored]
+    assert places == [b"a, a", b"b, b"]
+
+
 def test_at_the_start_of_a_file(engine: Engine) -> None:
     reached = state(engine, "<|>f(a=1, b<|>")
     assert reached is not None
