@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.modes import ModeStack
 from fimlsp.quotient.earley.common_nodes import CommonNodes, find_common_nodes
 from fimlsp.quotient.earley.open_rules import Open, OpenRules
 from fimlsp.quotient.earley.sets import EarleySet
@@ -66,6 +67,7 @@ class LanguageTables:
         self._at_line_start: BoundedDict[EarleySet, tuple[EarleySet | None, frozenset[int]]] = BoundedDict(
             _MOST_LINE_STARTS
         )
+        self._not_before: dict[frozenset[ModeStack], frozenset[int]] = {}
         if self.offside:
             self._find_suites()
         self.file_body = grammar.repetitions[self._file_list()] if self.offside else grammar.start
@@ -217,6 +219,27 @@ class LanguageTables:
             canonical = self.backward.canonical(group) if has_line_before else None
             found = self._at_line_start[group] = canonical, completed
         return found
+
+    def not_before(self, places: frozenset[ModeStack]) -> frozenset[int]:
+        """The symbols that end with a lexeme behind which the modes are none of *places*; cached.
+
+        Exact if no symbol may end with lexemes of both sorts.
+        """
+        found = self._not_before.get(places)
+        if found is None:
+            names = self.lexical.kinds
+            not_behind = {
+                terminal
+                for terminal, kinds in self.kinds_of.items()
+                if not any(place.may_follow(names[kind]) for place in places for kind in kinds)
+            }
+            found = frozenset(symbol for symbol, last in self._last_terminals.items() if last <= not_behind)
+            self._not_before[places] = found
+        return found
+
+    @cached_property
+    def _last_terminals(self) -> dict[int, set[int]]:
+        return ends(self.grammar, -1)
 
     def suites_of(self, bodies: frozenset[int]) -> tuple[int, ...]:
         """The suite symbols whose groups are among *bodies*; cached."""

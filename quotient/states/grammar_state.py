@@ -190,6 +190,9 @@ class GrammarState:
     def _may_end_line(self) -> bool:
         """Whether a line end may come here, perhaps after a comment."""
         lexer = self.lexer
+        if (terminator := lexer.modes.line_end) is not None:
+            tables = self.connection.tables
+            return self._may_take(tables.terminal_of[lexer.lexical.kinds.index(terminator)])
         if (
             lexer.margin is not None
             or lexer.modes.depth

@@ -304,6 +304,13 @@ def test_typing_in_a_long_line_keeps_few_of_its_versions() -> None:
     assert sum(type(each) is Name for each in gc.get_objects()) < 20_000
 
 
+def test_what_a_target_only_reads_is_iterated_up_to_3_11() -> None:
+    for text in (b"[(a := 1) for b[a] in c]\n", b"[0 for a.b in c if (a := 1)]\n"):
+        assert len(FileCheck((3, 11)).faults(text)) == 1
+        assert FileCheck((3, 12)).faults(text) == []
+    assert len(FileCheck((3, 12)).faults(b"[(a := 1) for a in c]\n")) == 1
+
+
 def test_what_is_no_python_has_no_faults() -> None:
     for text in (b"f(a=1, a=1", b"'", b"x = )", b"case 1:", b"f'{'", b"\xff", b"if", b"match x:\n 1\n"):
         assert FileCheck((3, 12)).faults(text) == []
