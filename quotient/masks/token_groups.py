@@ -42,10 +42,10 @@ class Lexed(Protocol):
 class Split(NamedTuple):
     """What the texts of a vocabulary do to the lexeme in progress, as far as the automaton tells.
 
-    The texts *inside* do not end it: `ends` holds where these end, as a state of the automaton, the kind of the
-    last lexeme on the way (-1: none) and the number of the suffix behind it; `end_of` says where each does. Those
-    that end it are `ended`: the kind, the texts, and the numbers of the suffixes behind it; or, with kind -1,
-    the texts before which it ends. The rest is read `singly`.
+    The texts *inside* do not end it: `ends` holds where these end, as a state of the automaton, the kind of
+    the last lexeme on the way (-1: none) and the number of the suffix behind it; `end_of` says where each
+    does. Those that end it are `ended`: the kind, the texts, and the numbers of the suffixes behind it; or,
+    with kind -1, the texts before which it ends. The rest is read `singly`.
     """
 
     inside: Ints
