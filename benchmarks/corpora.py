@@ -12,11 +12,15 @@ from typing import Protocol
 
 from corpus import shuffled_files, text_of_length
 from fimlsp.languages.custom import load_grammar
+from fimlsp.languages.go import go
+from fimlsp.languages.go.lexis import KEYWORDS as GO_KEYWORDS
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua
 from fimlsp.languages.lua.lexis import KEYWORDS
 from fimlsp.languages.python import python
+from fimlsp.languages.python.checks import Check
 from fimlsp.quotient.language.contract import Language
+from go_corpus import PACKAGE, declarations_of_length, go_files
 from json_corpus import json_files, records_of_length, separator
 from lua_corpus import functions_of_length, lua_files
 
@@ -53,10 +57,12 @@ _RESERVED = "|".join((*kwlist, *softkwlist)).encode()
 class PythonCorpus:
     """The interpreter's standard library."""
 
-    title = "Python"
-    language = python()
     lengths = (10_000, 25_000, 50_000, 100_000, 200_000)
     word = re.compile(rb"(?<![\w!\\'\"])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"])" % _RESERVED)
+
+    def __init__(self, check: Check = "parse") -> None:
+        self.title = f"Python, {check}"
+        self.language = python(check=check)
 
     def files(self, random: Random) -> Iterator[Text]:
         """As in `Corpus`."""
@@ -142,11 +148,41 @@ class LuaCorpus:
         return Text(self.language, name, above + core + below, len(above), len(above) + len(core), self.word)
 
 
+class GoCorpus:
+    """Made-up functions and types."""
+
+    title = "Go"
+    language = go
+    lengths = (10_000, 100_000, 500_000, 2_000_000)
+    word = re.compile(rb"(?<![\w'\"`])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"`])" % "|".join(GO_KEYWORDS).encode())
+
+    def files(self, random: Random) -> Iterator[Text]:
+        """As in `Corpus`."""
+        for name, data in go_files(random):
+            yield self._text(name, b"", data, b"")
+
+    def growing(self, random: Random, lengths: Sequence[int]) -> Iterator[Text]:
+        """As in `Corpus`."""
+        core = declarations_of_length(random, lengths[0])
+        above, below = PACKAGE, b""
+        for length in lengths:
+            missing = length - len(core) - len(above) - len(below)
+            if missing > 1_000:
+                above += declarations_of_length(random, missing // 2)
+                below += declarations_of_length(random, missing // 2)
+            yield self._text(f"{length}", above, core, below)
+
+    def _text(self, name: str, above: bytes, core: bytes, below: bytes) -> Text:
+        return Text(self.language, name, above + core + below, len(above), len(above) + len(core), self.word)
+
+
 _LARK = load_grammar(Path(__file__).parent / "json.lark")
 CORPORA: Mapping[str, Sequence[Corpus]] = {
     "python": (PythonCorpus(),),
+    "python-compile": (PythonCorpus("compile"),),
     "json": (JsonCorpus(json, minified=False), JsonCorpus(json, minified=True)),
     "lua": (LuaCorpus(),),
+    "go": (GoCorpus(),),
     "lark": (JsonCorpus(_LARK, minified=False), JsonCorpus(_LARK, minified=True)),
 }
 """What is measured of each language; of a grammar of a user's own JSON, written for Lark."""

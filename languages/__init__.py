@@ -44,11 +44,18 @@ def _lua() -> Language:
     return lua
 
 
+def _go() -> Language:
+    from fimlsp.languages.go import go
+
+    return go
+
+
 LANGUAGES: Mapping[str, KnownLanguage] = MappingProxyType(
     {
         "python": KnownLanguage(("python",), ("*.py", "*.pyi"), _python),
         "json": KnownLanguage(("json",), ("*.json",), _json),
         "lua": KnownLanguage(("lua",), ("*.lua",), _lua),
+        "go": KnownLanguage(("go",), ("*.go",), _go),
     }
 )
 """All languages, by the names that users give them."""

@@ -12,6 +12,7 @@ from fimlsp.lexing.automata.separation import Separation
 from fimlsp.lexing.automata.shortest_words import ShortestWords
 from fimlsp.lexing.checked_parts import NO_KIND, Loops
 from fimlsp.lexing.lexis import Lexis
+from fimlsp.lexing.terminators import TerminatorModes
 
 NEWLINE, DEDENT = "NEWLINE", "DEDENT"
 
@@ -54,7 +55,7 @@ class LexerTables:
     their union. `loops[state]` are the bytes that change neither the state nor anything that is checked.
     In the states `separated` a line may be cut. `always_viable` and `ends_line` are bit sets of kinds.
     `separation` tells what may follow what, in a language without white space of its own; None in others.
-    `between` are texts that keep lexemes apart.
+    `between` are texts that keep lexemes apart. `terminated` tells whether the layout is one of terminators.
     """
 
     __slots__ = (
@@ -92,6 +93,7 @@ class LexerTables:
         "skipped",
         "space",
         "start",
+        "terminated",
         "unknown",
         "word_part",
         "word_states",
@@ -123,6 +125,7 @@ class LexerTables:
         self.skipped = frozenset(skipped) - {NO_KIND}
         self.delimiters = lexis.delimiters
         self.offside = lexis.offside is not None
+        self.terminated = isinstance(lexis.start, TerminatorModes)
         self.quiet = lexis.offside.blank if lexis.offside else frozenset[int]()
         self.most_blocks = lexis.offside.most_blocks if lexis.offside else sys.maxsize
         self.word_part, self.counted_part = lexis.word_part, lexis.counted_part

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.columns import MARGIN, Column
@@ -25,6 +25,9 @@ from fimlsp.lexing.values import value
 
 MOST_JOINED = 50
 """The most lines that brackets join into one."""
+
+MayFollow = Callable[[Sequence[int]], bool]
+"""Whether neighbours among some kinds of lexemes may stand next to each other."""
 
 _CHUNK = 1024
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -81,7 +84,7 @@ def n_joined(lines: Sequence[Line]) -> int:
 class LineReader:
     """Reads lines, remembering them by their text; of lines that strings join, the last that began alike."""
 
-    __slots__ = ("_ends", "_joined", "_lexical", "_lines", "_long_lines", "_stretch")
+    __slots__ = ("_ends", "_joined", "_last_bytes", "_lexical", "_lines", "_long_lines", "_stretch")
 
     _MOST_REMEMBERED = 30_000
     _MOST_LONG, _LONGEST = 1_000, 50_000
@@ -89,17 +92,18 @@ class LineReader:
     def __init__(self, lexical: LexerTables) -> None:
         self._lexical = lexical
         self._ends = _LINE_ENDS + lexical.separators
+        self._last_bytes = bytes(end for end in self._ends if _may_end_line(lexical, end))
         self._stretch = _pattern_of_stretches(lexical.separators) if lexical.separators else None
         self._lines: BoundedDict[bytes, Line] = BoundedDict(self._MOST_REMEMBERED)
         self._long_lines: BoundedDict[bytes, tuple[bytes, Line]] = BoundedDict(self._MOST_LONG)
         self._joined: BoundedDict[tuple[Line, ...], Line] = BoundedDict(self._MOST_LONG)
 
-    def lines(self, data: bytes, start: int) -> Iterator[Line]:
-        """The lines of *data* from *start* on, each read when it is asked for."""
+    def lines(self, data: bytes, start: int, may_follow: MayFollow | None = None) -> Iterator[Line]:
+        """The lines of *data* from *start* on, each read when it is asked for, as in `read`."""
         known = self._lines.get
         while start < len(data):
             for text in self._stretches(data, start):
-                line = known(text) or self.read(data, start)
+                line = known(text) or self.read(data, start, may_follow)
                 start += line.size
                 yield line
                 if line.size != len(text):
@@ -130,7 +134,7 @@ class LineReader:
 
     def may_end(self, data: bytes, position: int) -> bool:
         """Whether what stands before *position* is what lines end with."""
-        return data[position - 1] in self._ends
+        return data[position - 1] in self._last_bytes
 
     def _stretches(self, data: bytes, start: int) -> list[bytes]:
         """Some stretches from *start* on, at least one."""
@@ -141,8 +145,13 @@ class LineReader:
             texts = texts[:-1]  # it may go on
         return texts or [data[start : self.end_of_stretch(data, start)]]
 
-    def read(self, data: bytes, start: int) -> Line:
-        """The line of *data* that begins at *start*. O(line)."""
+    def read(self, data: bytes, start: int, may_follow: MayFollow | None = None) -> Line:
+        """The line of *data* that begins at *start*. O(line).
+
+        A line of several stretches is given up, as a broken one, where *may_follow* tells that neighbouring
+        lexemes never stand together. Behind a quote that was meant to close a string, it would else be read
+        up to the end of the text.
+        """
         end = self.end_of_stretch(data, start)
         text = data[start:end]
         line = self._lines.get(text)
@@ -151,10 +160,11 @@ class LineReader:
         long = self._long_lines.get(text)
         if long is not None and data.startswith(long[0], start):
             return long[1]
-        line = self._read(data, start, end, start_of_line(self._lexical, self._lexical.unknown, None))
+        lexer = start_of_line(self._lexical, self._lexical.unknown, None)
+        line = self._read(data, start, end, lexer, may_follow)
         line_end = start + line.size
         # Elsewhere a lexeme that the end of the text cuts off may go on behind the same stretch.
-        is_cut_off = line_end == len(data) and line_end > 0 and self.may_end(data, line_end)
+        is_cut_off = line_end == len(data) and line_end > 0 and data[line_end - 1] in self._ends
         if not line.broken and not is_cut_off:
             self._remember(text, data[start:line_end], line)
         return line
@@ -166,7 +176,9 @@ class LineReader:
         elif whole.endswith(b"\n") and len(whole) <= self._LONGEST:  # nothing that follows belongs to it
             self._long_lines[text] = whole, line
 
-    def _read(self, data: bytes, start: int, end: int, lexer: LexerState) -> Line:
+    def _read(
+        self, data: bytes, start: int, end: int, lexer: LexerState, may_follow: MayFollow | None
+    ) -> Line:
         lexical = self._lexical
         first_end, position, closing = end, start, start
         symbols: list[Symbol] = []
@@ -177,6 +189,12 @@ class LineReader:
                 return Line(first_end - start, broken=True, reach=end - start if end > first_end else 0)
             lexer = step.lexer
             symbols += step.symbols
+            if (
+                may_follow
+                and end > first_end
+                and not may_follow(_kinds(lexical, symbols[-len(step.symbols) - 1 :]))
+            ):
+                return Line(first_end - start, broken=True, reach=end - start)
             ended = lexer.accepted == lexical.line_end
             if lexer.modes.in_code and ended:
                 return _line(lexical, end - start, symbols, end > first_end)
@@ -193,6 +211,14 @@ class LineReader:
                     return Line(first_end - start, broken=True, reach=sys.maxsize)
                 return _line(lexical, end - start, symbols + last.symbols, end > first_end)
             position, end = end, self.end_of_stretch(data, end)
+
+
+def _may_end_line(lexical: LexerTables, byte: int) -> bool:
+    """Whether a line may end directly behind *byte*; a carriage return may be white space instead."""
+    following = {row[byte] for row in lexical.dfa.rows}
+    return any(
+        state in lexical.separated or lexical.dfa.accepts[state] == lexical.line_end for state in following
+    )
 
 
 def physical_end(data: bytes, start: int) -> int:
@@ -214,10 +240,14 @@ def _pattern_of_stretches(separators: bytes) -> re.Pattern[bytes]:
 
 
 def _line(lexical: LexerTables, size: int, symbols: list[Symbol], is_long: bool) -> Line:
-    kinds = tuple(s for s in symbols if not isinstance(s, Column) and s != lexical.newline)
+    kinds = _kinds(lexical, symbols)
     column = next((symbol for symbol in symbols if isinstance(symbol, Column)), MARGIN if kinds else None)
     closers, openers = unmatched_brackets(lexical.brackets, [lexical.kinds[kind] for kind in kinds])
     return Line(size, kinds, column, closers, openers, reach=size if is_long else 0)
+
+
+def _kinds(lexical: LexerTables, symbols: Iterable[Symbol]) -> tuple[int, ...]:
+    return tuple(s for s in symbols if not isinstance(s, Column) and s != lexical.newline)
 
 
 def unmatched_brackets(

@@ -48,6 +48,16 @@ class ModeStack:
         return True
 
     @property
+    def line_end(self) -> str | None:
+        """The kind of a line end here if the grammar sees it, which only a layout of terminators has."""
+        return None
+
+    def may_follow(self, lexeme: str) -> bool:
+        """Whether this stack may come directly behind a lexeme of kind *lexeme*."""
+        del lexeme
+        return True
+
+    @property
     def opened(self) -> tuple[str, ...]:
         """What is open between here and ordinary code, innermost first.
 

@@ -11,9 +11,10 @@ from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, Document
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
+from fimlsp.quotient.language.whole_text import Fault
 from fimlsp.quotient.recovery.mended_text import Mend
 from fimlsp.quotient.recovery.recovery import Recovery
-from fimlsp.quotient.states.checked_state import Surroundings, checked
+from fimlsp.quotient.states.checked_state import CheckedState, Finer, Surroundings, checked
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import State
 
@@ -30,6 +31,11 @@ class Constraint:
     relaxed: tuple[Mend, ...] = ()
 
     @property
+    def ignored(self) -> tuple[Fault, ...]:
+        """What is wrong elsewhere and does not count, as far as any middle has met it yet."""
+        return self.start.around.known_to_be_ignored if isinstance(self.start, CheckedState) else ()
+
+    @property
     def connectable(self) -> bool:
         """Whether there is a middle at all."""
         return self.start is not None
@@ -39,6 +45,7 @@ class EditedDocument(Document):
     """A document with the constraint at any cursor."""
 
     _recovery: Recovery | None = None
+    _finer: Document | None = None
 
     def middle(self, start: int, end: int, *, relax: bool = True, may_escape: bool = True) -> Constraint:
         """What may replace `data[start:end]`. O(depth) once the lines around are known.
@@ -108,6 +115,8 @@ class EditedDocument(Document):
     def edit(self, start: int, end: int, replacement: bytes) -> None:
         """As `Document.edit`."""
         super().edit(start, end, replacement)
+        if self._finer is not None:
+            self._finer.edit(start, end, replacement)
         if self._recovery is not None and not self._recovery.follow(self, start, end, replacement):
             self._recovery = None
 
@@ -118,17 +127,33 @@ class EditedDocument(Document):
         check = self.tables.whole_text_check
         if check is None or state is None:
             return state
-        sides = self.data[:start], self.data[end:]
-        return checked(
-            Surroundings(
-                check,
-                sides,
-                state,
-                partial(self.statement_start, start),
-                stays=options.forbid_escape,
-                lenient=lenient,
-            )
+        language = self.tables.language
+        right = self.data[end:]
+        needs_finer_before = partial(
+            self.cached_for_suffix, end, "finer", partial(language.needs_finer_before, right)
         )
+        around = Surroundings(
+            check,
+            (self.data[:start], right),
+            state,
+            partial(self.statement_start, start),
+            Finer(partial(self._finer_state, start, end, options), needs_finer_before),
+            stays=options.forbid_escape,
+            lenient=lenient,
+        )
+        if language.needs_finer_behind(around.statement) or (not lenient and needs_finer_before()):
+            finer = around.finer
+            return None if finer is None and not lenient else checked(around, finer)
+        return checked(around)
+
+    def _finer_state(self, start: int, end: int, options: ConnectOptions) -> State | None:
+        """What may replace `data[start:end]` in the finer language (see `Language.finer`)."""
+        if self._finer is None:
+            transitions = self.transitions.finer
+            assert transitions is not None
+            self._finer = Document(transitions, self.data)
+        found = read_up_to(self._finer, start)
+        return found and connect(self._finer, end, *found, options)
 
 
 class Engine:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fimlsp.models.prompts.families import Order
 
 KINDS = ("boundary", "randspan", "line", "block", "user", "paper-boundary", "paper-randspan")
-LANGUAGES = ("python", "json", "lua")
+LANGUAGES = ("python", "json", "lua", "go")
 
 
 class RunByDefault(click.Group):

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 
 from fimlsp.datasets.languages import (
+    go_judge,
+    go_tokens,
     json_judge,
     json_tokens,
     lua_judge,
@@ -14,6 +16,7 @@ from fimlsp.datasets.languages import (
     python_tokens,
 )
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.languages.go import go
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
@@ -58,4 +61,15 @@ LUA = ReplayLanguage(
     bodies=lua_tokens.bodies_of,
     statements=lua_tokens.statements_of,
 )
-LANGUAGES: Mapping[str, ReplayLanguage] = {language.name: language for language in (PYTHON, JSON, LUA)}
+GO = ReplayLanguage(
+    name="go",
+    patterns=("*.go",),
+    grammar=go,
+    judge="go/parser",
+    syntax_error=go_judge.syntax_error,
+    compiler=None,
+    suites=go_tokens.suites_of,
+    bodies=go_tokens.bodies_of,
+    statements=go_tokens.statements_of,
+)
+LANGUAGES: Mapping[str, ReplayLanguage] = {language.name: language for language in (PYTHON, JSON, LUA, GO)}

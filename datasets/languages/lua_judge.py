@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from fimlsp.errors import UserError
-
-
-class JudgeMissingError(UserError, RuntimeError):
-    """The judge is not installed."""
+from fimlsp.datasets.languages.missing_judge import JudgeMissingError
 
 
 def syntax_error(text: str) -> str | None:

@@ -4,27 +4,51 @@ from __future__ import annotations
 
 from typing import Literal
 
+from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.quotient.grammar.places import Change, Places
 
 Check = Literal["parse", "compile"]
 
 _FUNCTION = frozenset({"return", "yield"})
-_COROUTINE = _FUNCTION | {"await"}
+_COROUTINE = _FUNCTION | {"await", "async"}
 _LOOP = frozenset({"break"})
+_DEMANDS = {"MAY_RETURN": "return", "MAY_YIELD": "yield", "MAY_AWAIT": "await", "MAY_BREAK": "break"}
+_OF_EXPRESSIONS = {"MAY_HOLD_YIELD": "yield", "MAY_HOLD_AWAIT": "await", "MAY_HOLD_ASYNC": "async"}
+_WORDS = frozenset({"return", "yield", "await", "async", "break", "continue"})
+_IN_STATEMENTS = {
+    "IN_LOOP": Change(_LOOP),
+    "IN_FUNCTION": Change(_FUNCTION, keeps={}),
+    "IN_COROUTINE": Change(_COROUTINE, keeps={}),
+    "IN_CLASS": Change(keeps={}),
+    # may not be left by `break`, `continue` or `return`, except for loops and functions that begin in it
+    "IN_STAR_HANDLER": Change(keeps={"yield": "yield", "await": "await", "async": "async"}),
+}
+_ANYTHING = Change(frozenset({"yield", "await", "async"}), keeps={})
 
-PLACES = Places(
-    frozenset(),
-    {"MAY_RETURN": "return", "MAY_YIELD": "yield", "MAY_AWAIT": "await", "MAY_BREAK": "break"},
-    {
-        "IN_LOOP": Change(_LOOP),
-        "IN_FUNCTION": Change(_FUNCTION, keeps=frozenset()),
-        "IN_COROUTINE": Change(_COROUTINE, keeps=frozenset()),
-        "IN_CLASS": Change(keeps=frozenset()),
-        "IN_STAR_HANDLER": Change(keeps=frozenset({"yield", "await"})),
-    },
-)
-"""What is permitted in the blocks of a file (see the head of `grammar.lark`).
 
-The body of `except*` may not be left by `break`, `continue` or `return`, except for loops and functions that
-begin in it.
-"""
+PLACES = Places(frozenset(), _DEMANDS, _IN_STATEMENTS, _WORDS)
+"""What is permitted in the blocks of a file (see the head of `grammar.lark`)."""
+
+
+def finer_places(version: PythonVersion) -> Places:
+    """What is permitted in its blocks and in their expressions.
+
+    "async" are comprehensions that wait and are no generators. From 3.11 on they may stand in each other.
+    Variables of functions have annotations that are not evaluated, in which anything may stand; up to 3.9 so
+    may it in all annotations where an import of the feature keeps them from being evaluated.
+    """
+    changes = dict(_IN_STATEMENTS)
+    changes["IN_LAMBDA"] = Change(frozenset({"yield"}), keeps={})
+    changes["IN_TYPE"] = Change(keeps={})
+    changes["IN_GENERATOR"] = Change(frozenset({"await"}), keeps={})
+    changes["IN_DISPLAY"] = Change(keeps={"await": "async"})
+    if version >= (3, 11):
+        changes["IN_GENERATOR"] = Change(frozenset({"await", "async"}), keeps={})
+        changes["IN_DISPLAY"] = Change(keeps={"await": "await", "async": "await"})
+    changes["IN_ANNOTATION"] = changes["IN_VARIABLE_ANNOTATION"] = _ANYTHING
+    if version >= (3, 10):
+        changes["IN_ANNOTATION"] = Change()
+        changes["IN_VARIABLE_ANNOTATION"] = Change(
+            keeps={"yield": "yield", "await": "yield", "async": "yield"}
+        )
+    return Places(frozenset(), _DEMANDS | _OF_EXPRESSIONS, changes, _WORDS)

@@ -6,10 +6,11 @@ The value itself is cheap: its grammar and tables are imported only when an engi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fimlsp.languages.python.checks import Check
 from fimlsp.languages.python.fstrings import BRACKETS, field_rules
+from fimlsp.languages.python.suspensions import any_exposed, any_within
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version, version_text
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.quotient.grammar.cfg import Grammar
@@ -22,10 +23,14 @@ _ENCLOSURES = {**BRACKETS, "FIELD_OPEN": "FIELD_CLOSE", "FSTRING_START": "FSTRIN
 
 @dataclass(frozen=True)
 class Python(Language):
-    """A version of Python. Valid files are those that its `ast.parse` accepts, or its `compile`."""
+    """A version of Python. Valid files are those that its `ast.parse` accepts, or its `compile`.
+
+    If it is *fine*, its grammar tells where `yield` and `await` may stand in expressions.
+    """
 
     version: PythonVersion = DEFAULT_VERSION
     check: Check = "parse"
+    fine: bool = False
 
     enclosures = _ENCLOSURES
     byte_order_mark = True
@@ -45,7 +50,7 @@ class Python(Language):
         """As in `Language`."""
         from fimlsp.languages.python.grammar import python_grammar
 
-        return python_grammar(self.version, self.check)
+        return python_grammar(self.version, self.check, fine=self.fine)
 
     def terminal(self, kind: str) -> str:
         """As in `Language`. Kinds that differ in quotes or in what can be decoded are a single terminal."""
@@ -58,6 +63,18 @@ class Python(Language):
         from fimlsp.languages.python.compiler.file_check import FileCheck
 
         return FileCheck(self.version)
+
+    def finer(self) -> Python | None:
+        """As in `Language`."""
+        return None if self.fine or self.check == "parse" else replace(self, fine=True)
+
+    def needs_finer_behind(self, text: bytes) -> bool:
+        """As in `Language`: where something waits or yields within an expression."""
+        return any_within(text)
+
+    def needs_finer_before(self, text: bytes) -> bool:
+        """As in `Language`."""
+        return any_exposed(text)
 
     def another_word(self, kind: str, number: int) -> bytes | None:
         """As in `Language`. The words are names."""

@@ -201,7 +201,7 @@ def complete(
 ) -> None:
     """Complete FILE at a line and column, and show the completion there.
 
-    A FILE called *.json or *.lua is completed as what it is, every other one as Python.
+    A FILE called *.json, *.lua or *.go is completed as what it is, every other one as Python.
     """
     from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, complete_file
     from fimlsp.lsp_server.messages import Limits
@@ -225,7 +225,7 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     default="python",
     show_default=True,
     callback=to_language,
-    help="Whose grammar holds: python, json or lua.",
+    help="Whose grammar holds: python, json, lua or go.",
 )
 @click.option(
     "--grammar",

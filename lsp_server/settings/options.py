@@ -178,8 +178,8 @@ class Settings:
     languages: tuple[str, ...] = _option(
         ("python",),
         names("language identifiers", 100),
-        "The editor's names of the languages that are completed: `json` and `lua` in their own grammars, all "
-        "others as Python.",
+        "The editor's names of the languages that are completed: `json`, `lua` and `go` in their own "
+        "grammars, all others as Python.",
     )
     grammars: tuple[tuple[str, str], ...] = _option(
         (),

@@ -17,6 +17,7 @@ from fimlsp.languages.python.suggested.faults import first_fault
 from fimlsp.languages.python.suggested.idle_names import stops_idly
 from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 from fimlsp.lsp_server.messages import Completion, Limits
+from fimlsp.quotient.language.whole_text import Fault
 from fimlsp.quotient.recovery.mended_text import Mend
 from fimlsp.quotient.states.protocol import State
 
@@ -157,6 +158,12 @@ def _significant(text: bytes) -> list[tuple[int, bytes]]:
 def in_words(data: bytes, mends: Iterable[Mend]) -> tuple[str, ...]:
     """Each of the *mends* of *data* in a few words, with the number of its line, from 1."""
     return tuple(_in_words(data, mends))
+
+
+def faults_in_words(data: bytes, faults: Iterable[Fault]) -> tuple[str, ...]:
+    """Each of the *faults* of *data* that do not count, with the number of its line, from 1."""
+    lines = [(data.count(b"\n", 0, fault.spans[0][0]) + 1, fault.message) for fault in faults]
+    return tuple(f"line {line}: as if there were no “{message}”" for line, message in lines)
 
 
 def _in_words(data: bytes, mends: Iterable[Mend]) -> Iterator[str]:

@@ -16,7 +16,14 @@ from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.questions import MOST_BYTES
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
-from fimlsp.lsp_server.worker.answers import NOT_SURE, as_limited, in_words, to_completion, what_is_sure
+from fimlsp.lsp_server.worker.answers import (
+    NOT_SURE,
+    as_limited,
+    faults_in_words,
+    in_words,
+    to_completion,
+    what_is_sure,
+)
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
 from fimlsp.lsp_server.worker.names import Names, NamesHere
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
@@ -250,6 +257,7 @@ class Backend:
         if is_too_slow(written):
             return self._too_slow(model, limits)
         self._slow = 0
+        relaxed += faults_in_words(document.data, constraint.ignored)
         with interruptible(time_limit(CHOOSING_S)):
             return self._chosen(written, request, entry, model, left, right, constraint.start, relaxed, names)
 

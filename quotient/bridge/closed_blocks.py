@@ -33,7 +33,7 @@ class LineEnd:
     what precedes the cursor in the line is blank or was ended. `spaces` is the width of the white space
     before the first lexeme of the rest; it bounds the column of the line from below if the middle leaves the
     line blank. `inside` tells whether the rest closes brackets that it did not open, and whether it has
-    lexemes, which belong to the block of the line.
+    lexemes, which belong to the block of the line. No symbol in `not_before` directly precedes the rest.
     """
 
     marker: int
@@ -41,6 +41,7 @@ class LineEnd:
     blank: bool
     spaces: int
     inside: Inside
+    not_before: frozenset[int] = frozenset()
 
 
 @value(eq=False)
@@ -49,16 +50,16 @@ class GroupEnd:
 
     `group` is the backward set where the right context enters the group: at the `marker` of the cursor's
     line, or at the end of one of the open blocks `suites`. `inside` is what else is open there within the
-    group: the block that the cursor's line opens, and what is open within `suites`. With `within_line` the
-    cursor's line must have a lexeme before the rest, because the white space of the rest would otherwise move
-    the line out of the block.
+    group: the block that the cursor's line opens, and what is open within `suites`. None of the symbols
+    `not_before` directly precedes the rest: those that end a line, where its white space would then move it
+    out of the block; those behind which it would be read in another way.
     """
 
     group: EarleySet
     marker: int | None
     suites: tuple[ClosedBlock, ...] = ()
     inside: Inside = NOTHING
-    within_line: bool = False
+    not_before: frozenset[int] = frozenset()
 
     def open_suites(self, tables: LanguageTables) -> tuple[int, ...] | None:
         """The suite symbols that `suites` may be; None if the right context enters at the cursor's line."""
@@ -68,15 +69,12 @@ class GroupEnd:
 
     def open_rules(self, tables: LanguageTables) -> OpenRules:
         """The rules that are open in the group. The middle can begin all of them."""
-        return tables.backward.open_rules(self.group, self.open_suites(tables), self._not_next(tables))
+        return tables.backward.open_rules(self.group, self.open_suites(tables), self.not_before)
 
     def bodies(self, tables: LanguageTables) -> frozenset[int]:
         """The bodies that the group may be."""
-        not_next = self._not_next(tables)
-        return tables.backward.possible_bodies(self.group, self.open_suites(tables), tables.bodies, not_next)
-
-    def _not_next(self, tables: LanguageTables) -> frozenset[int]:
-        return tables.line_ends if self.within_line else frozenset()
+        open_suites = self.open_suites(tables)
+        return tables.backward.possible_bodies(self.group, open_suites, tables.bodies, self.not_before)
 
 
 @value(eq=False)
@@ -232,7 +230,7 @@ class ClosedBlocks:
         options = [(level.same, ending.later_bodies)]
         if self.tables.suites and ending.continuation in (GroupContinuation.END, GroupContinuation.SUITE_END):
             options.append((level.between, every))
-        group_end = GroupEnd(group, line_end.marker, (), BLOCK if indented else NOTHING)
+        group_end = GroupEnd(group, line_end.marker, (), BLOCK if indented else NOTHING, line_end.not_before)
         for block, later_bodies in options:
             block_ends = self._block_ends[block]
             if group is start:
@@ -240,9 +238,8 @@ class ClosedBlocks:
                 block_ends.append(BlockEnd(later_bodies, marker=line_end.marker, has_groups=follows))
                 continue
             within_line = line_end.spaces > 0 and block.exactly == MARGIN
-            block_ends.append(
-                BlockEnd(later_bodies, replace(group_end, within_line=True) if within_line else group_end)
-            )
+            not_before = self.tables.line_ends if within_line else line_end.not_before
+            block_ends.append(BlockEnd(later_bodies, replace(group_end, not_before=not_before)))
             completed = group.completed_from(start) & later_bodies
             if completed and not line_end.blank:
                 self._add_own_line(block, level, completed, line_end)

@@ -120,7 +120,7 @@ def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
 def _completions_after_a_beginning(state: Incomplete) -> Iterator[bytes]:
     """Completions that share a long prefix with one of the cheapest texts, if none of these fits."""
     for text in islice(_candidates(state, 0), _PREFIX_TRIES):
-        for size in reversed(range(1, len(text))):
+        for size in reversed(range(1, len(text) + 1)):
             reached = state.feed(text[:size])
             if reached is not None:
                 yield from (text[:size] + rest for rest in _completions_after_a_step(reached))
@@ -250,8 +250,9 @@ def _sources(state: Incomplete, *, uncommon: bool = False) -> list[Source]:
     if lexer.at_lexeme_start:
         return [Source(state.chart, 0, b"")]
     live = state.live
-    if live & lexer.lexical.always_viable | live & lexer.lexical.ends_line:
-        return _after_skipped(state, live)
+    skipped = _after_skipped(state, live)
+    if skipped:
+        return skipped
     ends = _after_words(state, live) if uncommon else _after_lexemes(state, live)
     sources = [*ends, *_after_fallback(state)]
     if lexer.lexical.separation is not None:
@@ -270,12 +271,20 @@ def _after_blank(state: Incomplete, kind: int) -> Iterator[Source]:
 
 
 def _after_skipped(state: Incomplete, live: int) -> list[Source]:
-    """As `_sources` if the lexeme being read never reaches the grammar; a comment ends with its line."""
+    """As `_sources` if the lexeme being read may be one that never reaches the grammar; else none."""
+    lexical = state.lexer.lexical
+    if live & lexical.ends_line and (found := _after_line_end(state, live)):
+        return found
+    for kind in lexical.blank:
+        if live & lexical.always_viable & 1 << kind:
+            # after a carriage return, a line end written next would be part of the same line end
+            return list(_after_blank(state, kind))
+    return []
+
+
+def _after_line_end(state: Incomplete, live: int) -> list[Source]:
+    """The source behind the line end that ends the lexeme being read, if one may come; else none."""
     lexer, lexical = state.lexer, state.lexer.lexical
-    if not live & lexical.ends_line:
-        # after a carriage return, a line end written next would be part of the same line end
-        skipped = next(kind for kind in lexical.blank if live & lexical.always_viable & 1 << kind)
-        return list(_after_blank(state, skipped))
     prefix = b"" if lexer.accepted == lexical.line_end else b"\n"
     if prefix and live & 1 << lexical.comment:
         prefix = (lexical.shortest_words.suffix(lexer.state, lexical.comment) or b"") + prefix

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from fimlsp.lexing.columns import MARGIN
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexis import Family
 from fimlsp.lexing.line import Line
+from fimlsp.lexing.modes import ModeStack
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, boundary_lexemes
 from fimlsp.quotient.bridge.closed_blocks import ClosedBlocks, LineEnd
@@ -35,6 +37,9 @@ class KeptLexemes:
     begins_line: bool = False
 
 
+_LineEndKey = tuple[RightContext, tuple[int, ...] | None, int, Inside]
+
+
 @value
 class RightSide:
     """All that the text after a cursor tells about the middle before it."""
@@ -55,11 +60,14 @@ class RightSideFinder:
         self.tables = document.tables
         self.cursor = cursor
         self._rests_of_lines: dict[int, tuple[Line, RightContext] | None] = {}
-        self.line_ends: dict[tuple[RightContext, tuple[int, ...] | None, int, Inside], LineEnd] = {}
+        self.line_ends: dict[_LineEndKey, LineEnd] = {}
+        self.places: dict[int, set[ModeStack]] = {}
 
     def right_side(self) -> RightSide:
         """The entries into the text after the cursor, and the grammar of what it closes."""
         right_entries = self._find()
+        for entry in right_entries:
+            self.places.setdefault(entry.marker, set()).add(entry.boundary.modes)
         return RightSide(right_entries, RightGrammar(self._closed_blocks(), len(self.line_ends)))
 
     def _find(self) -> tuple[RightEntry, ...]:
@@ -83,11 +91,17 @@ class RightSideFinder:
         by_context: dict[RightContext, list[LineEnd]] = {}
         for (following, *_), line_end in self.line_ends.items():
             if line_end.ways:
-                by_context.setdefault(following.after_logical_line(), []).append(line_end)
+                ends = by_context.setdefault(following.after_logical_line(), [])
+                ends.append(replace(line_end, not_before=self._not_before(line_end.marker)))
         closed_blocks = ClosedBlocks(self.tables)
         for logical, ends in by_context.items():
             closed_blocks.add(logical, ends)
         return closed_blocks
+
+    def _not_before(self, marker: int) -> frozenset[int]:
+        """The symbols behind which no entry with this *marker* can be."""
+        terminated = self.tables.lexical.terminated
+        return self.tables.not_before(frozenset(self.places[marker])) if terminated else frozenset()
 
     def _keeps(self, kept: tuple[str, ...], tail: StringTail) -> bool:
         """Whether *tail* closes exactly the strings *kept*, compared from the outermost."""
@@ -104,7 +118,7 @@ class RightSideFinder:
         return self._rests_of_lines[position]
 
     def _read_rest_of_line(self, position: int) -> tuple[Line, RightContext] | None:
-        line = self.document.line_at(position)
+        line = self.document.rest_of_line(position)
         if line.broken or not self.document.transitions.may_stand(line):
             return None
         following = self.document.goes_on_at(position + line.size)
@@ -142,7 +156,7 @@ class RightSideFinder:
         if lead.startswith(b"\\"):
             width = min(width, 1)  # a line joiner decides the column, unless it stands in column 0
         unmatched = len(line.closers) + following.unmatched - len(line.openers)
-        inside = BLOCK | BRACKET if unmatched > 0 or opened else BLOCK
+        inside = BLOCK | BRACKET if self.tables.offside and (unmatched > 0 or opened) else BLOCK
         marker = self._marker(following, kinds, width, inside)
         return RightEntry(boundary, opened, delimiter, marker, lead)
 

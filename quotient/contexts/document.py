@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.interruption import EVERY, checkpoint
-from fimlsp.lexing.line import MOST_JOINED, Line, n_joined
+from fimlsp.lexing.line import MOST_JOINED, Line, MayFollow, n_joined
 from fimlsp.quotient.contexts.left import LeftContext, start_of_file
 from fimlsp.quotient.contexts.offsets import LeftOffsets, Offsets, RightOffsets
 from fimlsp.quotient.contexts.right import RightContext, end_of_file
@@ -68,6 +68,10 @@ class Document:
     def line_at(self, position: int) -> Line:
         """The line that begins at *position*."""
         return self.transitions.lines.read(self.data, position)
+
+    def rest_of_line(self, position: int) -> Line:
+        """The line that would begin at *position*, broken if it can stand in no file."""
+        return self.transitions.lines.read(self.data, position, self.tables.may_follow)
 
     def left_at(self, position: int) -> tuple[int, LeftContext]:
         """The start of the line with *position*, and the context there. O(lines not seen before)."""
@@ -202,7 +206,7 @@ class Document:
         """Make the context at *position*; whether no line on the way there is broken."""
         lines: list[Line] = []
         seen: list[int] = []
-        for distance, line in self._unknown_lines(position):
+        for distance, line in self._unknown_lines(position, self.tables.may_follow):
             lines.append(line)
             seen.append(distance)
             if distance in self._dead or line.broken or not self.transitions.may_stand(line):
@@ -211,11 +215,13 @@ class Document:
         self._extend_right(len(self.data) - position, lines)
         return True
 
-    def _unknown_lines(self, position: int) -> Iterator[tuple[int, Line]]:
+    def _unknown_lines(
+        self, position: int, may_follow: MayFollow | None = None
+    ) -> Iterator[tuple[int, Line]]:
         """The lines from *position* on, with their distances, up to one before which the context is known."""
         distance = len(self.data) - position
         known = self._rights.known_within(distance)
-        for line in self.transitions.lines.lines(self.data, position):
+        for line in self.transitions.lines.lines(self.data, position, may_follow):
             if distance <= known:
                 known = self._rights.known_within(distance)
                 if distance == known:

@@ -22,7 +22,7 @@ _MOST_TRANSITIONS = 10_000
 class ContextTransitions:
     """The transition functions of left and right contexts, shared by all documents of an engine."""
 
-    __slots__ = ("_after", "_before", "_letter_of", "_letters", "_may_stand", "lines", "tables")
+    __slots__ = ("_after", "_before", "_finer", "_letter_of", "_letters", "_may_stand", "lines", "tables")
 
     def __init__(self, tables: LanguageTables) -> None:
         self.tables = tables
@@ -32,6 +32,14 @@ class ContextTransitions:
         self._letters: BoundedDict[tuple[Column, tuple[int, ...]], Line] = BoundedDict(_MOST_LETTERS)
         self._letter_of: BoundedDict[tuple[Line, bool], Line | None] = BoundedDict(_MOST_LINES)
         self._may_stand: BoundedDict[Line, bool] = BoundedDict(_MOST_LINES)
+        self._finer: ContextTransitions | None = None
+
+    @property
+    def finer(self) -> ContextTransitions | None:
+        """Those of the finer language (see `Language.finer`), made when they are first asked for."""
+        if self._finer is None and self.tables.finer is not None:
+            self._finer = ContextTransitions(self.tables.finer)
+        return self._finer
 
     def after(self, context: LeftContext, line: Line) -> LeftContext:
         """As `LeftContext.after_line`, cached."""

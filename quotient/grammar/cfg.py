@@ -34,6 +34,8 @@ class Grammar:
     `terminals` are the symbols 0 .. T-1, `nonterminals` the symbols T .. T+N-1, beginning with the start
     symbol. `productions` are grouped by left-hand side. `repetitions` maps a nonterminal L to its element E
     if the productions of L are L -> E and L -> L E. With `may_be_empty` the empty sequence is a sentence too.
+    `copies` are nonterminals that are others copied for a place, and `place_words` the terminals without
+    which a line means the same to all of these (see `places.py`).
     """
 
     terminals: tuple[str, ...]
@@ -41,6 +43,8 @@ class Grammar:
     productions: tuple[Production, ...]
     repetitions: Mapping[int, int] = field(hash=False)
     may_be_empty: bool = False
+    copies: frozenset[int] = frozenset()
+    place_words: frozenset[int] = frozenset()
     _symbols: Mapping[str, int] = field(init=False, repr=False, compare=False)
     _by_lhs: Mapping[int, tuple[Production, ...]] = field(init=False, repr=False, compare=False)
 

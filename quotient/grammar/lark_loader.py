@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from itertools import product
 
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, make_grammar, without_useless
-from fimlsp.quotient.grammar.places import Places, in_places
+from fimlsp.quotient.grammar.places import Places, in_places, marked
 from lark import Tree
 from lark.exceptions import LarkError
 from lark.grammar import Symbol
@@ -63,7 +63,8 @@ def read_grammar(
         rules, repetitions = in_places(places, start, rules, repetitions)
     rules = without_useless(start, rules) if drop_useless else rules
     repetitions = {name: element for name, element in repetitions.items() if name in rules}
-    return make_grammar(start, rules, repetitions)
+    grammar = make_grammar(start, rules, repetitions)
+    return grammar if places is None else marked(grammar, places)
 
 
 def _check_terminals(definitions: Mapping[str, Definition], terminals: Mapping[str, object]) -> None:

@@ -11,8 +11,10 @@ set of values inherited attributes are nonterminals.)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from fimlsp.lexing.values import value
+from fimlsp.quotient.grammar.cfg import Grammar
 
 Names = tuple[str, ...]
 Place = frozenset[str]
@@ -21,37 +23,45 @@ Sides = dict[str, list[Names]]
 
 @value
 class Change:
-    """The place behind a change: what it `grants` added, and, if it `keeps` something, only that of before.
+    """The place behind a change: what it `grants`, and what it `keeps` of the place before.
 
-    With `keeps` None everything that was permitted stays permitted.
+    `keeps` maps a permission behind it to the one before by which it is given; with None everything that was
+    permitted stays permitted.
     """
 
     grants: Place = frozenset()
-    keeps: Place | None = None
+    keeps: Mapping[str, str] | None = None
 
     def of(self, place: Place) -> Place:
         """The place that it makes of *place*."""
-        return self.grants | (place if self.keeps is None else place & self.keeps)
+        if self.keeps is None:
+            return self.grants | place
+        return self.grants.union(behind for behind, before in self.keeps.items() if before in place)
 
     def before(self, permissions: Place) -> Place:
         """Which permissions of the place before decide about *permissions* of the place behind."""
         left = permissions - self.grants
-        return left if self.keeps is None else left & self.keeps
+        if self.keeps is None:
+            return left
+        return frozenset(self.keeps[permission] for permission in left if permission in self.keeps)
 
 
 @value(eq=False)
 class Places:
     """What the symbols say that speak of places, and the place of the start symbol.
 
-    `demands` maps a demand to what it needs to be permitted, `changes` each change to what it does.
+    `demands` maps a demand to what it needs to be permitted, `changes` each change to what it does. `words`
+    are terminals: a line without any of them has no demands, so it is in every place what it is in the first.
     """
 
     first: Place
     demands: Mapping[str, str]
     changes: Mapping[str, Change]
+    words: frozenset[str]
 
 
 _NO_CHANGE = Change()
+_FOR = "@"
 
 
 def in_places(
@@ -66,7 +76,7 @@ def in_places(
 
     def copy_of(symbol: str, place: Place) -> str:
         marks = sorted(place & deciding.get(symbol, frozenset()))
-        return symbol if symbol == start or not marks else f"{symbol}@{'+'.join(marks)}"
+        return symbol if symbol == start or not marks else f"{symbol}{_FOR}{'+'.join(marks)}"
 
     found: Sides = {}
     copied: dict[str, str] = {}
@@ -82,6 +92,13 @@ def in_places(
         if name in repetitions:
             copied[copy] = copy_of(repetitions[name], place)
     return found, copied
+
+
+def marked(grammar: Grammar, places: Places) -> Grammar:
+    """*grammar*, whose rules were copied for *places*, with what tells copies and their words."""
+    copies = [symbol for symbol in map(grammar.symbol, grammar.nonterminals) if _FOR in grammar.name(symbol)]
+    words = [grammar.symbol(name) for name in places.words if name in grammar.terminals]
+    return replace(grammar, copies=frozenset(copies), place_words=frozenset(words))
 
 
 _Part = tuple[str, Change]

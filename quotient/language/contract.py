@@ -99,6 +99,23 @@ class Language(ABC):
         """What else decides whether a text is valid; None if the grammar alone does."""
         return None
 
+    def finer(self) -> Language | None:
+        """A language of the same lexemes whose grammar leaves out more of what the check refuses.
+
+        It is slower, so it is asked only where it matters. None if there is none.
+        """
+        return None
+
+    def needs_finer_behind(self, text: bytes) -> bool:
+        """Whether `finer` may tell more about what follows *text*, the beginning of a statement. Quick."""
+        del text
+        return False
+
+    def needs_finer_before(self, text: bytes) -> bool:
+        """Whether `finer` may tell more about what precedes *text*, the rest of a file. Quick."""
+        del text
+        return False
+
     def another_word(self, kind: str, number: int) -> bytes | None:
         """A lexeme of *kind* that no text is likely to hold, another for each *number*; None if none is."""
         del kind, number

@@ -39,15 +39,20 @@ class Forward(Protocol):
 class LineClasses:
     """Finds the representative of a line.
 
+    Where rules are copied for places (see `grammar/places.py`), a line that means the same in all of them is
+    read in the first.
+
     *suites* are the symbols of nested blocks, *bodies* those of groups, and *lists* the repetitions of
     *bodies*.
     """
 
     __slots__ = (
         "_continuing",
+        "_copies",
         "_forward",
         "_line_starts",
         "_newline",
+        "_place_words",
         "_representative_of",
         "_representatives",
     )
@@ -66,6 +71,8 @@ class LineClasses:
         after_breaks = _after(productions, {self._newline, *suites}) - {*suites}
         self._continuing = frozenset(symbol for symbol in after_breaks if grammar.is_terminal(symbol))
         self._line_starts = after_breaks - self._continuing | frozenset(bodies)
+        self._copies = grammar.copies
+        self._place_words = grammar.place_words
         self._forward = forward
         self._representative_of: BoundedDict[tuple[int, ...], tuple[int, ...]] = BoundedDict(_MOST_LINES)
         self._representatives: dict[Form, tuple[int, ...]] = {}
@@ -91,6 +98,8 @@ class LineClasses:
     def _form(self, symbols: tuple[int, ...]) -> Form | None:
         """The class of the line *symbols*; None if it cannot be described by a `Form`."""
         start = self.start
+        if self._copies and self._place_words.isdisjoint(symbols):
+            start = self._forward.start(self._line_starts - self._copies)
         last = self._forward.earley.read(start, symbols)
         end = last and self._forward.earley.scan(last, (self._newline,))
         if last is None or end is None:

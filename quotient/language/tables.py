@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.modes import ModeStack
 from fimlsp.quotient.earley.common_nodes import CommonNodes, find_common_nodes
 from fimlsp.quotient.earley.open_rules import Open, OpenRules
 from fimlsp.quotient.earley.sets import EarleySet
@@ -44,9 +45,9 @@ class LanguageTables:
     are the pairs of terminals that may be adjacent. `intern` makes hash-consed values.
     """
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, lexical: LexerTables | None = None) -> None:
         self.language = language
-        lexical = self.lexical = LexerTables(language.lexis())
+        lexical = self.lexical = lexical or LexerTables(language.lexis())
         self.offside = lexical.offside
         grammar = language.grammar() if self.offside else between_sentinels(language.grammar())
         self.grammar = grammar
@@ -66,6 +67,7 @@ class LanguageTables:
         self._at_line_start: BoundedDict[EarleySet, tuple[EarleySet | None, frozenset[int]]] = BoundedDict(
             _MOST_LINE_STARTS
         )
+        self._not_before: dict[frozenset[ModeStack], frozenset[int]] = {}
         if self.offside:
             self._find_suites()
         self.file_body = grammar.repetitions[self._file_list()] if self.offside else grammar.start
@@ -93,6 +95,17 @@ class LanguageTables:
     def whole_text_check(self) -> WholeTextCheck | None:
         """As in `Language`; one for all documents, as it remembers what it has seen."""
         return self.language.whole_text_check()
+
+    @cached_property
+    def finer(self) -> LanguageTables | None:
+        """The tables of `Language.finer`."""
+        finer = self.language.finer()
+        return None if finer is None else LanguageTables(finer, self.lexical)
+
+    @cached_property
+    def place_kinds(self) -> int:
+        """The bit set of kinds of lexemes that are words of places (see `Grammar`)."""
+        return sum(1 << kind for word in self.grammar.place_words for kind in self.kinds_of[word])
 
     @property
     def first_free_symbol(self) -> int:
@@ -206,6 +219,27 @@ class LanguageTables:
             canonical = self.backward.canonical(group) if has_line_before else None
             found = self._at_line_start[group] = canonical, completed
         return found
+
+    def not_before(self, places: frozenset[ModeStack]) -> frozenset[int]:
+        """The symbols that end with a lexeme behind which the modes are none of *places*; cached.
+
+        Exact if no symbol may end with lexemes of both sorts.
+        """
+        found = self._not_before.get(places)
+        if found is None:
+            names = self.lexical.kinds
+            not_behind = {
+                terminal
+                for terminal, kinds in self.kinds_of.items()
+                if not any(place.may_follow(names[kind]) for place in places for kind in kinds)
+            }
+            found = frozenset(symbol for symbol, last in self._last_terminals.items() if last <= not_behind)
+            self._not_before[places] = found
+        return found
+
+    @cached_property
+    def _last_terminals(self) -> dict[int, set[int]]:
+        return ends(self.grammar, -1)
 
     def suites_of(self, bodies: frozenset[int]) -> tuple[int, ...]:
         """The suite symbols whose groups are among *bodies*; cached."""

@@ -14,18 +14,21 @@ class Fault(NamedTuple):
 
     `spans` are the places that together are at fault, as offsets of bytes: a text with the same lexemes
     there has the fault too, unless the text up to `mended_until` mends it. With `local` that holds wherever
-    in the file they stand; otherwise the text before them counts.
+    in the file they stand; otherwise the text before them counts. `mended_by` is a line that mends it if it
+    is written behind it in a block that the fault is in.
     """
 
     message: str
     spans: tuple[Span, ...]
     local: bool = True
     mended_until: int = 0
+    mended_by: bytes = b""
 
     def moved(self, by: int) -> Fault:
         """The same fault in a text that has *by* more bytes before it."""
         spans = tuple([(start + by, end + by) for start, end in self.spans])
-        return Fault(self.message, spans, self.local, self.mended_until and self.mended_until + by)
+        mended_until = self.mended_until and self.mended_until + by
+        return self._replace(spans=spans, mended_until=mended_until)
 
 
 class WholeTextCheck(ABC):

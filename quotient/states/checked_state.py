@@ -7,10 +7,11 @@ shortest completion is the first one that the check accepts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING
+from itertools import chain, islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from fimlsp.quotient.completion.shortest import completions_of
 from fimlsp.quotient.language.whole_text import Fault, WholeTextCheck
@@ -22,7 +23,22 @@ if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 _FIRST_TRIES, _UNCOMMON_TRIES, _MORE_TRIES = 8, 24, 60
+_MENDED_TRIES = 2
+_LOOKED_AT = 10_000
+_MARGIN = re.compile(rb"^[ \t]*(?=\S)", re.MULTILINE)
+_LONGEST_WORD = 12
 _NONE = frozenset[Fault]()
+
+
+class Finer(NamedTuple):
+    """What the finer language (see `Language.finer`) says of a cursor.
+
+    `start` makes its first state there. `is_needed_before` tells whether it may tell more about the text to
+    the right.
+    """
+
+    start: Callable[[], State | None]
+    is_needed_before: Callable[[], bool]
 
 
 class Surroundings:
@@ -39,6 +55,7 @@ class Surroundings:
         sides: tuple[bytes, bytes],
         start: State,
         statement_start: Callable[[], int],
+        finer: Finer,
         *,
         stays: bool,
         lenient: bool,
@@ -49,12 +66,20 @@ class Surroundings:
         self.stays = stays
         self.lenient = lenient
         self._statement_start = statement_start
+        self._finer = finer
         self._ignored: frozenset[Fault] | None = None if lenient else _NONE
 
     @cached_property
     def statement(self) -> bytes:
         """The text of the cursor's statement before the cursor."""
         return self.left[self._statement_start() :]
+
+    @cached_property
+    def finer(self) -> State | None:
+        """The first state in the finer language; None if nothing connects, or faults are ignored."""
+        if self.lenient and self._finer.is_needed_before() and self.ignored:
+            return None
+        return self._finer.start()
 
     def suspects(self, statement: bytes, fresh: int) -> bool:
         """As `WholeTextCheck.suspects`."""
@@ -78,6 +103,17 @@ class Surroundings:
         if self._ignored is None:
             self._ignored = self._faults_of_sides()
         return self._ignored
+
+    @property
+    def known_to_be_ignored(self) -> tuple[Fault, ...]:
+        """What is ignored, with offsets in the text without any middle; nothing before it is met."""
+        size = len(self.left) + len(self.right)
+        found = [
+            fault.moved(size) if fault.spans[0][0] < 0 else fault
+            for fault in self._ignored or ()
+            if fault.spans
+        ]
+        return tuple(sorted(found, key=lambda fault: fault.spans))
 
     def _faults_of_sides(self) -> frozenset[Fault]:
         """What is wrong with one side alone, unless some middle is seen with which all is right."""
@@ -130,12 +166,15 @@ class Surroundings:
 class CheckedState:
     """A state of a middle with the text that led to it. Immutable, as all states."""
 
-    __slots__ = ("_complete", "_completion", "_line", "around", "state", "text")
+    __slots__ = ("_complete", "_completion", "_line", "around", "fine", "state", "text")
 
-    def __init__(self, around: Surroundings, state: State, text: bytes = b"", line: int = 0) -> None:
+    def __init__(
+        self, around: Surroundings, state: State, text: bytes = b"", line: int = 0, *, fine: bool = False
+    ) -> None:
         self.around = around
         self.state = state
         self.text = text
+        self.fine = fine  # whether the state is one in the finer language
         self._line = line  # where the statement begins in the text, 0 if it may begin before
         self._complete: bool | None = None
         self._completion: bytes | None = None
@@ -147,16 +186,35 @@ class CheckedState:
             return None
         text = self.text + data
         if not (isinstance(state, GrammarState) and isinstance(self.state, GrammarState)):
-            return CheckedState(self.around, state, text, self._line)
-        if state.chart is self.state.chart:
-            return CheckedState(self.around, state, text, self._line)
+            return CheckedState(self.around, state, text, self._line, fine=self.fine)
+        in_lexeme = state.chart is self.state.chart
+        fine = self.fine or self._needs_finer(state, text, 0 if in_lexeme else len(data))
+        if fine and not self.fine:
+            finer = self.around.finer
+            reached = finer and finer.feed(text)
+            if not isinstance(reached, GrammarState):
+                return None
+            fine = not self.around.stays  # there nothing waits to be mended, as it does in the finer language
+            state = reached if fine else state
+        elif in_lexeme:
+            return CheckedState(self.around, state, text, self._line, fine=fine)
         statement = text[self._line :] if self._line else self.around.statement + text
         if self.around.suspects(statement, len(data)) and self._is_wrong(state, text):
             return None
         line = self._line
         if not state.lexer.modes.depth:
             line = max(line, text.rfind(b"\n", len(self.text)) + 1)
-        return CheckedState(self.around, state, text, line)
+        return CheckedState(self.around, state, text, line, fine=fine)
+
+    def _needs_finer(self, state: GrammarState, text: bytes, fresh: int) -> bool:
+        """Whether the last *fresh* bytes of *text* made words about which the finer language tells more."""
+        if not state.must_become_place_word:
+            if not fresh:
+                return False
+            tail = text[max(0, len(text) - fresh - _LONGEST_WORD) :]
+            if not state.connection.tables.language.needs_finer_behind(tail):
+                return False
+        return not (self.around.lenient and self.around.finer is None)
 
     def _is_wrong(self, state: GrammarState, text: bytes) -> bool:
         """Whether *text*, which led to *state*, has a fault that nothing written after it mends."""
@@ -190,10 +248,25 @@ class CheckedState:
     def shortest_completion(self) -> bytes:
         """As in `State`. Where no completion is seen that the check accepts, the shortest of all."""
         if self._completion is None:
-            candidates = _candidates(self.state)
+            candidates = chain(_candidates(self.state), self._mending())
             found = next((text for text in candidates if not self._faults(text)), None)
             self._completion = self.state.shortest_completion if found is None else found
         return self._completion
+
+    def _mending(self) -> Iterator[bytes]:
+        """Completions with lines that mend what is wrong with the shortest one, in open blocks."""
+        if not isinstance(self.state, GrammarState):
+            return
+        faults = self._faults(self.state.shortest_completion)
+        above = (self.around.left + self.text)[-_LOOKED_AT:]
+        margins = sorted(dict.fromkeys(_MARGIN.findall(above)), key=len, reverse=True)
+        for line in dict.fromkeys(fault.mended_by for fault in faults if fault.mended_by):
+            for text in islice(completions_of(self.state), _MENDED_TRIES):
+                for margin in margins:
+                    mended = text + b"\n" + margin + line
+                    reached = self.state.feed(mended)
+                    if isinstance(reached, GrammarState):
+                        yield from (mended + rest for rest in islice(completions_of(reached), _FIRST_TRIES))
 
 
 def _candidates(state: State) -> Iterator[bytes]:
@@ -212,10 +285,14 @@ def _candidates(state: State) -> Iterator[bytes]:
             yield text  # a comment swallows what follows
 
 
-def checked(around: Surroundings) -> CheckedState | None:
-    """The first state of a middle between its surroundings; None if these are wrong by themselves."""
+def checked(around: Surroundings, finer: State | None = None) -> CheckedState | None:
+    """The first state of a middle between its surroundings; None if these are wrong by themselves.
+
+    It goes on in the finer language if *finer* is its first state there.
+    """
+    first = CheckedState(around, finer or around.start, fine=finer is not None)
     if around.lenient:
-        return CheckedState(around, around.start)
-    completion = around.start.shortest_completion
+        return first
+    completion = first.state.shortest_completion
     given = [fault for fault in around.all_faults(completion) if around.is_given(fault, completion)]
-    return None if given else CheckedState(around, around.start)
+    return None if given else first

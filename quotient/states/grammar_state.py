@@ -129,6 +129,17 @@ class GrammarState:
             live &= 1 << connection.bracket
         return live
 
+    @property
+    def must_become_place_word(self) -> bool:
+        """Whether the lexeme being read has to become a word that depends on places (see `places.py`)."""
+        tables = self.connection.tables
+        live = tables.lexical.dfa.live[self.lexer.state]
+        if not live & tables.place_kinds or self.lexer.at_lexeme_start:
+            return False
+        words = tables.grammar.place_words
+        terminals = tables.live_terminals(live)
+        return not any(terminal not in words and self.chart.expects(terminal) for terminal in terminals)
+
     def _may_fall_back(self) -> bool:
         """Whether the lexeme may have ended earlier, so that the bytes since then begin the next one.
 
@@ -179,6 +190,9 @@ class GrammarState:
     def _may_end_line(self) -> bool:
         """Whether a line end may come here, perhaps after a comment."""
         lexer = self.lexer
+        if (terminator := lexer.modes.line_end) is not None:
+            tables = self.connection.tables
+            return self._may_take(tables.terminal_of[lexer.lexical.kinds.index(terminator)])
         if (
             lexer.margin is not None
             or lexer.modes.depth

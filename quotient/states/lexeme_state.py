@@ -123,7 +123,11 @@ def within_lexeme(start: GrammarState) -> LexemeState | None:
     goals = frozenset[int]()
     word: bytes | None = None
     for entry in start.connection.right_entries:
-        if entry.boundary.kind is not None and family == "string" and start.chart.expects(entry.marker):
+        if (
+            entry.boundary.kind is not None
+            and family in ("string", "comment")
+            and start.chart.expects(entry.marker)
+        ):
             word = entry.boundary.word if word is None else word
             goals |= entry.boundary.states if entry.boundary.word is None else frozenset()
         if entry.boundary.kind is None and family == "comment" and lexer.state in entry.boundary.states:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from fimlsp.languages.python.checks import Check
 from . import judge
 from .judge import LIMIT, Verdict
 
-Judge = Callable[[bytes], Verdict]
+_AT_ONCE = 64  # so many answers fit into a pipe
+Judge = Callable[[Sequence[bytes]], list[Verdict]]
 
 
 class NoInterpreterError(LookupError):
@@ -44,7 +46,7 @@ class Interpreter:
 
         A compiler may bring a process down, so it always has its own.
         """
-        return judge.verdict if self.runs_this and check == "parse" else _Elsewhere(self.path, check)
+        return judge.verdicts if self.runs_this and check == "parse" else _Elsewhere(self.path, check)
 
 
 def interpreter(version: str) -> Interpreter:
@@ -80,21 +82,29 @@ class _Elsewhere:
         self._check = check
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __call__(self, data: bytes) -> Verdict:
+    def __call__(self, texts: Sequence[bytes]) -> list[Verdict]:
+        found: list[Verdict] = []
+        while len(found) < len(texts):
+            found += self._answers(texts[len(found) :][:_AT_ONCE])
+        return found
+
+    def _answers(self, texts: Sequence[bytes]) -> list[Verdict]:
+        """The verdicts about the first of *texts*, up to the first that brings the process down."""
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
-        try:
-            process.stdin.write(len(data).to_bytes(4, "big") + data)
+        found: list[Verdict] = []
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(b"".join(len(text).to_bytes(4, "big") + text for text in texts))
             process.stdin.flush()
+        while len(found) < len(texts):
             line = process.stdout.readline()
-        except BrokenPipeError:
-            line = b""
-        if line:
-            return Verdict(*json.loads(line))
-        process.wait()
-        self._process = None
-        return Verdict(LIMIT, f"ended with status {process.returncode}")
+            if not line:
+                process.wait()
+                self._process = None
+                return [*found, Verdict(LIMIT, f"ended with status {process.returncode}")]
+            found.append(Verdict(*json.loads(line)))
+        return found
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._process = subprocess.Popen(

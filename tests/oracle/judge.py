@@ -15,6 +15,7 @@ import json
 import re
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 VALID, INVALID, LIMIT = "valid", "invalid", "limit"
@@ -44,21 +45,27 @@ def source_of(data: bytes) -> str | bytes:
     return text if _DECLARATION.search(data) else data
 
 
+def verdicts(texts: Sequence[bytes]) -> list[Verdict]:
+    """The verdict on each of *texts*."""
+    return [verdict(data) for data in texts]
+
+
 def compile_verdict(data: bytes) -> Verdict:
-    """As `verdict`, of the parser and the compiler."""
+    """The verdict of the running interpreter's compiler on *data*."""
     return verdict(data, compiles=True)
 
 
 def verdict(data: bytes, *, compiles: bool = False) -> Verdict:
-    """The verdict of the running interpreter's parser on *data*; with *compiles* of its compiler, too."""
+    """The verdict of the running interpreter's parser on *data*, or with *compiles* of its compiler."""
     if b"\0" in data:
         return Verdict(LIMIT, "NUL")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree_of(data)
             if compiles:
                 compile(source_of(data), "case", "exec", dont_inherit=True)
+            else:
+                tree_of(data)
     except (RecursionError, MemoryError, SystemError) as error:
         return Verdict(LIMIT, type(error).__name__)
     except (SyntaxError, ValueError) as error:

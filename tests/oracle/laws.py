@@ -7,7 +7,7 @@ complete. A law that is asked about a limit of CPython's own parser (its recursi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -89,8 +89,12 @@ class Bench:
 
     def judge(self, data: bytes) -> Verdict:
         """CPython's verdict; its limits are not counted."""
-        found = self._judge(data)
-        self.judged += found.kind != LIMIT
+        return self.judge_all([data])[0]
+
+    def judge_all(self, texts: Sequence[bytes]) -> list[Verdict]:
+        """As `judge`, of each of *texts*; asked together they cost less."""
+        found = self._judge(texts)
+        self.judged += sum(verdict.kind != LIMIT for verdict in found)
         return found
 
     def start(self, case: Case) -> GrammarState | None:

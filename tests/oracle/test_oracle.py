@@ -54,7 +54,7 @@ class Liar(Bench):
     """CPython as it would be if it took no semicolons and all dollars."""
 
     def __init__(self) -> None:
-        super().__init__(worker().engine, self._say)
+        super().__init__(worker().engine, lambda texts: [self._say(text) for text in texts])
 
     def _say(self, data: bytes) -> Verdict:
         if b";" in data:

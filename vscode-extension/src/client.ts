@@ -18,34 +18,37 @@ import {
   SECTION,
   toInitializationOptions,
   withOwnServer,
+  withStoredKey,
 } from "./settings";
 import type { Shown } from "./shown";
 
-/** A client for the server that *command* starts, not yet started itself. */
+/** A client for the server that *command* starts, not yet started itself; *key* is added to its environment. */
 export function createClient(
   command: Command,
   folder: string,
+  key: Readonly<Record<string, string>>,
   log: vscode.LogOutputChannel,
   shown: Shown,
 ): LanguageClient {
   const executable = {
     command: command.command,
     args: [...command.args],
-    options: { cwd: folder },
+    options: { cwd: folder, env: { ...process.env, ...key } },
     transport: TransportKind.stdio,
   };
-  return new LanguageClient(SECTION, "fimlsp", executable, optionsOf(log, shown));
+  const hasKey = Object.keys(key).length > 0;
+  return new LanguageClient(SECTION, "fimlsp", executable, optionsOf(hasKey, log, shown));
 }
 
-function optionsOf(log: vscode.LogOutputChannel, shown: Shown): LanguageClientOptions {
+function optionsOf(hasKey: boolean, log: vscode.LogOutputChannel, shown: Shown): LanguageClientOptions {
   const settings = vscode.workspace.getConfiguration(SECTION);
   return {
     documentSelector: languagesOf(settings).flatMap((language) =>
       SCHEMES.map((scheme) => ({ language, scheme })),
     ),
-    initializationOptions: withOwnServer(
-      toInitializationOptions(settings),
-      settings.inspect("model")?.globalValue,
+    initializationOptions: withStoredKey(
+      hasKey,
+      withOwnServer(toInitializationOptions(settings), settings.inspect("model")?.globalValue),
     ),
     outputChannel: log,
     middleware: { provideInlineCompletionItems: asking(new Pace(), shown) },

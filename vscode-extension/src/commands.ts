@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { chooseModel } from "./choosing";
+import { askKey, keyIn } from "./key";
 import { entriesOf } from "./menu";
 import type { Server } from "./server";
 import { SECTION } from "./settings";
@@ -31,6 +32,7 @@ export function registerCommands(
     reloadModel: () => reloadModel(server),
     showStatistics: () => showStatistics(server),
     chooseModel: () => chooseModel(server),
+    setKey: () => askKey(server.secrets),
     toggleAutomatic,
     toggleHere,
     toggleLanguage,
@@ -68,8 +70,11 @@ async function runDoctor(server: Server): Promise<void> {
     await server.restart();
     return;
   }
-  const execution = new vscode.ProcessExecution(program.command, [...program.args, "doctor"], {
+  const model = vscode.workspace.getConfiguration(SECTION).get("model", "");
+  const chosen = model === "" ? [] : ["--model", model];
+  const execution = new vscode.ProcessExecution(program.command, [...program.args, "doctor", ...chosen], {
     cwd: server.folders.extension,
+    env: await keyIn(server.secrets),
   });
   const task = new vscode.Task({ type: "process" }, vscode.TaskScope.Global, "doctor", "fimlsp", execution);
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, clear: true };

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { registerCommands } from "./commands";
+import { onKeyChange } from "./key";
 import { onActiveInterpreterChange } from "./python";
 import { Server } from "./server";
 import { isServerElsewhere, SECTION } from "./settings";
@@ -21,6 +22,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const only = new Server(
     { extension: context.extensionPath, environments },
     context.globalState,
+    context.secrets,
     log,
     (status) => bar.show(status),
   );
@@ -29,6 +31,7 @@ export function activate(context: vscode.ExtensionContext): void {
     log,
     bar,
     registerCommands(only, bar, log),
+    onKeyChange(context.secrets, () => void only.restart()),
     vscode.workspace.onDidGrantWorkspaceTrust(() => only.restart()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       const model = vscode.workspace.getConfiguration(SECTION).get("model");

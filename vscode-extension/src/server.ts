@@ -6,6 +6,7 @@ import { ExecuteCommandRequest, type LanguageClient, State } from "vscode-langua
 import { createClient } from "./client";
 import { currentIn, identityOf, serverIn, Supplies, whyNot } from "./environment";
 import { installWithProgress, isCpuOnly, isExtraWanted } from "./installing";
+import { keyIn } from "./key";
 import {
   activeInterpreter,
   candidates,
@@ -41,10 +42,11 @@ export class Server {
   private turn: Promise<void> = Promise.resolve();
   private offered: string | undefined;
 
-  /** *tell* is called with each status; *memory* outlives the window. */
+  /** *tell* is called with each status; *memory* outlives the window, *secrets* hold a key. */
   constructor(
     readonly folders: Folders,
     private readonly memory: vscode.Memento,
+    readonly secrets: vscode.SecretStorage,
     private readonly log: vscode.LogOutputChannel,
     private readonly tell: (status: Status) => void,
   ) {
@@ -140,7 +142,8 @@ export class Server {
 
   private async begin(command: Command): Promise<void> {
     this.log.info(`starting ${[command.command, ...command.args].join(" ")}`);
-    const client = createClient(command, this.folders.extension, this.log, this.shown);
+    const key = await keyIn(this.secrets);
+    const client = createClient(command, this.folders.extension, key, this.log, this.shown);
     client.onNotification(STATUS, (status: Status) => this.take(status));
     client.onDidChangeState(({ newState }) => {
       void vscode.commands.executeCommand("setContext", RUNNING, newState === State.Running);

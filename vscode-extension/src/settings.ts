@@ -66,6 +66,12 @@ export function withOwnServer(options: InitializationOptions, own: unknown): Ini
   return isSet(own) ? { ...others, model: own } : others;
 }
 
+/** *options* without the name of another variable if a key is stored, which is given in the usual one. */
+export function withStoredKey(hasKey: boolean, options: InitializationOptions): InitializationOptions {
+  const { apiKeyVariable: _, ...others } = options;
+  return hasKey ? others : options;
+}
+
 /** Whether *model* is the address of a model server that is not known to be on this machine. */
 export function isServerElsewhere(model: unknown): boolean {
   if (typeof model !== "string" || !/^https?:\/\//i.test(model)) {

@@ -14,6 +14,7 @@ from fimlsp.quotient.language.whole_text import Fault
 
 _DEBUG = "__debug__"
 _MOST_BEFORE_STAR = 256
+_MOST_BLOCKS = 20
 
 
 class ExpressionRules:
@@ -31,9 +32,11 @@ class ExpressionRules:
         self.line_end = 0
         self.found: list[Fault] = []
 
-    def report(self, message: str, *spans: Span, local: bool = True, mended_until: int = 0) -> None:
+    def report(
+        self, message: str, *spans: Span, local: bool = True, mended_until: int = 0, mended_by: bytes = b""
+    ) -> None:
         """Note a fault, of which *spans* in the text of the file are the evidence (see `Fault`)."""
-        self.found.append(Fault(message, spans, local, mended_until))
+        self.found.append(Fault(message, spans, local, mended_until, mended_by))
 
     def at(self, span: Span) -> Span:
         """*span* in the text of the file."""
@@ -52,18 +55,21 @@ class ExpressionRules:
 
     def bind(self, name: Name, use: Use = Use.BOUND) -> None:
         """The current scope gives *name* a value."""
+        self.note(name.name, use, self.at(name.span))
+        self.not_debug(name, "cannot assign to __debug__")
+
+    def note(self, name: str, use: Use, span: Span) -> None:
+        """The current scope uses *name*. What is used in the target of a comprehension is iterated."""
         scope = self.scope
-        span = self.at(name.span)
         if scope.iterating:
-            if scope.use(name.name) & (Use.GLOBAL | Use.NONLOCAL):
+            if (scope.use(name) | use) & (Use.GLOBAL | Use.NONLOCAL):
                 self.report(
-                    f"comprehension inner loop cannot rebind assignment expression target '{name.name}'",
-                    scope.spans[scope.mangled(name.name)],
+                    f"comprehension inner loop cannot rebind assignment expression target '{name}'",
+                    scope.spans.get(scope.mangled(name), span),
                     span,
                 )
             use |= Use.ITERATED
-        scope.add(name.name, use, span)
-        self.not_debug(name, "cannot assign to __debug__")
+        scope.add(name, use, span)
 
     def not_debug(self, name: Name, message: str) -> None:
         """`__debug__` may not be changed."""
@@ -81,7 +87,7 @@ class ExpressionRules:
             _VISITS[type(node)](self, node)
 
     def _name(self, node: Name) -> None:
-        self.scope.add(node.name, Use.READ, self.at(node.span))
+        self.note(node.name, Use.READ, self.at(node.span))
         if node.name == "super" and self.scope.is_function:
             self.scope.add("__class__", Use.READ, self.at(node.span))
 
@@ -174,6 +180,7 @@ class ExpressionRules:
 
     def _comprehension(self, node: nodes.Comprehension) -> None:
         first = node.clauses[0]
+        self._not_too_asynchronous(node)
         self.scope.in_iterable += 1
         self.visit(first.iterable)
         self.scope.in_iterable -= 1
@@ -194,6 +201,13 @@ class ExpressionRules:
         if scope.yields is not None:
             self.report("'yield' inside a comprehension", scope.yields, self.at(first.span))
         self._coroutine(node, scope, outer)
+
+    def _not_too_asynchronous(self, node: nodes.Comprehension) -> None:
+        """Each asynchronous clause is a block to the compiler, and from 3.13 on so is what waits itself."""
+        most = _MOST_BLOCKS + (self.version >= (3, 13) and node.kind == "generator")
+        spans = [self.at(clause.span) for clause in node.clauses if clause.asynchronous]
+        if self.version >= (3, 10) and len(spans) > most:
+            self.report("too many statically nested blocks", *spans[: most + 1])
 
     def _coroutine(self, node: nodes.Comprehension, scope: Scope, outer: Scope) -> None:
         """A comprehension that waits has to be within something that may wait, unless it is a generator."""
@@ -252,10 +266,10 @@ class ExpressionRules:
                     return
             elif scope.kind is Kind.MODULE:
                 scope.add(name, Use.GLOBAL, span)
-                self.scope.add(name, Use.GLOBAL, span)
+                self.note(name, Use.GLOBAL, span)
                 return
             else:
-                self.scope.add(name, Use.GLOBAL if used & Use.GLOBAL else Use.NONLOCAL, span)
+                self.note(name, Use.GLOBAL if used & Use.GLOBAL else Use.NONLOCAL, span)
                 scope.add(name, Use.BOUND, span)
                 return
 

@@ -167,7 +167,8 @@ class FileCheck(WholeTextCheck):
         except UnreadableError:
             return _UNREADABLE, physical.end()
         column = -1 if len(tokens) == 1 else _column(data, start)
-        self._known[text] = (b"" if end == physical.end() else data[start:end]), column
+        if data[end - 1 : end] in (b"\n", b"\r"):  # else the line may be longer in another file
+            self._known[text] = (b"" if end == physical.end() else data[start:end]), column
         return column, end
 
     def _visited(
@@ -246,7 +247,9 @@ class FileCheck(WholeTextCheck):
 
 def _is_docstring(statement: Evaluation) -> bool:
     """Whether *statement* is a string, perhaps in parentheses."""
-    (node,) = statement.parts or (None,)
+    if statement.has_word:
+        return False
+    (node,) = statement.parts
     while isinstance(node, Group):
         node = node.inner
     return isinstance(node, Constant) and node.kind == "string"

@@ -119,7 +119,7 @@ def _evaluation(reader: Reader, _span: Span) -> Simple:
     while not _ends(reader):
         if not (reader.passes(b",") or reader.passes(b"from")):
             parts.append(reader.expression())
-    return Evaluation(tuple(parts))
+    return Evaluation(tuple(parts), has_word=True)
 
 
 def _deletion(reader: Reader, _span: Span) -> Simple:
@@ -169,7 +169,7 @@ def _declaration(reader: Reader, span: Span) -> Simple:
     names = [reader.name()]
     while reader.passes(b","):
         names.append(reader.name())
-    return Declaration(is_global, tuple(names))
+    return Declaration(is_global, tuple(names), span)
 
 
 _SIMPLE = {

@@ -114,8 +114,6 @@ def declare(scope: Scope, name: Name, span: Span, report: Report, *, is_global: 
         report(f"name '{name.name}' is used prior to {word} declaration", first, span, local=False)
     elif used & (Use.NONLOCAL if is_global else Use.GLOBAL):
         report(f"name '{name.name}' is nonlocal and global", first, span, local=False)
-    elif not is_global and scope.kind is Kind.MODULE:
-        report("nonlocal declaration not allowed at module level", span, local=False)
     scope.add(name.name, Use.GLOBAL if is_global else Use.NONLOCAL, span)
     if not is_global:
         scope.nonlocals.append((name.name, span))

@@ -101,6 +101,9 @@ class SimpleStatementRules(ExpressionRules):
                 inner = inner.inner
             if isinstance(inner, nodes.Name) and statement.value is None:
                 self.not_debug(inner, "cannot assign to __debug__")
+            elif isinstance(inner, nodes.Subscript) and statement.value is None:
+                self.visit(inner.value)
+                self.visit_all(inner.indices)  # stars are none of an assignment
             else:
                 self.assign(inner)
         self.annotation(statement.annotation, evaluated=scope.kind in (Kind.MODULE, Kind.CLASS))
@@ -128,8 +131,21 @@ class SimpleStatementRules(ExpressionRules):
 
     def _declaration(self, statement: syntax.Declaration) -> None:
         self.declares |= self.scope.kind is Kind.MODULE
+        if not statement.is_global:
+            self.may_be_bound_outside(statement)
         for name in statement.names:
             declare(self.scope, name, self.at(name.span), self.report, is_global=statement.is_global)
+
+    def may_be_bound_outside(self, statement: syntax.Declaration) -> None:
+        """`nonlocal` is for what a function around binds, or a class around a function for `__class__`."""
+        around = [scope.kind for scope in self.scope.around()]
+        if self.scope.kind is Kind.MODULE:
+            message = "nonlocal declaration not allowed at module level"
+        elif not any(kind in (Kind.FUNCTION, Kind.CLASS) for kind in around):
+            message = "no binding for nonlocal found"
+        else:
+            return
+        self.report(message, self.at(statement.span), local=False)
 
     def _type_alias(self, statement: syntax.TypeAlias) -> None:
         self.bind(statement.name)

@@ -68,8 +68,13 @@ class StatementRules(SimpleStatementRules):
         for scope, name, span in self.unresolved:
             found = binding_of(scope, name)
             if found == "none":
+                may_come = any(outer.kind is Kind.FUNCTION for outer in scope.around())
                 self.report(
-                    f"no binding for nonlocal '{name}' found", span, local=False, mended_until=self.file_end
+                    f"no binding for nonlocal '{name}' found",
+                    span,
+                    local=False,
+                    mended_until=self.file_end if may_come else 0,
+                    mended_by=f"{name}=0".encode() if may_come else b"",
                 )
             elif found == "type parameter":
                 self.report(f"nonlocal binding not allowed for type parameter '{name}'", span, local=False)

@@ -10,9 +10,10 @@ from fimlsp.languages.python.versions import PythonVersion
 
 
 class Evaluation(NamedTuple):
-    """A statement that only evaluates expressions."""
+    """A statement that only evaluates expressions; unless it has a word of its own, it is one itself."""
 
     parts: tuple[Expression, ...]
+    has_word: bool = False
 
 
 class Assignment(NamedTuple):
@@ -73,6 +74,7 @@ class Declaration(NamedTuple):
 
     is_global: bool
     names: tuple[Name, ...]
+    span: Span
 
 
 class TypeParameter(NamedTuple):

@@ -76,18 +76,9 @@ class Connection:
         try:
             connected = socket.create_connection((address.host, address.port), CONNECT_S)
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if address.is_encrypted:
-                connected = _trusted().wrap_socket(connected, server_hostname=address.host)
-        except ssl.SSLCertVerificationError as error:
-            raise ServerError(
-                f"The certificate of {address} is not trusted ({error.verify_message}); name the file of its "
-                f"authority in the environment variable SSL_CERT_FILE."
-            ) from error
-        except ssl.SSLError as error:
-            raise ServerError(f"{address} does not speak https ({error.reason}); write http://.") from error
         except (OSError, UnicodeError) as error:
             raise _gone(address, error) from error
-        return cls(address, connected)
+        return cls(address, _encrypted(connected, address) if address.is_encrypted else connected)
 
     def request(
         self, method: str, path: str, headers: dict[str, str], body: bytes, patience: Patience
@@ -166,6 +157,21 @@ class Connection:
                 continue
             except OSError as error:
                 raise _gone(self._address, error) from error
+
+
+def _encrypted(connected: socket.socket, address: Address) -> ssl.SSLSocket:
+    try:
+        return _trusted().wrap_socket(connected, server_hostname=address.host)
+    except ssl.SSLCertVerificationError as error:
+        raise ServerError(
+            f"The certificate of {address} is not trusted ({error.verify_message}); name the file of its "
+            f"authority in the environment variable SSL_CERT_FILE."
+        ) from error
+    except (ssl.SSLError, TimeoutError) as error:  # some wait for the rest of what they take for plain HTTP
+        reason = getattr(error, "reason", None) or "no answer"
+        raise ServerError(f"{address} does not speak https ({reason}); write http://.") from error
+    except OSError as error:
+        raise _gone(address, error) from error
 
 
 @cache

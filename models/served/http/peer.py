@@ -35,6 +35,7 @@ class Peer:
 
     def __init__(self, address: Address, key: str | None = None, variable: str | None = None) -> None:
         self.address = address
+        self._key = key
         self._variable = variable
         self._headers = {"Accept": "application/json", "Content-Type": "application/json"}
         if key:
@@ -154,7 +155,11 @@ class Peer:
         for name in ("error", "message", "detail"):
             if isinstance(told, dict) and name in told:
                 told = told[name]
-        return " ".join(str(told).split())[:ERROR_SHOWN]
+        return " ".join(self._without_key(str(told)).split())[:ERROR_SHOWN]
+
+    def _without_key(self, text: str) -> str:
+        """*text*, which is shown and logged, without the key; some servers repeat it."""
+        return text.replace(self._key, "…") if self._key else text
 
     def _open_next(self) -> Future[Connection]:
         """A connection that is opened meanwhile, in a thread, as looking up a name cannot be interrupted."""

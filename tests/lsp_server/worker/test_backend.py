@@ -10,7 +10,7 @@ from fimlsp.languages.python import Python
 from fimlsp.lexing.interruption import interruptible
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Replacement
 from fimlsp.lsp_server.worker import engine_documents
-from fimlsp.lsp_server.worker.answers import to_completion
+from fimlsp.lsp_server.worker.answers import faults_in_words, to_completion
 from fimlsp.lsp_server.worker.backend import (
     TAKES_TOO_LONG,
     Backend,
@@ -23,6 +23,7 @@ from fimlsp.models import loading
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.networks.torch.threads import default_threads
+from fimlsp.quotient.language.whole_text import Fault
 
 
 def test_limits_become_settings_of_the_decoding():
@@ -94,6 +95,12 @@ def test_only_what_connects_is_shown(text, complete, stop, shown, reason):
     assert (completion.text, completion.reason) == (shown, reason)
     assert (completion.relaxed, completion.tokens, completion.rejected) == (("line 1",), 3, 2)
     assert completion.final is (stop not in ("deadline", "cancelled"))
+
+
+def test_faults_that_do_not_count_are_told_with_their_lines():
+    faults = [Fault("duplicate argument 'a'", ((13, 14), (16, 17)))]
+    told = "line 2: as if there were no “duplicate argument 'a'”"
+    assert faults_in_words(b"x = 1\ndef f(a, a): pass\n", faults) == (told,)
 
 
 def test_candidates_are_different_and_useful():

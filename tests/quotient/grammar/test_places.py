@@ -10,8 +10,9 @@ PLACES = Places(
     {"MAY_BREAK": "break", "MAY_RETURN": "return"},
     {
         "IN_LOOP": Change(frozenset({"break"})),
-        "IN_FUNCTION": Change(frozenset({"return"}), keeps=frozenset()),
+        "IN_FUNCTION": Change(frozenset({"return"}), keeps={}),
     },
+    frozenset({"break", "return"}),
 )
 TEXT = """
 %declare MAY_BREAK MAY_RETURN IN_LOOP IN_FUNCTION
@@ -34,6 +35,10 @@ def test_only_what_depends_on_a_place_is_copied() -> None:
         ),
         *(f"{name}@break+return" for name in ("block", "statement", "statement+")),
     }
+    assert {grammar.name(copy) for copy in grammar.copies} == {
+        name for name in grammar.nonterminals if "@" in name
+    }
+    assert {grammar.name(word) for word in grammar.place_words} == {"break", "return"}
     repeated = {grammar.name(a): grammar.name(b) for a, b in grammar.repetitions.items()}
     assert len(repeated) == 4
     assert all(a.replace("+", "", 1) == b for a, b in repeated.items())
@@ -54,3 +59,10 @@ def test_an_alternative_exists_where_it_is_permitted() -> None:
     assert "break" in firsts["statement@break"]
     assert "break" not in firsts["statement@return"]
     assert {"break", "return"} <= firsts["statement@break+return"]
+
+
+def test_a_permission_is_kept_of_another() -> None:
+    change = Change(frozenset({"a"}), keeps={"b": "c"})
+    assert change.of(frozenset({"b"})) == {"a"}
+    assert change.of(frozenset({"c", "d"})) == {"a", "b"}
+    assert change.before(frozenset({"a", "b", "d"})) == {"c"}

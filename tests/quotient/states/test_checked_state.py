@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from fimlsp.languages.python.language import python
 from fimlsp.quotient.engine import Engine
@@ -33,6 +35,14 @@ DEAD = (
     "match x:\n    case [a, <|>a,<|> b]: pass\n",
     "<|>lambda a, a:<|> 0\n",
     "<|>import a\nfrom __future__ import annotations\n<|>",
+    "x = <|>[a as<|>",
+    "def f(): <|>nonlocal <|>",
+    "class A:\n    def f(): <|>nonlocal a <|>",
+    "<|>nonlocal <|>",
+    "x = <|>[await <|>",
+    "def f():\n    x = [<|>(yield) for<|>]\n",
+    "<|>\n<|>\n\ny = (yield)\n",
+    "async def f():\n    return [a for a in b if (<|>yield a<|>\n",
 )
 
 
@@ -57,6 +67,15 @@ VIABLE = (
     "def f():\n    <|>x<|>\n    global x\n",
     "async def f():\n    yield\n    <|>return<|>\n",
     "try: pass\nexcept<|><|>: pass\nexcept A: pass\n",
+    "<|>(await <|>",
+    "def f():\n    def g():\n        <|>nonlocal x<|>",
+    "def f():\n    def g():\n        <|>nonlocal x<|>\n        pass\n",
+    "def f():\n\tif x:\n\t\tdef g():\n\t\t\t<|>nonlocal <|>",
+    "def f():\n    return (<|>a for a in await <|>",
+    "x =<|><|>\ny = (yield)\n",
+    "<|><|>    x = [await y for z in a]\n",
+    "def f():\n    <|>x = (await y<|>)\n",
+    "async def f():\n    x = [<|>a as<|>]\n",
 )
 
 
@@ -67,7 +86,9 @@ def test_the_completion_compiles(engine: Engine, text: str) -> None:
         return
     left, middle, right = text.split("<|>")
     whole = left + middle + reached.shortest_completion.decode() + right
-    compile(whole, "case", "exec", dont_inherit=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compile(whole, "case", "exec", dont_inherit=True)
     after = reached.feed(reached.shortest_completion)
     assert after is not None
     assert after.complete
@@ -79,7 +100,7 @@ def test_a_middle_that_stays_repeats_nothing_that_follows(engine: Engine) -> Non
 
 
 def test_a_middle_that_stays_does_not_wait_to_be_mended(engine: Engine) -> None:
-    for text in ("print(<|>await x<|>)\n", "def f():\n    <|>nonlocal x\n<|>    pass\n"):
+    for text in ("print(<|>await x<|>)\n", "def f():\n def g():\n  <|>nonlocal x\n<|>  pass\n"):
         assert state(engine, text, stays=True) is None
         assert state(engine, text) is not None
     assert state(engine, "print(<|>await x for x in y<|>)\n") is not None
@@ -92,6 +113,17 @@ def test_what_is_wrong_elsewhere_connects_only_where_that_does_not_count(engine:
         assert lenient is not None
         assert lenient.complete
         assert lenient.shortest_completion == b""
+
+
+def test_what_is_ignored_is_told_once_it_is_met(engine: Engine) -> None:
+    text = "def f(a, a): pass\n<|>\nglobal b; x = 1\ndef g(b, b): pass\n"
+    left, right = (part.encode() for part in text.split("<|>"))
+    found = engine.document(left + right).middle(len(left), len(left))
+    assert found.ignored == ()
+    assert found.start is not None
+    assert found.start.complete
+    places = [(left + right)[fault.spans[0][0] :][:4] for fault in found.ignored]
+    assert places == [b"a, a", b"b, b"]
 
 
 def test_at_the_start_of_a_file(engine: Engine) -> None:

@@ -259,11 +259,15 @@ export class VSCode {
 
   /** What the tooltip of the item in the status bar says; the pointer is away again afterwards. */
   async tooltip(): Promise<string> {
-    await this.page.locator(STATUS_ITEM).hover();
     const hover = this.page.locator(".workbench-hover", { hasText: "Click for the menu" });
-    await hover.waitFor();
-    const text = await hover.innerText();
-    await this.page.mouse.move(500, 300, { steps: 5 });
+    let text = "";
+    const isSeen = async () => {
+      await this.page.locator(STATUS_ITEM).hover(); // which may move away meanwhile, as its text changes
+      text = await hover.innerText({ timeout: REST_MS }).catch(() => "");
+      await this.page.mouse.move(500, 300, { steps: 5 });
+      return text !== "";
+    };
+    await until(isSeen, () => "no tooltip");
     return text.replaceAll("\u00a0", " ");
   }
 

@@ -8,7 +8,7 @@ import warnings
 import pytest
 from fimlsp.languages.python.compiler.file_check import FileCheck
 from fimlsp.languages.python.language import python
-from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS
+from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
 from fimlsp.quotient.engine import Engine
 
 VERSION = sys.version_info[:2] if sys.version_info[:2] in PYTHON_VERSIONS else DEFAULT_VERSION
@@ -46,6 +46,10 @@ def f(a):\\n class A:\\n  nonlocal a
 def f():\\n class A:\\n  a = 1\\n  def g(): nonlocal a
 def f():\\n global a\\n def g(): nonlocal a
 class A:\\n def f(self): nonlocal __class__
+class A: nonlocal __class__
+class A:\\n def f(self): nonlocal a
+def f():\\n a = 1\\n class A: nonlocal a
+def f(a):\\n lambda: [0 for a in b]\\n def g(): nonlocal a, b
 def f():\\n global a\\n nonlocal a
 __debug__ = 1
 x.__debug__ = 1
@@ -98,6 +102,12 @@ x = [await y for z in a]
 x = (await y for z in a)
 x = [a async for a in b]
 x = (a async for a in b)
+x = (a for a in b if await c for d in [await e])
+x = [a for a in (await b for b in c)]
+def f(): x: (await y)
+def f(): x: lambda: (yield)
+def f(x: (yield)): pass
+def f():\\n def g(x: (yield)) -> [(yield)]: pass
 async def f(): return [a async for a in b]
 async def f(): return [[a async for a in b] for c in d]
 def f(): return [[a async for a in b] for c in d]
@@ -107,6 +117,13 @@ async def f():\\n async def g(x=await y): pass
 [(a := 1) for b in c]
 [(b := 1) for b in c]
 [[(b := 1) for d in e] for b in c]
+[a for b[a := 1] in c]
+[a for b[(lambda: (a := 1))()] in c]
+[(a := 1) for b[a] in c]
+def f(): return [a for b[(a := 1)] in c]
+raise a from b\\nfrom __future__ import annotations
+raise 'a'\\nfrom __future__ import annotations
+assert 'a', 'b'\\nfrom __future__ import annotations
 [a for a in (b := c)]
 [a for a in c if (lambda: (b := 1))]
 [a for a in (lambda: (b := 1))()]
@@ -187,6 +204,10 @@ def f():\\n try: pass\\n except* A:\\n  while y: return
 def f():\\n try: pass\\n except* A:\\n  def g(): return
 def f(*a: *b): pass
 x[*a]
+x[*a]: b
+x[*a]: b = c
+async def f(): return [[a async for a in b] for c in [await d]]
+x = ([await y for z in a] for b in c)
 """
 
 
@@ -221,7 +242,9 @@ def engine() -> Engine:
 @pytest.mark.parametrize("text", cases())
 def test_complete_exactly_if_it_compiles(engine: Engine, text: str) -> None:
     data = f"{text}\n".encode()
-    for place in {0, len(data) // 3, len(data) // 2, len(data)}:
+    for part in range(4):
+        place = len(text) * part // 3
+        place = len(text[:place].encode()) + (part == 3)
         start = engine.document(data).middle(place, place, relax=False).start
         assert (start is not None and start.complete) is compiles(text)
 
@@ -257,10 +280,19 @@ def test_what_was_seen_before_changes_no_answer() -> None:
         b"f(\na=1, a=2\nx = 11111111\n",
         b"f(\na=1, a=2\nx = 11111111\n)\n",
         b"f(\na=1, a=2\n)\n",
+        b"x = f \\\n (a=1)",
+        b"x = f \\\n (a=1)(a=1, a=2)",
     ]
     for text in (*texts, *reversed(texts)):
         assert old.faults(text) == FileCheck((3, 11)).faults(text)
         assert old.faults(text) == new.faults(text)
+
+
+@pytest.mark.parametrize(("version", "most"), {(3, 9): 30, (3, 10): 20, (3, 12): 20, (3, 13): 21}.items())
+def test_so_many_clauses_may_be_asynchronous(version: PythonVersion, most: int) -> None:
+    for number in range(18, 24):
+        text = b"(0" + b" async for a in b" * number + b")\n"
+        assert (FileCheck(version).faults(text) == []) is (number <= most)
 
 
 def test_what_is_no_python_has_no_faults() -> None:

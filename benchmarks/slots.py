@@ -1,0 +1,124 @@
+"""Measures what several editors on one llama-server cost each other: prompt tokens read for each request.
+
+    python benchmarks/slots.py
+
+Each of four editors types in a file of its own, one key each in turn, and asks after every key. A server
+reads only what differs from the last prompt of the slot that it takes; so the figure is small while each
+editor keeps a slot, and nearly the whole prompt if they take them from each other.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from random import Random
+from statistics import mean
+from tempfile import TemporaryDirectory
+from urllib.request import Request, urlopen
+
+import click
+import xllamacpp
+from corpus import shuffled_files
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.unconstrained import Unconstrained
+from fimlsp.models.gguf_export import export_gguf
+from fimlsp.models.loading import FimModel, load_model
+from fimlsp.models.served.http.address import Address
+from fimlsp.models.served.http.peer import Peer
+from rich.console import Console
+from rich.table import Table
+
+CONTEXT = 1024
+SETTINGS = DecodeSettings(tokens=8)
+BYTES = (4_000, 30_000)
+SILENT = -1
+Files = list[tuple[bytes, int]]
+
+
+class Pinned(Peer):
+    """Asks for one slot only, and for no reuse of prompts unless it *reuses* them."""
+
+    def __init__(self, address: Address, slot: int | None, reuses: bool) -> None:
+        super().__init__(address)
+        self._options = {"cache_prompt": reuses} | ({} if slot is None else {"id_slot": slot})
+
+    def stream(self, path: str, body: Mapping[str, object]) -> Generator[bytes, None, None]:
+        """As of `Peer`."""
+        return super().stream(path, {**body, **self._options})
+
+
+def read_so_far(address: str) -> int:
+    """How many prompt tokens the server has read since it was started."""
+    with urlopen(Request(f"{address}/metrics")) as answer:
+        lines = [line.split() for line in answer.read().decode().splitlines() if not line.startswith("#")]
+    return int(float(dict(lines)["llamacpp:prompt_tokens_total"]))
+
+
+def editing(n: int, seed: int) -> Files:
+    """So many files, each with the place where typing begins."""
+    random, found = Random(seed), Files()
+    for _, data in shuffled_files(random):
+        if BYTES[0] < len(data) < BYTES[1] and data.isascii():
+            found.append((data, random.randrange(1000, len(data) - 1000)))
+        if len(found) == n:
+            break
+    return found
+
+
+def editors(address: str, n: int, way: str) -> list[FimModel]:
+    """So many models of the server at *address*, each asked in this *way*."""
+    models = [load_model(address, uses_buffer=False) for _ in range(n)]
+    for slot, model in enumerate(models):
+        server = model.network.server
+        server._peer = Pinned(Address.parse(address), slot if way == "pinned" else None, way != "no reuse")
+    return models
+
+
+def measured(path: Path, slots: int, way: str, memory_mib: int, files: Files, keys: int) -> tuple[int, float]:
+    """Tokens of a prompt, and how many of them were read, on average over all requests but the first ones."""
+    params = xllamacpp.CommonParams()
+    params.model.path, params.n_gpu_layers, params.verbosity = str(path), 0, SILENT
+    params.n_ctx, params.n_parallel, params.kv_unified = slots * CONTEXT, slots, False
+    params.cache_ram_mib, params.endpoint_metrics = memory_mib, True
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    server = xllamacpp.Server(params)
+    address = server.listening_address
+    models, lengths, before = editors(address, len(files), way), list[int](), 0
+    for key in range(-1, keys):
+        for model, (data, at) in zip(models, files, strict=True):
+            left, right = data[: at + key + 1], data[at:]
+            complete_many(model, left, right, Unconstrained(), SETTINGS, lambda: False)
+            lengths.append(len(model.prompt(left, right, SETTINGS.tokens).tokens))
+        if key == -1:
+            before = read_so_far(address)
+    return round(mean(lengths)), (read_so_far(address) - before) / (keys * len(files))
+
+
+@click.command()
+@click.option("--editors", "n", default=4, show_default=True, type=click.IntRange(1))
+@click.option("--keys", default=20, show_default=True, type=click.IntRange(1), help="Of each editor.")
+@click.option("--seed", default=0, show_default=True)
+def main(n: int, keys: int, seed: int) -> None:
+    """Measure what editors on one server cost each other."""
+    files = editing(n, seed)
+    ways = [
+        ("each its slot, chosen by the server", n, "chosen", 0),
+        ("each its slot, pinned by id_slot", n, "pinned", 0),
+        ("half as many slots", max(1, n // 2), "chosen", 0),
+        ("half as many slots, 256 MB of main memory", max(1, n // 2), "chosen", 256),
+        ("each its slot, without cache_prompt", n, "no reuse", 0),
+    ]
+    table = Table(f"{n} editors", "tokens of a prompt", "read a request", box=None)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "bundled.gguf"
+        export_gguf("bundled", path)
+        for name, slots, way, memory in ways:
+            length, read = measured(path, slots, way, memory, files, keys)
+            table.add_row(name, str(length), f"{read:.1f}")
+    Console(width=None if sys.stdout.isatty() else 110).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""Go."""
+
+from fimlsp.languages.go.language import Go, go
+
+__all__ = ["Go", "go"]
