@@ -35,7 +35,7 @@ from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.protocols import NextToken
-from fimlsp.models.served.connecting.local_server import LocalServer
+from fimlsp.models.served.connecting.local_server import POOL, SLOTS, LocalServer
 from fimlsp.models.served.connecting.local_server import start as start_server
 from fimlsp.models.served.connecting.which_server import KEY_VARIABLE
 from fimlsp.models.served.dialects.llama_server import LlamaServer
@@ -51,6 +51,7 @@ from fimlsp import python
 SETTINGS = DecodeSettings(tokens=64)
 BYTES_MAX = 30_000
 PROMPT = 512
+CONTEXT = 1024
 STEPS = 64
 
 
@@ -293,13 +294,15 @@ def main(n: int, seed: int, delay_ms: float, candidates: int | None, most: int, 
         path = Path(folder) / "bundled.gguf"
         export_gguf("bundled", path)
         console.print(table_of_engines(path))
-        own = start_server(path, path.name, 1024, "cpu", 1)
+        own = start_server(path, path.name, CONTEXT, "cpu", 1)
         os.environ[KEY_VARIABLE] = own.key
         table, differences = table_of_runs(own, cursors(n, seed), delay_ms, candidates)
         console.print(table)
         for line in differences:
             console.print(line, highlight=False, soft_wrap=True)
-        console.print(table_of_clients(f"http://{own.address}", most, max(1, n // 10), seed))
+        shared = start_server(path, path.name, CONTEXT * SLOTS // POOL, "cpu", 1)
+        os.environ[KEY_VARIABLE] = shared.key
+        console.print(table_of_clients(f"http://{shared.address}", most, max(1, n // 10), seed))
 
 
 if __name__ == "__main__":

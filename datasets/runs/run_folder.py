@@ -115,21 +115,25 @@ class RunFolder:
             RunFolderError: a line is damaged or was written by another version.
         """
         try:
-            yield from (Result.from_json(row) for row in _rows(self._results))
+            yield from (Result.from_json(row) for row in read_rows(self._results))
         except (KeyError, TypeError, AttributeError) as error:
             raise RunFolderError(f"{self._results} is of another version of fimlsp ({error}).") from error
 
     def done(self) -> set[str]:
         """The cases that have a result."""
-        return {str(row["record"]["case"]) for row in _rows(self._results)}
+        return {str(row["record"]["case"]) for row in read_rows(self._results)}
 
     def excluded(self) -> list[Excluded]:
         """The files that gave no cases when the sources were last read."""
-        return [Excluded(**row) for row in _rows(self._excluded)]
+        return [Excluded(**row) for row in read_rows(self._excluded)]
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a file, except an unfinished one at its end."""
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects in a file of JSON lines, but for a last one that was not finished; none if it is missing.
+
+    Raises:
+        RunFolderError: a line is damaged.
+    """
     if path.exists():
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):

@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fimlsp.datasets.runs.run_folder import RunFolderError
+from fimlsp.datasets.runs.run_folder import RunFolderError, read_rows
 from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import Cursor, EditedFile
-from fimlsp.datasets.shown.run import read_rows
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.languages.python.analysis.questions import Cursor as Place
@@ -26,9 +25,9 @@ from fimlsp.languages.python.suggested.idle_names import stops_idly
 from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.beginnings import Beginning, Surroundings, beginnings
-from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.middle import TokenTrace
 from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.stopping import is_one_line
 from fimlsp.models.loading import FimModel
 from fimlsp.quotient.engine import Engine
 

@@ -53,13 +53,23 @@ def write_report(runs: Sequence[Judged], out: Path) -> None:
     pictures = _pictures(runs)
     lines = ["# What is shown", "", *_head(runs), EXPLANATION, ""]
     if len(runs) > 1:
-        lines += ["## Runs", "", *_figures({run.name: run.answers for run in runs}, "run")]
+        lines += ["## Runs", "", *_figures(_by_run(runs), "run")]
     for run in runs:
         lines += [f"## {run.name}", "", *_figures({"all": run.answers, **by_kind(run.answers)}, "kind")]
         lines += [*_times(run.answers), *_reasons(run.answers)]
     lines += [line for picture in pictures for line in (f"![{picture[:-4]}]({picture})", "")]
     write_page(out, "report", lines, pictures)
     write_page(out, "examples", _examples(runs[-1]), {})
+
+
+def _by_run(runs: Sequence[Judged]) -> dict[str, Sequence[Shown]]:
+    """The answers of each run and, if they are of one plan but for the seed, of all of them together."""
+    found: dict[str, Sequence[Shown]] = {run.name: run.answers for run in runs}
+    seeds = {run.plan["seed"] for run in runs}
+    others = [{name: value for name, value in run.plan.items() if name != "seed"} for run in runs]
+    if len(seeds) == len(runs) and all(each == others[0] for each in others):
+        found["together"] = [answer for run in runs for answer in run.answers]
+    return found
 
 
 def _head(runs: Sequence[Judged]) -> list[str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-from fimlsp.datasets.runs.run_folder import RunFolderError
+from fimlsp.datasets.runs.run_folder import RunFolderError, read_rows
 from fimlsp.datasets.shown.cursors import Cursor, EditedFile
 from fimlsp.datasets.shown.editor import Editor
 from fimlsp.datasets.shown.verdict import Shown, judge
@@ -61,21 +60,3 @@ def read_run(folder: Path) -> list[Shown]:
         return [Shown.from_json(row) for row in read_rows(folder / RESULTS)]
     except (KeyError, TypeError) as error:
         raise RunFolderError(f"{folder / RESULTS} is of another version of fimlsp ({error}).") from error
-
-
-def read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The objects in a file of JSON lines, but for a last one that was not finished; none if it is missing.
-
-    Raises:
-        RunFolderError: a line is damaged.
-    """
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith("\n"):
-                return
-            try:
-                yield dict(json.loads(line))
-            except (ValueError, TypeError) as error:
-                raise RunFolderError(f"Line {number} of {path} is damaged; delete it.") from error

@@ -43,7 +43,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What showing comes to if a wrong text costs *cost*.
+    """How much is shown, and how much of that is right, if a wrong text costs *cost* characters.
 
     Attributes:
         shown: the share of the cursors.

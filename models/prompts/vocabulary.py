@@ -68,6 +68,8 @@ class Vocabulary:
 
         A vocabulary that writes spaces as `▁` writes that character itself as its bytes.
         """
+        if not (self.adds_space or self.visible_space):
+            return self.ids(text)
         if not self.visible_space or VISIBLE_SPACE not in text:
             return self._ids_inside(text)
         first, *others = map(self._ids_inside, text.split(VISIBLE_SPACE))

@@ -65,6 +65,11 @@ def completions_of(state: Incomplete, *, uncommon: bool = False) -> Iterator[byt
             yield tried
 
 
+def other_completions(state: Incomplete) -> Iterator[bytes]:
+    """Texts that complete *state* and begin with any lexeme that may come next, not the cheapest alone."""
+    return _completions_after_a_step(state)
+
+
 def _with_word(state: Incomplete) -> bytes:
     """The completion of a state inside a checked word, or directly before one."""
     direct = _straddling(state)

@@ -142,8 +142,12 @@ class RightSideFinder:
             marker = self._marker(following, None)
             return RightEntry(boundary, opened, delimiter, marker, None, ends_line=True)
         if self._stays_line(tail, line):
-            marker = self._marker(self.document.right_at(self.cursor), None)
-            return RightEntry(boundary, opened, delimiter, marker, None, begins_line=True)
+            own = self.document.goes_on_at(self.cursor)
+            if own is None or not own.within_group:
+                if own is None:
+                    return None
+                own_marker = self._marker(own, None)
+                return RightEntry(boundary, opened, delimiter, own_marker, None, begins_line=True)
         straddling = (
             () if boundary.kind is None or boundary.kind in self.tables.lexical.skipped else (boundary.kind,)
         )
@@ -161,10 +165,10 @@ class RightSideFinder:
         return RightEntry(boundary, opened, delimiter, marker, lead)
 
     def _stays_line(self, tail: StringTail, line: Line) -> bool:
-        """Whether *line*, directly after the cursor, has to stay a line of its own."""
+        """Whether *line*, directly after the cursor, has to stay a line of its own outside brackets."""
         if self.kept is None or not self.kept.begins_line or tail.end != self.cursor or tail.kinds:
             return False
-        return line.column not in (None, MARGIN) and not self.document.right_at(self.cursor).within_group
+        return line.column not in (None, MARGIN)
 
     def _lead(self, position: int) -> bytes:
         """The white space and line joiners at *position*, before the line's first lexeme."""

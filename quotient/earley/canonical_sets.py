@@ -62,9 +62,11 @@ class CanonicalSets:
         found = self._wanted.get(key)
         if found is None:
             wanted = {state.rules.lhs_of(item) for item in state.items}
-            for symbol in (waiting := list(wanted)):
-                begun = {s.rules.lhs_of(item) for s in predicted.after(symbol) for item in s.items}
-                waiting += begun - wanted
-                wanted |= begun
+            waiting = list(wanted)
+            while waiting:
+                following = predicted.after(waiting.pop())
+                fresh = {each.rules.lhs_of(item) for each in following for item in each.items} - wanted
+                waiting += fresh
+                wanted |= fresh
             found = self._wanted[key] = frozenset(wanted)
         return found

@@ -62,9 +62,12 @@ def _need(
         return Need(0, more=True) if may_lack_indent else Need(_ANYTHING)
     found = 0
     if live & lexical.ends_line:
-        if not begun or modes.depth or not modes.in_code or not lexical.offside:
+        if modes.line_end is not None:
+            found = 1 << tables.terminal_of[lexical.kinds.index(modes.line_end)]
+        elif not begun or modes.depth or not modes.in_code or not lexical.offside:
             return Need(_ANYTHING)
-        found = 1 << tables.newline
+        else:
+            found = 1 << tables.newline
     for terminal in tables.live_terminals(live):
         found |= 1 << terminal
     return Need(found, more=lexical.separation is not None)

@@ -171,6 +171,13 @@ class Above:
             following = following.next_shallower
         return None
 
+    def takes_line(self) -> bool:
+        """Whether a line of the column of the cursor's may stand there, and all columns below have blocks."""
+        start, context = self.text.document.statement_before(self.stop)
+        if start != self.stop or self.cursor_line().column != context.frame.column:
+            return False
+        return bool(context.completed or context.group is context.start) and self._lacking_column() is None
+
     def missing_below(self, statements: Statements) -> tuple[Edit, ...]:
         """What the lines of *statements*, those below, lack to follow the cursor's line."""
         start, context = self.text.document.statement_before(self.stop)

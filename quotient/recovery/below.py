@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
+from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above, with_header
 from fimlsp.quotient.recovery.blocks import is_slip
@@ -151,7 +152,8 @@ class Below:
         line = self.statements().next_line(self.start)
         if column is None or line is None or not line.column.deeper_than(column):
             return False
-        is_apart = line.start > self.start or is_slip(line.column, column)
+        between = self.text.data[self.start : line.start].splitlines()
+        is_apart = any(not each.strip() for each in between) or is_slip(line.column, column)
         return is_apart and not self.text.document.right_at(self.start).unmatched
 
     @property
@@ -170,8 +172,11 @@ class Below:
 
     def statements(self, begin: int | None = None) -> Statements:
         """The reader of the text below, or of that from *begin* on."""
-        document = self.text.document
-        size, begin = len(document.data), self.start if begin is None else begin
+        return self.statements_of(self.text.document, self.start if begin is None else begin)
+
+    def statements_of(self, document: Document, begin: int) -> Statements:
+        """The reader of the text of *document* from *begin* on."""
+        size = len(document.data)
         return Statements(self.assumed, document.transitions.lines, document.data, size, begin=begin)
 
     def _in_place(self, statements: Statements, place: int) -> Reading | None:

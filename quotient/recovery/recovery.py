@@ -50,6 +50,7 @@ class Recovery:
         self._below.mend()
         self._line = self._line_of(document)
         self._layout = self._above.cursor_line()
+        self._known_fits: dict[int, bool] = {}
 
     def _line_of(self, document: Document) -> Hashable:
         """What was assumed depends on of the cursor's line."""
@@ -87,7 +88,8 @@ class Recovery:
         self._above.move(start - self._start)
         self._below.move(line_end - end, end - start)
         found: tuple[State, MendedText] | None = None
-        for reading, is_gentle in _readings(self._above, self._below):
+        for number, (found_one, is_gentle) in enumerate(_readings(self._above, self._below)):
+            reading = found_one._replace(number=number)
             if found is not None and not is_gentle:
                 break
             text = reading.text
@@ -101,25 +103,37 @@ class Recovery:
         return (None, ()) if found is None else (found[0], tuple(found[1].mends))
 
     def _settles(self, state: State, reading: _Reading, opened: int) -> bool:
-        """Whether the cheapest completion leaves no block or bracket that the layout says it is in.
+        """Whether a middle need not leave a block or bracket that the layout says it is in.
 
-        The line itself has *opened* so many brackets before the cursor.
+        The line itself has *opened* so many brackets before the cursor. Where all around the line fits, that
+        tells it, else the cheapest completion.
         """
+        closed_after, opened_after = self._unmatched(self._below.rest)
+        if closed_after <= opened and not opened_after and self._fits(reading):
+            return True
         if not isinstance(state, GrammarState):
             return True
         completion = state.shortest_completion
-        if b"\n" in completion:
+        if b"\n" in completion or self._below.follows_deeper(reading.left.cursor_line().column):
             return False
-        if self._below.follows_deeper(reading.left.cursor_line().column):
-            return False
-        lexical, rest = self._above.assumed.tables.lexical, self._below.rest
+        lexical = self._above.assumed.tables.lexical
         read = lexemes(lexical, completion, 0, len(completion)).read
-        if rest and read and read[-1].end < len(completion.rstrip()):
+        if self._below.rest and read and read[-1].end < len(completion.rstrip()):
             return False  # it makes a comment of the rest of the line
         closers, openers = self._unmatched(completion)
-        closed_after, _ = self._unmatched(rest)
         may_close = opened + (reading.left.depth if reading.left.may_be_inside else 0)
         return openers <= max(closed_after - opened, 0) and closers <= may_close
+
+    def _fits(self, reading: _Reading) -> bool:
+        """Whether the lines below may follow those above with any whole line between, outside brackets."""
+        number = reading.number
+        if number not in self._known_fits:
+            left, document = reading.left, reading.text.document
+            start = reading.text.cursor_end + self._below.start - self._below.text.cursor_end
+            fits = not left.depth and not document.right_at(start).unmatched and left.takes_line()
+            below = self._below.statements_of(document, start)
+            self._known_fits[number] = fits and not left.missing_below(below)
+        return self._known_fits[number]
 
     def _unmatched(self, text: bytes) -> tuple[int, int]:
         """How many brackets *text* closes and opens."""
@@ -146,6 +160,7 @@ class _Reading(NamedTuple):
 
     text: MendedText
     left: Above
+    number: int = -1
 
 
 def _readings(above: Above, below: Below) -> Iterator[tuple[_Reading, bool]]:

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from fimlsp.quotient.completion.shortest import completions_of
+from fimlsp.quotient.completion.shortest import completions_of, other_completions
 from fimlsp.quotient.language.whole_text import Fault, WholeTextCheck
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
@@ -254,10 +254,23 @@ class CheckedState:
         return self._completion
 
     def _mending(self) -> Iterator[bytes]:
-        """Completions with lines that mend what is wrong with the shortest one, in open blocks."""
+        """Completions that go on in another way where the shortest is wrong, or with lines that mend it."""
         if not isinstance(self.state, GrammarState):
             return
-        faults = self._faults(self.state.shortest_completion)
+        shortest = self.state.shortest_completion
+        faults = self._faults(shortest)
+        written = len(self.around.left) + len(self.text)
+        lexer = self.state.lexer
+        kind = lexer.lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
+        word = self.state.connection.tables.language.another_word(kind, 0)
+        longer = word and self.state.feed(word)
+        if word and isinstance(longer, GrammarState):
+            yield from (word + rest for rest in islice(completions_of(longer), _FIRST_TRIES))
+        for place in sorted({fault.spans[-1][0] - written for fault in faults}):
+            before = shortest[:place]
+            reached = self.state.feed(before) if 0 < place < len(shortest) else None
+            if isinstance(reached, GrammarState):
+                yield from (before + rest for rest in islice(other_completions(reached), _UNCOMMON_TRIES))
         above = (self.around.left + self.text)[-_LOOKED_AT:]
         margins = sorted(dict.fromkeys(_MARGIN.findall(above)), key=len, reverse=True)
         for line in dict.fromkeys(fault.mended_by for fault in faults if fault.mended_by):

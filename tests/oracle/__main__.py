@@ -22,7 +22,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from . import compiling, completeness, conformance, recovery, soundness
+from . import compiling, completeness, conformance, recovery, soundness, typing_replay
 from .bench import Worker
 from .interpreters import Interpreter, NoInterpreterError, interpreter
 from .known import stale
@@ -59,7 +59,7 @@ class Settings:
 
 
 @click.command()
-@click.argument("suite", type=click.Choice([*SUITES, "all", "recovery"]))
+@click.argument("suite", type=click.Choice([*SUITES, "all", "recovery", "typing"]))
 @click.option("--python", "version", default="3.11", help="The version whose interpreter is the judge.")
 @click.option("--seed", type=int, help="Repeats a run; it is printed, and random by default.")
 @click.option("--workers", type=int, default=os.cpu_count(), help="Processes; all cores by default.")
@@ -71,6 +71,7 @@ class Settings:
     help="Gets each disagreement when it is found.",
 )
 @click.option("--breaks", type=click.IntRange(1, 2), default=1, help="recovery: breaks in each file.")
+@click.option("--suggest", type=int, default=0, help="typing: files with suggestions too.")
 @click.option("--show", default="", help="recovery: shows failed cases of one kind of break, or of all.")
 def main(
     suite: str,
@@ -82,15 +83,20 @@ def main(
     out: Path | None,
     breaks: int,
     show: str,
+    suggest: int,
 ) -> None:
     """Hold the engine against the parser of CPython; ends with status 1 on an unexplained disagreement.
 
-    recovery measures instead what is completed in files that are broken elsewhere.
+    recovery measures instead what is completed in files that are broken elsewhere, and typing what is offered
+    while a function is written line by line.
     """
     console = Console()
     seed = random.randrange(1 << 32) if seed is None else seed
     if suite == "recovery":
         recovery.run(console, seed, limit or recovery.FILES, workers, breaks, show)
+        return
+    if suite == "typing":
+        typing_replay.run(console, seed, limit or typing_replay.FILES, workers, suggest)
         return
     try:
         settings = Settings(interpreter(version), version, seed, workers, limit, seconds, out)

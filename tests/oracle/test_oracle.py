@@ -9,7 +9,7 @@ import pytest
 
 from tests.quotient.corpus import complaint
 
-from . import completeness, recovery, soundness
+from . import completeness, recovery, soundness, typing_replay
 from .bench import Worker
 from .breaks import KINDS
 from .conformance import Conformance
@@ -129,6 +129,16 @@ def test_recovery():
     outcomes = [recovery.judge(worker().engine, case) for case in found]
     assert {outcome.verdict for outcome in outcomes} >= {"complete"}
     assert len(outcomes) > 10
+
+
+def test_typing():
+    """After a half-written line that some repair makes whole, the true rest of the next line is complete."""
+    lines = list(typing_replay.lines(Path(ast.__file__).parent / "textwrap.py", 1))
+    assert lines
+    for line in lines:
+        found = typing_replay.replay(worker().engine, line)
+        repaired = found.repaired.verdicts
+        assert 10 * repaired["complete"] >= 9 * sum(repaired.values())
 
 
 def test_known_differences_still_differ():

@@ -245,7 +245,7 @@ class ExpressionRules:
         for scope in (self.scope, *self.scope.around()):
             used = scope.use(name)
             if scope.kind is Kind.COMPREHENSION:
-                if used & Use.ITERATED:
+                if used & Use.ITERATED and (self.version < (3, 12) or used & (Use.BOUND | Use.GLOBAL)):
                     self.report(
                         f"assignment expression cannot rebind comprehension iteration variable '{name}'",
                         scope.spans[scope.mangled(name)],

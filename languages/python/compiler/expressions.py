@@ -178,7 +178,7 @@ class Reader:
         if self.text == b"await" and self.tokens[self.at].kind == "name":
             token = self.take()
             return nodes.Await(self._primary(), (token.start, token.end), self._brackets_open > 0)
-        found = self._atom()
+        found = self.atom()
         while True:
             text = self.text
             if text == b".":
@@ -221,7 +221,8 @@ class Reader:
                 found.append(self.element())
         return tuple(found)
 
-    def _atom(self) -> Expression:
+    def atom(self) -> Expression:
+        """A name, a literal, or what stands in brackets."""
         token = self.tokens[self.at]
         if token.kind in ("string", "bytes", "f-string"):
             return self._strings()

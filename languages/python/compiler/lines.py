@@ -145,7 +145,9 @@ def _until_known(reader: Reader, name: Name) -> Name:
 def _from_import(reader: Reader, span: Span) -> Simple:
     module: list[bytes] = []
     while reader.text != b"import":
-        module.append(reader.take().text)
+        token = reader.take()
+        module.append(token.text)
+        span = span[0], token.end
     reader.take()
     relative = module[0] in (b".", b"...")
     is_future = [part for part in module if part not in (b".", b"...")] == [b"__future__"]
@@ -154,7 +156,7 @@ def _from_import(reader: Reader, span: Span) -> Simple:
     if reader.text == b"*":
         token = reader.take()
         star = Name("*", (token.start, token.end))
-        return Import((), (star,), is_future, True, star.span, relative)
+        return Import((), (star,), is_future, True, span, relative)
     while not _ends(reader):
         if reader.text in b"(),":
             reader.take()

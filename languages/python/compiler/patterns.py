@@ -83,7 +83,7 @@ def _literal(reader: Reader) -> nodes.Literal:
     tokens = reader.at
     if reader.text == b"-":
         reader.take()
-    parts = reader._atom()
+    parts = reader.atom()
     if reader.text in (b"+", b"-"):
         reader.take()
         reader.take()

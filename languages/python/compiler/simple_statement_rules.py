@@ -125,7 +125,8 @@ class SimpleStatementRules(ExpressionRules):
         if statement.is_of_features(self.version):
             self.futures.append(span)
         if statement.everything and self.scope.kind is not Kind.MODULE:
-            self.report("import * only allowed at module level", span, local=False)
+            star = self.at(statement.read[0].span)
+            self.report("import * only allowed at module level", star, local=False)
         for name in statement.bound:
             self.bind(name, Use.IMPORTED)
 

@@ -54,7 +54,7 @@ class Deletion(NamedTuple):
 class Import(NamedTuple):
     """Imports, with the names they bind, and the names in a module that they read.
 
-    With `everything` it imports all that a module has.
+    With `everything` it imports all that a module has. The `span` ends with the name of the module.
     """
 
     bound: tuple[Name, ...]

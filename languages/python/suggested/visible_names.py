@@ -22,6 +22,7 @@ _BEGUN_WORD = re.compile(rb"[\w\x80-\xff.]*\Z")
 _LEAVES_OPEN = re.compile(
     rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals)[ \t]*\(|\bvars[ \t]*\([ \t]*\)", re.M
 )
+_BINDS_WITHIN = re.compile(rb"\b(?:for|lambda)\b")
 _OWN_TARGET = re.compile(rb"^[ \t]*[\w\x80-\xff, \t]+=(?!=)")
 _SET_BY_PYTHON = (
     "__annotations__ __builtins__ __class__ __debug__ __doc__ __file__ __loader__ __module__ __name__ "
@@ -115,4 +116,19 @@ def _is_bound_below(symbol: symtable.Symbol, name: str, above: bytes, text: byte
         word,
         word,
     )
-    return re.search(rb"\b%b\b" % word, above) is None and re.search(binds, text) is None
+    if re.search(rb"\b%b\b" % word, above) is not None:
+        return False
+    bound = re.search(binds, text)
+    return bound is None or _uses_own_target(text[text.rfind(b"\n", 0, bound.start()) + 1 :], word)
+
+
+def _uses_own_target(statement: bytes, word: bytes) -> bool:
+    """Whether the first line of *statement* assigns what is made of its own target, *word*.
+
+    In a comprehension or a lambda the name may be another one.
+    """
+    line = statement.partition(b"\n")[0]
+    target = _OWN_TARGET.match(line)
+    if target is None or _BINDS_WITHIN.search(line):
+        return False
+    return re.search(rb"(?<![\w.])%b\b(?!\s*=(?!=))" % word, line[target.end() :]) is not None

@@ -8,12 +8,13 @@ from typing import Any
 
 from fimlsp.models.protocols import Candidates
 from fimlsp.models.served.http.address import Address
-from fimlsp.models.served.http.failures import nonsense
+from fimlsp.models.served.http.failures import ServerError, nonsense, refused
 
 SLACK = 1e-3
 """Log-probabilities above zero by so much are rounding."""
 
 TOKENS_MAX = 1 << 22
+MESSAGE_SHOWN = 160
 
 
 def token_id(address: Address, value: Any, limit: int = TOKENS_MAX) -> int:  # noqa: ANN401 - any JSON
@@ -25,6 +26,14 @@ def token_id(address: Address, value: Any, limit: int = TOKENS_MAX) -> int:  # n
     if type(value) is not int or not 0 <= value < limit:
         raise nonsense(address, f"a token numbered {str(value)[:20]}")
     return value
+
+
+def failure(address: Address, error: Any) -> ServerError:  # noqa: ANN401 - any JSON
+    """What is wrong when an answer that began well, as each stream does, tells an *error*."""
+    code, message = (error.get(key) if isinstance(error, dict) else None for key in ("code", "message"))
+    if type(code) is not int or not isinstance(message, str):
+        return nonsense(address, str(error)[:MESSAGE_SHOWN])
+    return refused(address, code, " ".join(message.split())[:MESSAGE_SHOWN], None)
 
 
 def log_probability(address: Address, value: Any) -> float:  # noqa: ANN401 - any JSON

@@ -13,8 +13,8 @@ from contextlib import AbstractContextManager, closing
 from typing import TYPE_CHECKING, Any
 
 from fimlsp.models.protocols import Candidates
-from fimlsp.models.served.dialects.answers import log_probability, ranked, token_id
-from fimlsp.models.served.http.failures import RefusedError, ServerError, nonsense, refused
+from fimlsp.models.served.dialects.answers import failure, log_probability, ranked, token_id
+from fimlsp.models.served.http.failures import RefusedError, nonsense
 from fimlsp.models.served.http.peer import Peer
 from fimlsp.models.served.look_ahead import CANDIDATES, Place
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 PREFIX = "token_id:"
 FEWER = (CANDIDATES, 20, 5)
 BAD_REQUEST = 400
-MESSAGE_SHOWN = 160
 
 
 class Completions:
@@ -122,20 +121,13 @@ class Completions:
         """The places that one chunk tells of; servers put several tokens into one."""
         try:
             if "error" in chunk:
-                raise self._refused(chunk["error"])
+                raise failure(self._peer.address, chunk["error"])
             told = [each["logprobs"] for each in chunk["choices"] if each.get("logprobs")]
             for each in told:
                 for token, listed in zip(each["tokens"], each["top_logprobs"], strict=True):
                     yield self._place(token, listed)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise nonsense(self._peer.address, "tokens without their candidates") from error
-
-    def _refused(self, error: Any) -> ServerError:  # noqa: ANN401 - any JSON
-        """What is wrong when an answer that began well, as each stream does, holds an *error*."""
-        code, message = (error.get(key) if isinstance(error, dict) else None for key in ("code", "message"))
-        if type(code) is not int or not isinstance(message, str):
-            return nonsense(self._peer.address, str(error)[:100])
-        return refused(self._peer.address, code, " ".join(message.split())[:MESSAGE_SHOWN], None)
 
     def _place(self, token: str, listed: Mapping[str, float]) -> Place:
         address = self._peer.address

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from fimlsp.models.protocols import Candidates
-from fimlsp.models.served.dialects.answers import exact_bytes, log_probability, ranked, token_id
+from fimlsp.models.served.dialects.answers import exact_bytes, failure, log_probability, ranked, token_id
 from fimlsp.models.served.dialects.learnt_bytes import LearntBytes
 from fimlsp.models.served.http.failures import nonsense
 from fimlsp.models.served.http.peer import Peer
@@ -110,7 +110,7 @@ class LlamaServer:
                 if not isinstance(event, Mapping):
                     raise nonsense(self._peer.address, "an event that is no object")
                 if "error" in event:
-                    raise nonsense(self._peer.address, str(event["error"])[:100])
+                    raise failure(self._peer.address, event["error"])
                 if "stop_type" in event or event.get("stop") is True:
                     return
                 yield event

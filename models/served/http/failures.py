@@ -44,4 +44,6 @@ def _why_refused(status: int, told: str, key_variable: str | None) -> str:
         return f"has nothing there ({told}); look at the address, the name behind its #, and the option api."
     if status in (429, 503):
         return f"is busy or not ready ({told}); it is tried again, or give it more slots."
+    if "context size" in told.lower():
+        return f"has no room left ({told}); start it with a larger -c, or with fewer slots."
     return f"failed ({told}); its log says why."

@@ -72,6 +72,15 @@ def test_a_server_is_judged_and_compared(folder):
 
     assert call(replay, "compare", "out", "out", "--out", "both").exit_code == 0
     assert (folder / "both" / "report.html").exists()
+    assert "| together |" not in (folder / "both" / "report.md").read_text()
+
+
+def test_runs_that_differ_by_their_seed_are_told_together(folder):
+    for seed in (0, 1):
+        done = call(replay, "judge", "src", "--out", f"seed-{seed}", "--seed", seed, "--cursors", 2)
+        assert done.exit_code == 0, done.output
+    assert call(replay, "compare", "seed-0", "seed-1", "--out", "both").exit_code == 0
+    assert "| together | 4 |" in (folder / "both" / "report.md").read_text()
 
 
 @pytest.mark.parametrize(

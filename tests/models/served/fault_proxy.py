@@ -61,6 +61,13 @@ def full(_, __):
     yield b'HTTP/1.1 503 Service Unavailable\r\nContent-Length: 34\r\n\r\n{"error":{"message":"no slot free"}'
 
 
+def overfull(_, __):
+    event = (
+        b'data: {"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}\n\n'
+    )
+    yield HEAD + b"%x\r\n%b\r\n" % (len(event), event)
+
+
 def elsewhere(_, __):
     yield b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n"
 
@@ -100,6 +107,7 @@ FAULTS = {
         nothing,
         page,
         full,
+        overfull,
         elsewhere,
         wrong_ids,
         other_vocabulary,

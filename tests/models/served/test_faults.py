@@ -68,6 +68,13 @@ def test_a_fault_costs_the_text_or_gives_a_reason_and_leaves_nothing_behind(prox
     assert told.total() == 2
 
 
+def test_a_server_without_room_is_told_to_be_given_more(proxy):
+    model = load_model(proxy.address)
+    proxy.fault = "overfull"
+    with pytest.raises(ServerError, match=r"has no room left .* larger -c"):
+        model.network.begin([1, 2, 3])
+
+
 @pytest.mark.slow
 def test_a_thousand_requests(proxy, start):
     random.seed(7)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from fimlsp.languages.go import go
 from fimlsp.languages.lua import lua
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
@@ -61,6 +62,25 @@ string]] .. [==[ ]] ]==] end ::continue:: end
   return function(...) return {1, a = 2; ["b"] = '\\'\\65\\z  x', ...} end --[[ more
 ]] end
 """
+GO = b"""package p // a remark
+
+import (
+\t"fmt"; . `os`
+)
+
+type T[P *[]int, Q ~int | string] struct { a, b [2]P `t`; *c.D }
+
+/* over
+lines */ func (t *T[P, Q]) f(a int, b ...string) (x, y int) {
+\tfor i, c := range []int{1, 0x1F, '\\''} {
+\t\tif i := g(c)[1:2]; i == 3 /* no
+*/ && !t.(bool) { continue } else { defer func() { x++ }() }
+\t}
+\tL: switch a := b.(type) { case <-chan int: return 1e-3, .5i
+\tdefault: select { case d <- 1: goto L } }
+\treturn
+}
+"""
 CALCULATOR = b"(1 + 2.5) * -3 / (4 - 5)"
 
 SOURCES: dict[str, tuple[Language, bytes]] = {
@@ -69,6 +89,7 @@ SOURCES: dict[str, tuple[Language, bytes]] = {
     "python 3.12": (python((3, 12)), PYTHON),
     "json": (json, JSON),
     "lua": (lua, LUA),
+    "go": (go, GO),
 }
 PIECES = (
     b'', b' ', b'  ', b'    ', b'\n', b'\n\n    ', b'\r', b'\t', b'\x0c', b'\\', b'\\\n', b'#',
@@ -78,6 +99,7 @@ PIECES = (
     b'else:', b'not', b'in', b'is', b'and', b' lambda', b'yield ', b'async', b'await', b'\nx', b';',
     b'!', b'!=', b'@', b'~', b'->', b'*', b'**', b'+', b'-', b'-----', b'end', b']]', b'[==[',
     b'true', b'null', b'nul', b'match', b'case', b"rb'", b'\x00', b'\xff',
+    b'//', b'/*', b'*/', b'`', b':=', b'<-', b'++', b'func', b'{\n', b')\n', b'return\n',
 )  # fmt: skip
 
 

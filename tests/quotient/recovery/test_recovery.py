@@ -100,6 +100,14 @@ SEEN = {
     "foo(\n    a,\n    <|>\n    b c,\n)\nx\n": (b"d,", b""),
     "x = '''a\n<|>b'''\ny = )\n": (b"c", b""),
     "def f(\n    a=<|>,\n) -> int\n    return a\n": (b"1", b"0"),
+    # what the columns say of brackets
+    "x = foo(\n    a,\n    bar(b,\n    c)\ny = <|>\n": (b"1", b"0"),
+    "x = {\n    'a': (1, 2\n    'b': 3,\n    'c': <|>,\n}\n": (b"4", b"0"),
+    "x = {\n    'a': [\n        <|>\n    ]],\n}\ny = )\n": (b"1", b""),
+    "def f(a\n    x = a\n    y = <|>\n": (b"1", b"0"),
+    # what they say of blocks
+    "def f():\n        a\n        b\n    c\n    <|>\n\nd = )\n": (b"e", b""),
+    "def f():\n    try:\n        <|>\n    a\nz = )\n": (b"x", b"0"),
 }
 
 

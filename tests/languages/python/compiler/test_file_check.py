@@ -295,6 +295,13 @@ def test_so_many_clauses_may_be_asynchronous(version: PythonVersion, most: int) 
         assert (FileCheck(version).faults(text) == []) is (number <= most)
 
 
+def test_what_a_target_only_reads_is_iterated_up_to_3_11() -> None:
+    for text in (b"[(a := 1) for b[a] in c]\n", b"[0 for a.b in c if (a := 1)]\n"):
+        assert len(FileCheck((3, 11)).faults(text)) == 1
+        assert FileCheck((3, 12)).faults(text) == []
+    assert len(FileCheck((3, 12)).faults(b"[(a := 1) for a in c]\n")) == 1
+
+
 def test_what_is_no_python_has_no_faults() -> None:
     for text in (b"f(a=1, a=1", b"'", b"x = )", b"case 1:", b"f'{'", b"\xff", b"if", b"match x:\n 1\n"):
         assert FileCheck((3, 12)).faults(text) == []
