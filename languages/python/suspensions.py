@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 _WORDS = (b"await", b"yield", b"async")
-_ASYNCHRONOUS = re.compile(rb"async\s+for\b")
+_ASYNCHRONOUS = re.compile(rb"async\s+(?:for\b|(?:fo?)?\Z)")
 _STATEMENT = re.compile(rb"(?:^|[\r\n;])[ \t\f]*\Z")
 _NEXT_STATEMENT = re.compile(rb"^[^\s#)\]}][^\r\n]*", re.MULTILINE)
 _FUNCTION = re.compile(rb"^([ \t]*)(?:async[ \t]+)?def\b", re.MULTILINE)

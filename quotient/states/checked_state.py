@@ -260,6 +260,12 @@ class CheckedState:
         shortest = self.state.shortest_completion
         faults = self._faults(shortest)
         written = len(self.around.left) + len(self.text)
+        lexer = self.state.lexer
+        kind = lexer.lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
+        word = self.state.connection.tables.language.another_word(kind, 0)
+        longer = word and self.state.feed(word)
+        if word and isinstance(longer, GrammarState):
+            yield from (word + rest for rest in islice(completions_of(longer), _FIRST_TRIES))
         for place in sorted({fault.spans[-1][0] - written for fault in faults}):
             before = shortest[:place]
             reached = self.state.feed(before) if 0 < place < len(shortest) else None

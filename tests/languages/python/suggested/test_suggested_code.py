@@ -9,6 +9,7 @@ import pytest
 from fimlsp.languages.python.suggested.brackets import swaps_brackets
 from fimlsp.languages.python.suggested.idle_names import first_idle_name, stops_idly
 from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced_keyword
+from fimlsp.languages.python.suggested.repeated_imports import first_repeated_import
 from fimlsp.languages.python.suggested.repeated_keys import first_repeated_key
 from fimlsp.languages.python.suggested.unwanted_lines import first_unwanted_line
 from fimlsp.languages.python.suggested.visible_names import MOST_BYTES, first_unknown_name
@@ -229,3 +230,25 @@ STOPS = [
 def test_where_a_text_is_not_cut(left, text, right, behind, is_idle):
     whole = (text + behind).encode()
     assert stops_idly(left.encode(), text.encode(), right.encode(), whole) == is_idle
+
+
+IMPORTS = [
+    "import json\nfrom pathlib import <|!json|>\n",
+    "import json\nfrom pathlib import j<|!son|>\n",
+    "import json\nfrom pathlib import <|Path, !json|>\n",
+    "import json\nfrom pathlib import <|!Path as json|>\n",
+    "import json\nfrom pathlib import <|json as Path|>\n",
+    "import os.path\nfrom pathlib import <|Path|>\n",
+    "from a import b, c\nfrom d import (<|!c|>\n)",
+    "from a import <|!b|>\nfrom c import b\n",
+    "from a import b as c\nfrom d import <|b|>\n",
+    "def f():\n    import json\nfrom a import <|json|>\n",
+    "import json\ndef f():\n    from a import <|json|>\n",
+    "x = <|json|>\nimport json\n",
+]
+
+
+@pytest.mark.parametrize("marked", IMPORTS)
+def test_the_first_name_that_is_imported_twice(marked):
+    left, text, right, fault = split(marked)
+    assert first_repeated_import(left, text, right) == fault
