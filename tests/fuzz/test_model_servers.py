@@ -28,7 +28,6 @@ SETTINGS = DecodeSettings(tokens=12, seconds=2.0)
 KINDS = ["llama-server", "vLLM", "Ollama"]
 IDS = re.compile(rb'("id": ?|token_id:)\d+')
 BYTES = re.compile(rb'"bytes": ?\[\d+')
-LARGE = 10 << 20
 WRONG = ["event", "event", "event", "bytes", "half", "ids", "vocabulary", "page", "value", "head"]
 
 
@@ -119,10 +118,13 @@ def spoilt(rng, body):
         case "page":
             return http(b"<html><body>Welcome</body></html>", rng.choice([200, 301, 302, 404, 429, 500, 503]))
         case "value":
-            large = rng.random() < 0.02
-            return http(b'data: "' + b"x" * LARGE if large else json.dumps(value(rng)).encode())
+            return LARGE if rng.random() < 0.02 else http(json.dumps(value(rng)).encode())
         case _:
             return damaged(rng, http(body))
+
+
+LARGE = http(b'data: "' + b"x" * (10 << 20))
+"""Made once: threads that make it anew keep the memory, each in an arena of its own."""
 
 
 def with_changed_event(rng, body):
