@@ -12,6 +12,7 @@ from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.masks.ahead import Ahead
 from fimlsp.quotient.masks.groups import Alike, Groups
 from fimlsp.quotient.masks.plain_walk import Truths
 from fimlsp.quotient.masks.token_groups import TokenGroups
@@ -45,12 +46,13 @@ class Asked:
 class Questions:
     """Asks about groups of texts in the middles of *connection*, but not what was *asked* before."""
 
-    def __init__(self, connection: Connection, asked: Asked, is_viable: IsViable) -> None:
+    def __init__(self, connection: Connection, asked: Asked, ahead: Ahead, is_viable: IsViable) -> None:
         self._connection = connection
         self._scan = connection.scan
         self._tables = connection.tables
         self._lexical = connection.tables.lexical
         self._is_viable = is_viable
+        self._ahead = ahead
         self._bracketed = connection.grammar.start if connection.bracket is not None else None
         self._answers, self._expected = asked.answers, asked.expected
         if asked.right is None:
@@ -61,9 +63,7 @@ class Questions:
         """Which groups of *groups* may come at *place*."""
         found: list[Truths] = []
         for symbols, part in groups.parts:
-            reached: Place | None = place
-            for symbol in symbols:
-                reached = reached and self._after(reached, symbol)
+            reached = self._behind(place, symbols)
             found.append(self._nothing(part) if reached is None else self._of(part, reached))
         return found[0] if len(found) == 1 else np.concatenate(found)
 
@@ -83,6 +83,8 @@ class Questions:
         found = self._nothing(groups)
         terminal_of = self._tables.terminal_of
         waiting = [(0, place)]
+        is_deep = place.indents is not None and len(place.indents.columns) >= self._lexical.most_blocks
+        is_deep = is_deep or self._bracketed is not None
         while waiting:
             node, place = waiting.pop()
             expected = self._expected_at(place.chart)
@@ -93,11 +95,44 @@ class Questions:
                     terminal = terminal_of[symbol]
                     if terminal < 0 or not expected >> terminal & 1:
                         continue
+                    if not is_deep and self._answer_ahead(groups, child, place, symbol, found, waiting):
+                        continue
                 following = self._after(place, symbol)
                 if following is not None:
                     waiting.append((child, following))
             checkpoint()
         return found
+
+    def _answer_ahead(
+        self,
+        groups: Groups,
+        child: int,
+        place: Place,
+        symbol: int,
+        found: Truths,
+        waiting: list[tuple[int, Place]],
+    ) -> bool:
+        """Answer what is known behind *symbol* whatever was before, and note what else is to be asked."""
+        kernel = self._ahead.kernel(place.chart, self._tables.terminal_of[symbol])
+        if kernel is None:
+            return False
+        answer = self._ahead.answer(groups, child, kernel)
+        found[answer.allowed] = True
+        for symbols, node in answer.left:
+            reached = self._behind(place, (symbol, *symbols))
+            if reached is not None:
+                waiting.append((node, reached))
+        for symbols, alike in answer.asked:
+            reached = self._behind(place, (symbol, *symbols))
+            assert reached is not None
+            found[alike.numbers] = self._each(alike, reached)
+        return True
+
+    def _behind(self, place: Place, symbols: tuple[Symbol, ...]) -> Place | None:
+        reached: Place | None = place
+        for symbol in symbols:
+            reached = reached and self._after(reached, symbol)
+        return reached
 
     def _after(self, place: Place, symbol: Symbol) -> Place | None:
         """The place after *symbol*; None if it is not expected."""

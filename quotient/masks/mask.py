@@ -49,6 +49,8 @@ def allowed_texts(state: ParserState, vocabulary: Vocabulary) -> Truths:
     found = asked.allowed.get((key, place))
     if found is None:
         groups = store.tokens(key)
-        questions = Questions(state.connection, asked, lambda lexer, chart: state.at(lexer, chart).viable)
+        questions = Questions(
+            state.connection, asked, store.ahead, lambda lexer, chart: state.at(lexer, chart).viable
+        )
         found = asked.allowed[key, place] = np.take(questions.of_tokens(groups, place), groups.of_text)
     return found

@@ -6,9 +6,10 @@ from collections import OrderedDict
 
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.masks.ahead import Ahead
 from fimlsp.quotient.masks.first_lexemes import FirstLexemes, automaton_of, first_lexemes
 from fimlsp.quotient.masks.lexed_suffixes import LexedSuffixes
-from fimlsp.quotient.masks.token_groups import TokenGroups, token_groups
+from fimlsp.quotient.masks.token_groups import Split, TokenGroups, split_texts, token_groups
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 MOST_BYTES = 1 << 26
@@ -25,14 +26,23 @@ class MaskStore:
     def __init__(self, tables: LanguageTables, vocabulary: Vocabulary) -> None:
         self.tables = tables
         self.vocabulary = vocabulary
+        self.ahead = Ahead(tables)
         self._automaton = automaton_of(tables.lexical)
         self._of_suffixes: dict[int, FirstLexemes] = {}
-        self._kept: OrderedDict[tuple[str, LexerState], LexedSuffixes | TokenGroups] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, LexerState], Split | LexedSuffixes | TokenGroups] = OrderedDict()
         self.n_bytes = 0
 
-    def first(self, state: int) -> FirstLexemes:
-        """The first lexemes of all texts, from a state of the automaton on."""
-        return first_lexemes(self._automaton, self.vocabulary.trie, state)
+    def split(self, lexer: LexerState) -> Split:
+        """What the texts do to the lexeme in progress, which hardly depends on what else is open."""
+        key = LexerState(lexer.lexical, lexer.state, lexer.lexical.start, None, lexer.accepted)
+        found = None if lexer.modes.restricted else self._find("split", key)
+        if found is None:
+            first = first_lexemes(self._automaton, self.vocabulary.trie, lexer.state)
+            found = split_texts(self.vocabulary, lexer, first)
+            if not lexer.modes.restricted:
+                self._keep("split", key, found)
+        assert isinstance(found, Split)
+        return found
 
     def _first_of_suffixes(self, state: int) -> FirstLexemes:
         found = self._of_suffixes.get(state)
@@ -59,13 +69,13 @@ class MaskStore:
         assert isinstance(found, TokenGroups)
         return found
 
-    def _find(self, what: str, lexer: LexerState) -> LexedSuffixes | TokenGroups | None:
+    def _find(self, what: str, lexer: LexerState) -> Split | LexedSuffixes | TokenGroups | None:
         found = self._kept.get((what, lexer))
         if found is not None:
             self._kept.move_to_end((what, lexer))
         return found
 
-    def _keep(self, what: str, lexer: LexerState, made: LexedSuffixes | TokenGroups) -> None:
+    def _keep(self, what: str, lexer: LexerState, made: Split | LexedSuffixes | TokenGroups) -> None:
         self._kept[what, lexer] = made
         self.n_bytes += made.n_bytes
         while self.n_bytes > MOST_BYTES and len(self._kept) > 1:

@@ -29,14 +29,62 @@ class Lexed(Protocol):
 
     vocabulary: Vocabulary
 
-    def first(self, state: int) -> FirstLexemes:
-        """The first lexemes of all texts, from a state of the automaton on."""
+    def split(self, lexer: LexerState) -> Split:
+        """What the texts do to the lexeme in progress."""
 
     def suffixes(self, lexer: LexerState) -> LexedSuffixes:
         """The suffixes, from the start of a lexeme on."""
 
     def tokens(self, lexer: LexerState) -> TokenGroups:
         """The texts, from any state on."""
+
+
+class Split(NamedTuple):
+    """What the texts of a vocabulary do to the lexeme in progress, as far as the automaton tells.
+
+    The texts *inside* do not end it: `ends` holds where these end, as a state of the automaton, the kind of
+    the last lexeme on the way (-1: none) and the number of the suffix behind it; `end_of` says where each
+    does. Those that end it are `ended`: the kind, the texts, and the numbers of the suffixes behind it; or,
+    with kind -1, the texts before which it ends. The rest is read `singly`.
+    """
+
+    inside: Ints
+    ends: tuple[tuple[int, int, int], ...]
+    end_of: Ints
+    ended: tuple[tuple[int, Ints, Ints], ...]
+    singly: Ints
+
+    @property
+    def n_bytes(self) -> int:
+        """About what it holds in memory."""
+        return 2 * self.inside.nbytes + sum(2 * texts.nbytes for _, texts, _ in self.ended)
+
+
+def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) -> Split:
+    """Split the texts by their *first* lexemes, read on in *lexer*."""
+    suffixes, bad = vocabulary.suffixes, lexer.lexical.bad
+    singly = first.checked
+    for byte in lexer.modes.forbidden | lexer.modes.forbidden_thrice:
+        singly = singly | suffixes.holding(byte)[suffixes.number_of]
+    left = suffixes.after[suffixes.start[suffixes.number_of] + first.ends]
+    inside = np.flatnonzero(~singly & (first.states != 0)).astype(np.int32)
+    states, kinds, since = first.states[inside], first.kinds[inside], left[inside]
+    if lexer.accepted in (-1, bad):
+        since[kinds < 0] = 0
+    since[kinds == bad] = 0
+    keys = (states.astype(np.int64) * (len(lexer.lexical.kinds) + 1) + (kinds + 1)) * len(
+        suffixes.texts
+    ) + since
+    _, where, end_of = np.unique(keys, return_index=True, return_inverse=True)
+    ends = zip(states[where].tolist(), kinds[where].tolist(), since[where].tolist(), strict=True)
+    out = ~singly & (first.states == 0)
+    ended = []
+    for kind in np.unique(first.kinds[out]).tolist():
+        texts = np.flatnonzero(out & (first.kinds == kind)).astype(np.int32)
+        ended.append((kind, texts, left[texts]))
+    return Split(
+        inside, tuple(ends), end_of.astype(np.int32), tuple(ended), np.flatnonzero(singly).astype(np.int32)
+    )
 
 
 class TokenGroups:
@@ -86,26 +134,17 @@ class _Grouping:
 
     def inside(self) -> TokenGroups:
         """The groups if the state is inside a lexeme."""
-        lexer, lexical = self.lexer, self.lexer.lexical
-        first = self.lexed.first(lexer.state)
-        singly = first.checked.copy()
-        if lexer.modes.restricted:
-            for byte in lexer.modes.forbidden | lexer.modes.forbidden_thrice:
-                singly |= self.vocabulary.suffixes.holding(byte)[self.vocabulary.suffixes.number_of]
-        for text in np.flatnonzero(singly).tolist():
-            self.of_text[text] = self.own.read(0, lexer, self.vocabulary.texts[text])
-        inside = ~singly & (first.states != 0)
-        self._end(first, np.flatnonzero(inside).astype(np.int32))
-        ended = ~singly & ~inside
-        for kind in np.unique(first.kinds[ended]).tolist():
-            texts = np.flatnonzero(ended & (first.kinds == kind)).astype(np.int32)
+        lexer, texts = self.lexer, self.vocabulary.texts
+        split = self.lexed.split(lexer)
+        for text in split.singly.tolist():
+            self.of_text[text] = self.own.read(0, lexer, texts[text])
+        groups = [self.own.add(0, self._inside(*end)) for end in split.ends]
+        self.of_text[split.inside] = np.array(groups, np.int32)[split.end_of]
+        for kind, ended, left in split.ended:
             if kind < 0:
-                self._fall_back(texts)
+                self._fall_back(ended)
             elif (following := after_lexeme(lexer, kind)) is not None:
-                suffixes = self.vocabulary.suffixes
-                left = suffixes.after[suffixes.start[suffixes.number_of[texts]] + first.ends[texts]]
-                self._behind(tuple(following[1]), following[0], texts, left)
-        del lexical
+                self._behind(tuple(following[1]), following[0], ended, left)
         return self.result()
 
     def _behind(self, symbols: tuple[Symbol, ...], lexer: LexerState, texts: Ints, suffixes: Ints) -> None:
@@ -129,29 +168,6 @@ class _Grouping:
             own = (numbers >= first) & (numbers < first + part.groups.n_groups) & (numbers != DEAD_GROUP)
             self.parts.append(((*symbols, *part.symbols), part.groups, texts[own], numbers[own] - first))
             first += part.groups.n_groups
-
-    def _end(self, first: FirstLexemes, texts: Ints) -> None:
-        """Group the texts that do not end the lexeme in progress."""
-        if not len(texts):
-            return
-        lexer, vocabulary = self.lexer, self.vocabulary
-        bad = lexer.lexical.bad
-        kinds = first.kinds[texts]
-        suffixes = vocabulary.suffixes
-        numbers = suffixes.number_of[texts]
-        extra = suffixes.after[suffixes.start[numbers] + first.ends[texts]]
-        keeps = kinds < 0
-        extra[keeps & (lexer.accepted in (-1, bad))] = 0
-        extra[kinds == bad] = 0
-        keys = first.states[texts].astype(np.int64) * (len(lexer.lexical.kinds) + 1) + (kinds + 1)
-        keys = keys * len(suffixes.texts) + extra
-        _, where, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        columns = (column[where].tolist() for column in (first.states[texts], kinds, extra))
-        groups = [
-            self.own.add(0, self._inside(state, kind, since))
-            for state, kind, since in zip(*columns, strict=True)
-        ]
-        self.of_text[texts] = np.array(groups, np.int32)[inverse]
 
     def _inside(self, state: int, kind: int, since: int) -> LexerState:
         """A state later in the lexeme in progress; *since* numbers the bytes since its last end."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from fimlsp.languages.python.compiler.lines import parse_line
 from fimlsp.languages.python.compiler.nodes import Constant, Group, Name
@@ -17,7 +18,12 @@ from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.quotient.language.whole_text import Fault, Span, WholeTextCheck
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 _MOST_LINES = 30_000
+_MOST_LONG_LINES = 16
+_LONG_LINE = 1_000
 _MOST_SCOPES = 5_000
 _UNREADABLE = -2
 _MOST_FILES = 8
@@ -72,13 +78,28 @@ class _Checked(NamedTuple):
 _NOTHING = _Checked(b"", False, [])
 
 
+class _ByLine(Generic[K, V]):
+    """What is known of lines: of many short ones and a few long ones, which a key typed in them replaces.
+
+    A logical line may be a table of a megabyte, of which the nodes take fifty times as much.
+    """
+
+    def __init__(self) -> None:
+        self._of_short: BoundedDict[K, V] = BoundedDict(_MOST_LINES)
+        self._of_long: BoundedDict[K, V] = BoundedDict(_MOST_LONG_LINES)
+
+    def like(self, text: bytes) -> BoundedDict[K, V]:
+        """What is known of lines as long as *text*."""
+        return self._of_short if len(text) <= _LONG_LINE else self._of_long
+
+
 class FileCheck(WholeTextCheck):
     """The compiler's checks of a version of Python. What it remembers never changes an answer."""
 
     def __init__(self, version: PythonVersion) -> None:
         self._version = version
-        self._known: BoundedDict[bytes, tuple[bytes, int]] = BoundedDict(_MOST_LINES)
-        self._parsed: BoundedDict[tuple[bytes, bool], ParsedLine] = BoundedDict(_MOST_LINES)
+        self._known = _ByLine[bytes, tuple[bytes, int]]()
+        self._parsed = _ByLine[tuple[bytes, bool], ParsedLine]()
         self._scopes: BoundedDict[tuple[bytes, object], list[Fault]] = BoundedDict(_MOST_SCOPES)
         self._recent: list[_Checked] = []
 
@@ -159,7 +180,7 @@ class FileCheck(WholeTextCheck):
         physical = _PHYSICAL_LINE.match(data, start)
         assert physical is not None
         text = physical.group()
-        known = self._known.get(text)
+        known = self._known.like(text).get(text)
         if known is not None and (not known[0] or data.startswith(known[0], start)):
             return known[1], start + len(known[0] or text)
         try:
@@ -168,7 +189,7 @@ class FileCheck(WholeTextCheck):
             return _UNREADABLE, physical.end()
         column = -1 if len(tokens) == 1 else _column(data, start)
         if data[end - 1 : end] in (b"\n", b"\r"):  # else the line may be longer in another file
-            self._known[text] = (b"" if end == physical.end() else data[start:end]), column
+            self._known.like(text)[text] = (b"" if end == physical.end() else data[start:end]), column
         return column, end
 
     def _visited(
@@ -180,7 +201,7 @@ class FileCheck(WholeTextCheck):
             return self._parse(data[line.start : line.end], may_be_case=may_be_case)
 
         def remembered(start: int, end: int, key: object, make: Callable[[], list[Fault]]) -> list[Fault]:
-            place = data[start:end], key
+            place = blake2b(data[start:end], digest_size=20).digest(), key
             found = self._scopes.get(place)
             if found is None:
                 found = self._scopes[place] = make()
@@ -195,9 +216,10 @@ class FileCheck(WholeTextCheck):
 
     def _parse(self, text: bytes, *, may_be_case: bool) -> ParsedLine:
         key = text, may_be_case
-        found = self._parsed.get(key)
+        parsed = self._parsed.like(text)
+        found = parsed.get(key)
         if found is None:
-            found = self._parsed[key] = parse_line(tokens_of_line(text)[0], may_be_case=may_be_case)
+            found = parsed[key] = parse_line(tokens_of_line(text)[0], may_be_case=may_be_case)
         return found
 
     def _has_annotations_feature(self, data: bytes) -> bool:

@@ -22,7 +22,7 @@ def engine() -> Engine:
 def start_between(left: bytes, right: bytes, *, may_escape: bool = True) -> State | None:
     """The state before any byte between *left* and *right*, without leaving out any of them."""
     document = engine().document(left + right)
-    return document.middle(len(left), len(left), relax=False, may_escape=may_escape).start
+    return document.middle_at_bytes(len(left), len(left), relax=False, may_escape=may_escape).start
 
 
 def verdict(state: State | None) -> str:

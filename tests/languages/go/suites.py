@@ -128,7 +128,7 @@ def cut_program(data: bytes, rng: random.Random, count: int = 6) -> Tally:
     document = engine().document(data)
     for start, end in cuts(data, rng, count):
         left, middle, right = data[:start], data[start:end], data[end:]
-        state = document.middle(start, end, relax=False).start
+        state = document.middle_at_bytes(start, end, relax=False).start
         _judge_prefixes(tally, left, middle[:200], middle[200:] + right, rng)
         for mutant in [mutated(middle, rng) for _ in range(6)]:
             reached = fed(state, mutant)
@@ -159,7 +159,7 @@ def staying_cuts(data: bytes, rng: random.Random) -> Tally:
     document = engine().document(data)
     for start, end in cuts(data, rng, 6):
         left, right = data[:start], data[end:]
-        state = document.middle(start, end, relax=False, may_escape=False).start
+        state = document.middle_at_bytes(start, end, relax=False, may_escape=False).start
         for middle in (b"", *[mutated(data[start:end], rng) for _ in range(4)]):
             reached = fed(state, middle)
             if reached is not None and (reached.complete or is_go(left + middle + right) is False):

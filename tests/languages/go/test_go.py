@@ -56,8 +56,8 @@ def test_a_line_that_is_edited():
     for text in (b"a", b" ", b"/", b"*", b"\n", b" x ", b"*", b"/", b"`", b"`"):
         document.edit(place, place, text)
         place += len(text)
-        fresh = engine().document(document.data).middle(place, place, relax=False).start
-        state = document.middle(place, place, relax=False).start
+        fresh = engine().document(document.data).middle_at_bytes(place, place, relax=False).start
+        state = document.middle_at_bytes(place, place, relax=False).start
         assert verdict(state) == verdict(fresh)
 
 

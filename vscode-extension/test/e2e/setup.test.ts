@@ -125,6 +125,17 @@ test("without any network, from a folder of wheels", async () => {
   }
 });
 
+test("with a home that cannot be written", async () => {
+  const sealed = { ...variables, HOME: "/sys" }; // where not even root can make a file
+  const code = new VSCode(FILES, {}, { "fimlsp.interpreter": "" }, sealed);
+  try {
+    await code.start();
+    await reachesGhostText(code, "read-only home");
+  } finally {
+    await code.stop();
+  }
+});
+
 test("it breaks, and is repaired by the next start", async () => {
   const code = fresh();
   try {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
 
 import pytest
 from fimlsp.languages.python.compiler.file_check import FileCheck
+from fimlsp.languages.python.compiler.nodes import Name
 from fimlsp.languages.python.language import python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
 from fimlsp.quotient.engine import Engine
@@ -293,6 +295,13 @@ def test_so_many_clauses_may_be_asynchronous(version: PythonVersion, most: int) 
     for number in range(18, 24):
         text = b"(0" + b" async for a in b" * number + b")\n"
         assert (FileCheck(version).faults(text) == []) is (number <= most)
+
+
+def test_typing_in_a_long_line_keeps_few_of_its_versions() -> None:
+    check = FileCheck(DEFAULT_VERSION)
+    for count in range(60):
+        check.faults(b"x = [" + b"a, " * 1000 + b"b" * count + b"]\n")
+    assert sum(type(each) is Name for each in gc.get_objects()) < 20_000
 
 
 def test_what_a_target_only_reads_is_iterated_up_to_3_11() -> None:
