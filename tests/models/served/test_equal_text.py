@@ -41,7 +41,7 @@ def check(model, reference, cursor, settings):
     assert texts[0] == texts[1]
 
 
-@pytest.fixture(scope="module", params=["bundled", *(MODELS.keys() - {LARGE})])
+@pytest.fixture(scope="module", params=["bundled", *sorted(MODELS.keys() - {LARGE})])
 def pair(request, served):
     """A model on a server, and the same one read token by token."""
     address = served(request.param)
