@@ -22,7 +22,7 @@ time.sleep(600)`;
 
 const code = new VSCode(
   { "served.py": "def area(width, height):\n    return widt<|>\n" },
-  { "fimlsp.deadlineMs": 30_000 },
+  { "fimlsp.deadlineMs": 30_000, "fimlsp.minLength": 0 },
 );
 const folder = mkdtempSync(join(tmpdir(), "fimlsp-served-"));
 const gguf = join(folder, "own.gguf");
