@@ -6,7 +6,7 @@ The value itself is cheap: its grammar and tables are imported only when an engi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from fimlsp.languages.python.checks import Check
 from fimlsp.languages.python.fstrings import BRACKETS, field_rules
@@ -30,7 +30,7 @@ class Python(Language):
 
     version: PythonVersion = DEFAULT_VERSION
     check: Check = "parse"
-    fine: bool = False
+    fine: bool = field(default=False, repr=False)
 
     enclosures = _ENCLOSURES
     byte_order_mark = True

@@ -39,7 +39,7 @@ class InterfaceError(UserError, ValueError):
         self.faults = faults
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Interface:
     """What scripts are given.
 

@@ -7,8 +7,9 @@ it was. Each option is one field of `Settings`, from which the README's table is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
+from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
@@ -328,7 +329,13 @@ def unknown_names(raw: object) -> list[str]:
         return []
     known = [option.name for option in OPTIONS]
     return [
-        f"There is no option {_told(name)}; there are {', '.join(known)}."
+        f"There is no option {_told(name)}{_meant(name, known)}; README lists all."
         for name in raw
         if name not in (*known, TOKEN)
     ]
+
+
+def _meant(name: object, known: Sequence[str]) -> str:
+    """Which of the *known* options somebody who wrote *name* may have meant."""
+    close = get_close_matches(str(name)[:50], known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""

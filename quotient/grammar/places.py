@@ -11,7 +11,7 @@ set of values inherited attributes are nonterminals.)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import Grammar
@@ -30,7 +30,7 @@ class Change:
     """
 
     grants: Place = frozenset()
-    keeps: Mapping[str, str] | None = None
+    keeps: Mapping[str, str] | None = field(default=None, hash=False)
 
     def of(self, place: Place) -> Place:
         """The place that it makes of *place*."""

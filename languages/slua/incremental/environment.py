@@ -12,7 +12,7 @@ from fimlsp.languages.slua.scopes import LOOP_SLOTS, Variable
 from fimlsp.languages.slua.types import Table, Type
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Environment:
     """Variables and types by name, and the function around the place.
 
