@@ -77,7 +77,6 @@ class Ahead:
         self._goto = tables.forward.earley.automaton.goto
         self._answers: BoundedDict[tuple[Groups, int, Kernel], Answer] = BoundedDict(_MOST_ANSWERS)
         self._sets: BoundedDict[Kernel, EarleySet] = BoundedDict(_MOST_KERNELS)
-        self._after: dict[tuple[EarleySet, int], EarleySet | None] = {}
 
     def kernel(self, chart: EarleySet, terminal: int) -> Kernel | None:
         """The states that *terminal* leads to after *chart*; None if more than these decides what follows."""
