@@ -329,6 +329,9 @@ class Decoding:
     def _finished_in_time(self, reason: StopReason) -> PartialMiddle:
         middle = self.middle
         takes_first = self.settings.stop_rule == "first"
+        if reason == "lines" and self.rule.leaves_line(middle):
+            within = self._best_stop(len(middle.tokens))
+            return within if within is not None and within.text else middle
         if reason in ("cancelled", "lines", "asked", "unsure") or (reason == "end" and takes_first):
             return middle
         length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)

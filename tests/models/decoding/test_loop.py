@@ -86,6 +86,13 @@ def test_a_line_end_is_not_decoded_where_none_is_wanted():
     check([[b":"], [b"\n", b"a"], [b"\n", b";"], [b"\n"]], b":a;", "lines", lines=0, steered=True)
 
 
+def test_where_only_a_further_line_would_connect_the_best_place_in_this_one_is_taken():
+    left, right = b"def f(name):\n    if name", b":\n        return 1\n"
+    start = Engine(python()).document(left + right).middle(len(left), len(left)).start
+    middle = decode(ScriptedModel([b" in a"], [b":"], [b"\n        "]), start, lines=0)
+    assert (middle.text, middle.complete, middle.steered) == (b" in a", True, False)
+
+
 def test_at_the_end_of_the_budget_the_best_place_to_stop_is_chosen():
     likely, unlikely = [b"b", END], [b"c", b"d", b"e", END]
     check([[b"a", b"x"], likely, unlikely], b"a", "budget", tokens=4)

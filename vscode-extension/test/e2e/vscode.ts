@@ -172,8 +172,7 @@ export class VSCode {
   async command(title: string): Promise<void> {
     await this.press("F1");
     await this.page.keyboard.type(title);
-    await this.row(title).waitFor();
-    await this.press("Enter");
+    await this.row(title).click(); // another command may stand first
   }
 
   /** Click on the item in the status bar. */
