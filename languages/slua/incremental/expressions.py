@@ -319,13 +319,9 @@ class EntryName(Task):
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
-        fields = self.table.fields.values()
         possible = possible_entries(self.table, self.given, machine)
-        return (
-            min(possible, key=lambda name: (self.table.fields[name].optional, len(name), name))
-            if fields
-            else ""
-        )
+        needed = (field.name for field in self.table.fields.values() if not field.optional)
+        return next((name for name in needed if name in possible), min(possible))
 
 
 def possible_entries(table: Table, given: frozenset[str], machine: Machine) -> frozenset[str]:

@@ -50,7 +50,7 @@ def test_the_checker_and_the_parser_agree(seed):
 @pytest.mark.parametrize("seed", range(150))
 def test_a_random_walk_of_the_parser_is_right(seed):
     rng = random.Random(seed)
-    text = walk(START, rng, rng.choice((5, 30, 200)))
+    text = walk(START, rng, rng.choice((5, 30, 60, 200)))
     assert not faults(text), text
 
 
