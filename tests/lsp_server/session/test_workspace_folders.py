@@ -36,14 +36,20 @@ async def test_the_innermost_folder_counts(tmp_path):
 
 
 async def test_an_older_look_does_not_count_any_more(monkeypatch):
-    first = Event()
-    seen = iter([lambda: first.wait(10) and (3, 8), lambda: (3, 12)])
+    asked, first = Event(), Event()
+
+    def older_look():
+        asked.set()
+        return first.wait(10) and (3, 8)
+
+    seen = iter([older_look, lambda: (3, 12)])
     monkeypatch.setattr(workspace_folders, "version_of_workspace", lambda _: next(seen)())
-    folders = WorkspaceFolders(lambda: None)
+    changed = asyncio.Event()
+    folders = WorkspaceFolders(changed.set)
     folders.look()
-    await asyncio.sleep(0.05)
+    assert await asyncio.to_thread(asked.wait, 10)
     folders.look()
-    await asyncio.sleep(0.05)
+    await asyncio.wait_for(changed.wait(), 10)
     first.set()
     await asyncio.sleep(0.05)
     assert folders.python_of("untitled:x") == (3, 12)
