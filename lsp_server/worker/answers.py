@@ -19,7 +19,7 @@ from fimlsp.quotient.states.protocol import State
 
 if TYPE_CHECKING:
     from fimlsp.languages.python.names.preference import NamePreference
-    from fimlsp.models.decoding.acceptance import Acceptance
+    from fimlsp.models.acceptance.estimate import Acceptance
     from fimlsp.models.decoding.middle import Middle
 
 NOT_SURE = "the model is not sure enough of anything here (option confidence)"
@@ -83,7 +83,7 @@ def what_is_sure(
     is never shown, nor what is wrong by the *policy* of the language, or has names that *preference* does not
     know unless the model is sure of them. *start* constrained the middle.
     """
-    from fimlsp.models.decoding.beginnings import Surroundings, beginnings
+    from fimlsp.models.acceptance.beginnings import Surroundings, beginnings
 
     faults = [policy.first_fault(left, middle.text, right)]
     if preference is not None:

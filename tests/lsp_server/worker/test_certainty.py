@@ -8,7 +8,7 @@ from fimlsp.languages.python import python
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.lsp_server.messages import Limits
 from fimlsp.lsp_server.worker.answers import as_limited, what_is_sure
-from fimlsp.models.decoding.acceptance import Acceptance, Level, Weight
+from fimlsp.models.acceptance.estimate import Acceptance, Level, Weight
 from fimlsp.models.decoding.middle import Middle, TokenTrace
 from fimlsp.quotient.engine import Engine
 
