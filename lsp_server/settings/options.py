@@ -2,7 +2,7 @@
 
 A client gives an object with any of these names, as `initializationOptions` and as section `fimlsp` of
 `workspace/configuration`; the latter wins. A value that cannot be used is reported and leaves the option as
-it was. Each option is one field of `Settings`, from which `settings_table.py` makes the table of docs/options.md.
+it was. Each option is a field of `Settings`; `settings_table.py` makes the table of docs/options.md of them.
 """
 
 from __future__ import annotations
