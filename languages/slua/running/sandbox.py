@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from fimlsp.languages.slua.interface import Interface
-from fimlsp.languages.slua.translation import Translation
+from fimlsp.languages.slua.running.translation import Translation
 
 from fimlsp.errors import UserError
 from fimlsp.extras import install_command
