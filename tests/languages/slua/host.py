@@ -1,7 +1,7 @@
 """A program that gives scripts what an interface declares, and calls whatever it is handed."""
 
-from fimlsp.languages.slua.sandbox import Sandbox
-from fimlsp.languages.slua.translation import translate
+from fimlsp.languages.slua.running.sandbox import Sandbox
+from fimlsp.languages.slua.running.translation import translate
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table
 
 MOST_CALLS = 30
