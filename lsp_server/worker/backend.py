@@ -6,10 +6,8 @@ The worker process and the command line use it. What is slow to import or to mak
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
@@ -24,11 +22,11 @@ from fimlsp.lsp_server.worker.answers import (
     to_completion,
     what_is_sure,
 )
+from fimlsp.lsp_server.worker.decoding_limits import decode_settings, seconds_left
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
 from fimlsp.lsp_server.worker.names import Names, NamesHere
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, open_neighbours, shown_path
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
-from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
@@ -36,7 +34,6 @@ from fimlsp.models.served.http.failures import ServerError
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
-from fimlsp.quotient.language.editor_policy import EditorPolicy
 from fimlsp.quotient.states.protocol import State
 
 from fimlsp.errors import explain
@@ -46,10 +43,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fimlsp.models.decoding.middle import Middle
-    from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.loading import FimModel
     from fimlsp.models.prompts.neighbours import Neighbour
-    from fimlsp.models.protocols import Preference
 
 log = logging.getLogger(__name__)
 
@@ -69,9 +64,6 @@ ONLY_ESCAPES = "only a text that closes this bracket and opens another would con
 KNOWS_PYTHON_ONLY = "the bundled model knows Python only, so choose another one (option model)"
 
 TAKES_TOO_LONG = "reading the text around the cursor takes longer than the time limit (option deadlineMs)"
-
-DEADLINE_SHARE_KEPT = 0.25
-"""The share of its time limit that a request keeps for decoding, however long it had to wait."""
 
 CHOOSING_S = 0.5
 """The engine may take so long to judge what was written, even when time is up."""
@@ -367,39 +359,6 @@ def cannot_connect(limits: Limits) -> str:
     if limits.relaxed_contexts:
         return "the text around the cursor cannot be connected"
     return "the file is broken elsewhere (option relaxedContexts)"
-
-
-def seconds_left(limits: Limits, request: Complete) -> float:
-    """How long *request* may still take; a share of its time even if it had to wait for longer than that."""
-    deadline = limits.deadline_ms / 1000
-    return max(deadline - (time.monotonic() - request.asked_at), DEADLINE_SHARE_KEPT * deadline)
-
-
-def decode_settings(
-    limits: Limits,
-    left: bytes,
-    right: bytes,
-    seconds: float,
-    policy: EditorPolicy,
-    *,
-    least_total: float = -inf,
-    preference: Preference | None = None,
-) -> DecodeSettings:
-    """*limits* for the decoding loop, at the cursor between *left* and *right*, if *seconds* are left.
-
-    *policy* is that of the language.
-    """
-    from fimlsp.models.decoding.settings import DecodeSettings
-
-    return DecodeSettings(
-        tokens=limits.max_tokens,
-        lines=1 if is_one_line(limits.one_line, left, right, policy) else None,
-        steer=limits.steering,
-        seconds=seconds,
-        candidates=limits.candidates,
-        least_total=least_total,
-        preference=preference,
-    )
 
 
 def is_too_slow(written: Sequence[Middle]) -> bool:
