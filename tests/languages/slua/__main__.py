@@ -14,7 +14,7 @@ import click
 from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import read_interface
-from fimlsp.languages.slua.translation import translate
+from fimlsp.languages.slua.running.translation import translate
 
 from .host import Host
 from .mutants import mutant

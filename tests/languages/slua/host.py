@@ -1,6 +1,6 @@
 """A program that gives scripts what an interface declares, and calls whatever it is handed."""
 
-from fimlsp.languages.slua.sandbox import Sandbox
+from fimlsp.languages.slua.running.sandbox import Sandbox
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table
 
 MOST_CALLS = 30

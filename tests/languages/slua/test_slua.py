@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.interface import read_interface
-from fimlsp.languages.slua.translation import translate
+from fimlsp.languages.slua.running.translation import translate
 
 from .mutants import mutant
 from .programs import Writer
