@@ -145,9 +145,7 @@ class Wanted:
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the draws.")
 @model_options
-@click.pass_context
 def generate(
-    context: click.Context,
     language: str,
     prompt: Path | None,
     grammar: Path | None,
@@ -170,7 +168,7 @@ def generate(
     from fimlsp.models.decoding.settings import DecodeSettings
 
     wanted = Wanted(language, grammar, start, interface, root, python, check)
-    wanted.check_options(context)
+    wanted.check_options(click.get_current_context())
     if prompt is None:
         text = b""
     elif str(prompt) == "-":
