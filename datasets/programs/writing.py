@@ -13,7 +13,7 @@ from fimlsp.datasets.programs.holes import Hole
 from fimlsp.datasets.programs.problems import Problem
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.middle import Middle
-from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.settings import DecodeSettings, StopRule
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.generation import generate
 from fimlsp.models.loading import FimModel
@@ -91,10 +91,9 @@ def in_hole(model: FimModel, engine: Engine, hole: Hole, method: Method, tokens:
     """What *model* writes into *hole*, where it ends it by itself, or else at the best place."""
     since = perf_counter()
     setup, left, right = hole.problem.setup, hole.left, hole.right
-    start: State
-    if method == "unconstrained":
-        start, rule = Unconstrained(), "last"
-    else:
+    start: State = Unconstrained()
+    rule: StopRule = "last"
+    if method == "constrained":
         start, rule = _start(engine, f"{setup}{left}".encode(), right.encode()), "first"
     settings = DecodeSettings(tokens=tokens, lines=None, stop_rule=rule)
     (middle,) = complete_many(model, left.encode(), right.encode(), start, settings, lambda: False)
