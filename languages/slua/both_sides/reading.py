@@ -101,8 +101,10 @@ class Reader:
         if not state.begun:
             return Entrance(b"", state.machine, 0)
         lexeme = self.right.joined(state.begun)
-        machine = lexeme and state.machine.take(lexeme.text)
-        return None if machine is None or lexeme is None else Entrance(b"", machine, lexeme.end)
+        if lexeme is None:
+            return None
+        machine = state.machine.take(lexeme.text)
+        return None if machine is None else Entrance(b"", machine, lexeme.end)
 
     def entrances(self, machine: Machine, before: str) -> Iterator[Entrance]:
         """All ways to go on at *machine*, which is behind the lexeme *before*, with little written."""

@@ -22,6 +22,10 @@ _LEAD = {1: b"\xc3", 2: b"\xe1", 3: b"\xf1"}
 """First bytes of characters whose other bytes may be any, by the number of these."""
 
 
+Target = tuple[Outline, tuple[int, ...]]
+"""What a text closes, and before each closing how many commas stand between what it closes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lexeme:
     """A lexeme, and where it ends; the empty one is the end of the text."""
@@ -36,7 +40,7 @@ class RightText:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self._lexemes: dict[int, Lexeme | None] = {}
-        self._outlines: dict[int, frozenset[Outline]] = {}
+        self._known_targets: dict[int, frozenset[Target]] = {}
 
     def lexeme(self, offset: int) -> Lexeme | None:
         """The lexeme at *offset* or behind blanks there; None if nothing that begins there is one."""
@@ -118,6 +122,13 @@ class RightText:
         return tuple(found)
 
     @cached_property
+    def keys(self) -> frozenset[str]:
+        """The names that may be those of fields in tables that are made."""
+        texts = [lexeme.text for offset in self.offsets for lexeme in self.follow(offset)]
+        triples = zip(["{", *texts], texts, [*texts[1:], ""], strict=False)
+        return frozenset(text for before, text, after in triples if before in ("{", ",") and after == "=")
+
+    @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Where the first lexeme that is wholly in the text may begin."""
         found = {0, len(self.word), len(self.sign)}
@@ -128,17 +139,24 @@ class RightText:
         return tuple(sorted(found))
 
     @cached_property
-    def targets(self) -> frozenset[Outline]:
+    def targets(self) -> frozenset[Target]:
         """What may have to be open where the text begins, or goes on behind its first lexeme."""
-        found = {outline for offset in self.offsets for outline in self.outlines(offset)}
-        return frozenset(found | {(word, *each) for each in found for word in ("then", "do", "end")})
+        found = {target for offset in self.offsets for target in self._targets(offset)}
+        cut = [word for word in ("then", "do", "end") if word.endswith(self.word) and word != self.word]
+        behind = self._targets(len(self.word)) if self.word else ()
+        return frozenset(found | {((word, *each), (0, *commas)) for each, commas in behind for word in cut})
 
     def outlines(self, offset: int) -> frozenset[Outline]:
-        """What the text from *offset* on closes without opening it; several where `do` can be read in two ways."""
-        if offset not in self._outlines:
-            texts = [lexeme.text for lexeme in self.follow(offset)]
-            self._outlines[offset] = frozenset(_outlines(texts))
-        return self._outlines[offset]
+        """What the text from *offset* on closes and does not open; several where `do` has two meanings."""
+        return frozenset(outline for outline, _ in self._targets(offset))
+
+    def _targets(self, offset: int) -> frozenset[Target]:
+        if offset not in self._known_targets:
+            lexemes = self.follow(offset)
+            is_whole = self.lexeme(lexemes[-1].end if lexemes else offset) is not None
+            texts = [lexeme.text for lexeme in lexemes]
+            self._known_targets[offset] = frozenset(_targets(texts) if is_whole else ())
+        return self._known_targets[offset]
 
 
 def is_new_name(text: str) -> bool:
@@ -156,28 +174,32 @@ def _decoded(data: bytes, end: int) -> Lexeme | None:
 _OPENED = {"(": (")",), "{": ("}",), "function": ("end",), "if": ("then", "end")}
 _OPENED |= {"while": ("do", "end"), "for": ("do", "end"), "elseif": ("then",)}
 _MOST_READINGS = 8
+_Reading = tuple[list[str], list[int], list[str]]
 
 
-def _outlines(texts: list[str]) -> list[Outline]:
-    """The outlines of lexemes, read in all ways: an unmatched `do` begins a block or the body of a loop."""
-    readings: list[tuple[list[str], list[str]]] = [([], [])]
+def _targets(texts: list[str]) -> list[Target]:
+    """What *texts* close, read in all ways: an unmatched `do` begins a block or the body of a loop."""
+    readings: list[_Reading] = [([], [0], [])]
     for number, text in enumerate(texts):
-        following = []
-        for closed, expected in readings:
+        following: list[_Reading] = []
+        for closed, commas, expected in readings:
             if text in _OPENED:
                 expected[:0] = _OPENED[text]
             elif text == "do" and not (expected and expected[0] == "do"):
                 if not expected and _may_be_behind_header(texts, number):
-                    following.append(([*closed, "do"], []))
+                    following.append(([*closed, "do"], [*commas, 0], []))
                 expected.insert(0, "end")
             elif text in (")", "}", "then", "do", "end"):
                 if not expected:
                     closed.append(text)
+                    commas.append(0)
                 elif expected.pop(0) != text:
                     continue
-            following.append((closed, expected))
+            elif text == "," and not expected:
+                commas[-1] += 1
+            following.append((closed, commas, expected))
         readings = following[:_MOST_READINGS]
-    return [tuple(closed) for closed, expected in readings if not expected]
+    return [(tuple(closed), tuple(commas[:-1])) for closed, commas, expected in readings if not expected]
 
 
 def _may_be_behind_header(texts: list[str], number: int) -> bool:

@@ -1,7 +1,7 @@
 """Finds a cheap text with which a place of a script connects to the right text: best-first search.
 
-First what is open is ended; where that does not lead to a place from which the right text can be read, brackets,
-blocks and statements are begun as it needs them, and what it uses is declared.
+First what is open is ended; where that does not lead to a place from which the right text can be read,
+brackets, blocks and statements are begun as it needs them, and what it uses is declared.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from heapq import heappop, heappush
 from fimlsp.languages.slua.both_sides.declarations import declarations
 from fimlsp.languages.slua.both_sides.moves import Moves
 from fimlsp.languages.slua.both_sides.reading import Entrance, Reader, Stop
+from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.machine import Machine, Restore, Stack, Task
 from fimlsp.languages.slua.incremental.statements import Block, Branch
 from fimlsp.languages.slua.incremental.tokens import needs_blank
 
-MOST_PLACES = 1_500
-MOST_DECLARATIONS = 400
+MOST_PLACES = 600
+MOST_DECLARATIONS = 300
 _MOST_DEPTH = 12
 _DETOUR = 6
+_LEVEL = 20
+_LONG = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +84,18 @@ class Search:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._moves = Moves(reader.right.targets, reader.right.used_names)
+        self._moves = Moves(reader.right)
         self._declared = 0
 
     def connecting(self, machine: Machine, before: str) -> bytes | None:
         """A cheap text that connects *machine*, behind the lexeme *before*; None if none is found."""
         self._declared = 0
         start = Written(machine, before, before)._marked()
-        waiting: list[tuple[int, int, Written]] = [(0, 0, start)]
-        shapes, seen, count = _Shapes(), set[int](), 0
+        waiting: list[tuple[int, int, int, Written]] = [(0, 0, 0, start)]
+        shapes, seen, count = _Shapes(), set[object](), 0
         while waiting and len(seen) < MOST_PLACES:
-            cost, _, place = heappop(waiting)
-            shape = shapes.of(place.machine.stack)
+            _, _, cost_before, place = heappop(waiting)
+            shape = shapes.of(place.machine.stack), self._known_names(place.machine.environment)
             if shape in seen:
                 continue
             seen.add(shape)
@@ -100,12 +103,22 @@ class Search:
             if text is not None:
                 return text
             finishing = self._moves.finishing(place.machine)
-            for tokens, detour in ((finishing, 0), *((t, _DETOUR) for t in self._moves.others(place.machine))):
+            for tokens, detour in (
+                (finishing, 0),
+                *((t, _DETOUR) for t in self._moves.others(place.machine)),
+            ):
                 following = place.after(tokens) if tokens else None
                 if following is not None:
                     count += 1
-                    heappush(waiting, (cost + detour + sum(map(len, tokens)), count, following))
+                    written = cost_before + detour + min(sum(map(len, tokens)), _LONG)
+                    ahead = _LEVEL * self._moves.levels_to_open(following.machine.outline)
+                    heappush(waiting, (written + ahead, count, written, following))
         return None
+
+    def _known_names(self, environment: Environment) -> tuple[object, ...]:
+        """What the names of the right text mean in *environment*."""
+        variables, types = environment.variables, environment.types
+        return tuple(variables.get(name) or types.get(name) for name in self._reader.right.used_names)
 
     def _entered(self, place: Written) -> bytes | None:
         """What is written if the right text can be read from *place*, after declarations if it needs any."""

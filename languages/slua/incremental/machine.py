@@ -145,7 +145,7 @@ class Stack:
         return self.task.outline(() if self.below is None else self.below.outline)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Machine:
     """A place of a script, between two lexemes.
 
@@ -199,6 +199,10 @@ class Machine:
 
     def expected(self) -> Expected:
         """What may come. Beyond the limits that is only what brings the script nearer to its end."""
+        return self._expected
+
+    @cached_property
+    def _expected(self) -> Expected:
         if self.is_full:
             return self._forced()
         found, machine = Expected(), self

@@ -4,6 +4,8 @@ from fimlsp.languages.slua.sandbox import Sandbox
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table
 
 MOST_CALLS = 30
+ROUNDS = 200
+"""Of all loops of one call: enough for every statement in them to run, in little time."""
 
 
 class Host:
@@ -13,7 +15,7 @@ class Host:
         self._objects = {}
         self.calls = 0
         values = {name: self._value(type_) for name, type_ in interface.globals.items()}
-        self.sandbox = Sandbox(interface, values)
+        self.sandbox = Sandbox(interface, values, rounds=ROUNDS)
 
     def run(self, translation):
         self.calls = 0
