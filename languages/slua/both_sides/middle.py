@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from fimlsp.languages.slua.both_sides.reading import Reader
 from fimlsp.languages.slua.both_sides.right_text import RightText
@@ -11,6 +12,10 @@ from fimlsp.languages.slua.both_sides.search import Search
 from fimlsp.languages.slua.incremental.parser import ScriptState, begin
 from fimlsp.languages.slua.incremental.tokens import LETTERS
 from fimlsp.languages.slua.interface import Interface
+
+if TYPE_CHECKING:  # NumPy is imported by who asks for masks
+    from fimlsp.quotient.masks.plain_walk import Truths
+    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 
 def between(left: bytes, right: bytes, interface: Interface) -> MiddleState | None:
@@ -80,6 +85,17 @@ class MiddleState:
         """A text, near the shortest, that completes the middle; empty if it is complete."""
         assert self.completion is not None
         return self.completion
+
+    def mask(self, vocabulary: Vocabulary) -> Words:
+        """As in `fimlsp.quotient.states.protocol.State`."""
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
+
+    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+        """As in `fimlsp.quotient.states.protocol.State`, found by feeding every text that a script may have."""
+        from fimlsp.quotient.masks.plain_walk import asked_again
+
+        numbers = [n for n, may_come in enumerate(self.script.allowed_texts(vocabulary).tolist()) if may_come]
+        return asked_again(vocabulary, None, numbers, lambda text: self.feed(text) is not None)
 
     def _searched(self) -> bytes | None:
         search, begun = self.right.search, self.script.begun
