@@ -91,7 +91,7 @@ class MiddleState:
         return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
 
     def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
-        """As in `fimlsp.quotient.states.protocol.State`, found by feeding every text that a script may have."""
+        """As in `fimlsp.quotient.states.protocol.State`, found by feeding each text that scripts may have."""
         from fimlsp.quotient.masks.plain_walk import asked_again
 
         numbers = [n for n, may_come in enumerate(self.script.allowed_texts(vocabulary).tolist()) if may_come]
