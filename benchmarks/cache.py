@@ -18,8 +18,8 @@ from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.prompts.prompt import beginning, build_prompt, ending
-from fimlsp.models.training.corpus import SourceFile, read_corpus
-from fimlsp.models.training.measure import RULES, line_cuts
+from fimlsp.models.training.data.corpus import SourceFile, read_corpus
+from fimlsp.models.training.quality.measure import RULES, line_cuts
 from rich.console import Console
 from rich.table import Table
 

@@ -26,7 +26,7 @@ from statistics import median
 from time import process_time
 
 import click
-from corpus import random_place, shuffled_files
+from corpora.python import random_place, shuffled_files
 from fimlsp.languages.python import python
 from fimlsp.lsp_server.worker.worker import COLLECTION_THRESHOLDS, collect_garbage
 from fimlsp.models.completion import complete_many

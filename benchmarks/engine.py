@@ -16,13 +16,13 @@ from pathlib import Path
 from random import Random
 
 import click
-from corpora import CORPORA, Corpus
-from growth import grown, grows, slope
-from memory import peak_memory
-from operations import Figures, measure
+from corpora.by_language import CORPORA, Corpus
+from measures.growth import grown, grows, slope
+from measures.memory import peak_memory
+from measures.operations import Figures, measure
+from measures.timing import Series
 from rich.console import Console
 from rich.table import Table
-from timing import Series
 
 _MEMORY_TARGET = 300.0
 _MEMORY_LENGTH = 100_000

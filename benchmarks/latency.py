@@ -23,7 +23,7 @@ from statistics import median
 from typing import Any
 
 import click
-from corpus import shuffled_files
+from corpora.python import shuffled_files
 from rich.console import Console
 from rich.table import Table
 

@@ -18,12 +18,12 @@ from time import process_time
 
 import click
 import numpy as np
-from corpus import shuffled_files
+from corpora.json import records_of_length
+from corpora.python import shuffled_files
 from fimlsp.models.prompts.vocabulary import Vocabulary as TokenVocabulary
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
 from fimlsp.quotient.masks.store import store_of
-from json_corpus import records_of_length
 from rich.console import Console
 from rich.table import Table
 from tokenizers import Tokenizer

@@ -17,7 +17,7 @@ from time import process_time
 
 import click
 import torch
-from corpus import shuffled_files
+from corpora.python import shuffled_files
 from fimlsp.models.checkpoints.checkpoint_files import read_files
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import click
-from corpus import shuffled_files
+from corpora.python import shuffled_files
 from differences import Written, difference
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings

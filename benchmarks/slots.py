@@ -19,7 +19,7 @@ from urllib.request import Request, urlopen
 
 import click
 import xllamacpp
-from corpus import shuffled_files
+from corpora.python import shuffled_files
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained

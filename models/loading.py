@@ -15,6 +15,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
+from fimlsp.models.acceptance.estimate import Acceptance
 from fimlsp.models.catalogue import MODELS_THAT_WORK
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles, read_files
 from fimlsp.models.checkpoints.hub import find_folder
@@ -25,7 +26,6 @@ from fimlsp.models.checkpoints.memory import (
     free_main_memory,
     needed_bytes,
 )
-from fimlsp.models.decoding.acceptance import Acceptance
 from fimlsp.models.errors import ModelError, is_out_of_memory, require
 from fimlsp.models.family_file import chosen_family
 from fimlsp.models.finding.names import find_file

@@ -10,7 +10,7 @@ from fimlsp.datasets.reports import charts
 from fimlsp.datasets.reports.pages import number, table, write_page
 from fimlsp.datasets.shown.fitting import CHARACTERS_MIN, COSTS, Outcome, estimated, outcome
 from fimlsp.datasets.shown.recording import Candidate, Recorded
-from fimlsp.models.decoding.acceptance import LINE_WORTH, Acceptance
+from fimlsp.models.acceptance.estimate import LINE_WORTH, Acceptance
 
 HEAD = ("shown", "wholly right", "exact", "begins right", "saved")
 CONFIDENCES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from fimlsp.datasets.shown.recording import Candidate, Recorded
-from fimlsp.models.decoding.acceptance import Acceptance, CurvePoint, Level, Weight
+from fimlsp.models.acceptance.estimate import Acceptance, CurvePoint, Level, Weight
 from numpy.typing import NDArray
 
 FOLDS = 5

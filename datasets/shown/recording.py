@@ -23,8 +23,8 @@ from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
 from fimlsp.languages.python.suggested.faults import first_fault
 from fimlsp.languages.python.suggested.idle_names import stops_idly
 from fimlsp.languages.python.suggested.visible_names import first_unknown_name
+from fimlsp.models.acceptance.beginnings import Beginning, Surroundings, beginnings
 from fimlsp.models.completion import complete_many
-from fimlsp.models.decoding.beginnings import Beginning, Surroundings, beginnings
 from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.middle import TokenTrace
 from fimlsp.models.decoding.settings import DecodeSettings

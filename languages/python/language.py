@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from fimlsp.languages.python.checks import Check
-from fimlsp.languages.python.fstrings import BRACKETS, field_rules
+from fimlsp.languages.python.fstrings.mode_stack import BRACKETS, field_rules
 from fimlsp.languages.python.suspensions import any_exposed, any_within
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version, version_text
 from fimlsp.lexing.lexis import Lexis
@@ -82,8 +82,8 @@ class Python(Language):
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
         """As in `Language`. What may be open are f-strings and their parts."""
-        from fimlsp.languages.python.open_strings import OpenStrings
-        from fimlsp.languages.python.string_ends import styles_at
+        from fimlsp.languages.python.fstrings.open_strings import OpenStrings
+        from fimlsp.languages.python.fstrings.string_ends import styles_at
 
         rules = field_rules(self.version)
         return OpenStrings(text, rules, styles_at(text, rules))

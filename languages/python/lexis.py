@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from fimlsp.languages.python.character_names import CharacterNames
-from fimlsp.languages.python.fstrings import (
+from fimlsp.languages.python.fstrings.mode_stack import (
     BRACKETS,
     MAX_BRACKETS,
+    QUOTES,
     UNDECODABLE,
     changes_modes,
     field_rules,
@@ -19,7 +19,8 @@ from fimlsp.languages.python.fstrings import (
     marks_modes,
     unknown_bottom,
 )
-from fimlsp.languages.python.terminals import QUOTES, python_dfa
+from fimlsp.languages.python.terminals import python_dfa
+from fimlsp.languages.python.unicode.character_names import CharacterNames
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.checked_parts import CountedPart, WordPart

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from fimlsp.languages.python.fstrings import UNDECODABLE
-from fimlsp.languages.python.unicode_tables import TABLES, identifier_parts, identifier_starts
+from fimlsp.languages.python.fstrings.mode_stack import F_STRING_STYLES, QUOTES, UNDECODABLE
+from fimlsp.languages.python.unicode.tables import TABLES, identifier_parts, identifier_starts
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.lexing import automata
 from fimlsp.lexing.automata.dfa import Dfa, compile_terminals
@@ -59,9 +59,6 @@ _OPERATOR_TABLE = """
 """
 OPERATORS = tuple(_OPERATOR_TABLE.split())
 
-QUOTES = ("'", '"', "'''", '"""')
-F_STRING_STYLES = tuple(raw + quote for raw in ("", "r") for quote in QUOTES)
-"""The styles of f-strings: the closing quotes, after an `r` if raw. Kinds and modes are named by them."""
 _FIELDS_OF_CODE: PythonVersion = (3, 12)
 """The first version in which fields are read like other code (PEP 701)."""
 

@@ -23,7 +23,7 @@ from fimlsp.quotient.states.protocol import State
 
 if TYPE_CHECKING:
     from fimlsp.languages.python.names.preference import NamePreference
-    from fimlsp.models.decoding.acceptance import Acceptance
+    from fimlsp.models.acceptance.estimate import Acceptance
     from fimlsp.models.decoding.middle import Middle
 
 NOT_SURE = "the model is not sure enough of anything here (option confidence)"
@@ -80,7 +80,7 @@ def what_is_sure(
     is never shown, nor, in Python, what is seen to be wrong, or has names that *preference* does not know
     unless the model is sure of them. *start* constrained the middle.
     """
-    from fimlsp.models.decoding.beginnings import Surroundings, beginnings
+    from fimlsp.models.acceptance.beginnings import Surroundings, beginnings
 
     faults = [first_fault(left, middle.text, right)] if is_python else []
     if preference is not None:

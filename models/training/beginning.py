@@ -11,11 +11,11 @@ from fimlsp.models.checkpoints.checkpoint_files import read_files
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.numpy.shape import Shape
-from fimlsp.models.training.corpus import SourceFile
-from fimlsp.models.training.examples import Examples
+from fimlsp.models.training.data.corpus import SourceFile
+from fimlsp.models.training.data.examples import Examples
+from fimlsp.models.training.data.tokenizer import SPECIAL, train_tokenizer
 from fimlsp.models.training.loop import initialise
 from fimlsp.models.training.network import Transformer
-from fimlsp.models.training.tokenizer import SPECIAL, train_tokenizer
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 

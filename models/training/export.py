@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY
 from fimlsp.models.networks.numpy.shape import Shape
+from fimlsp.models.training.data.tokenizer import END_OF_TEXT, LEFT, PAD, RIGHT
 from fimlsp.models.training.network import Transformer
-from fimlsp.models.training.tokenizer import END_OF_TEXT, LEFT, PAD, RIGHT
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 

@@ -17,7 +17,7 @@ from typing import Literal
 
 import torch
 from fimlsp.models.errors import ModelError
-from fimlsp.models.training.examples import Examples
+from fimlsp.models.training.data.examples import Examples
 from fimlsp.models.training.network import Transformer
 from torch import Tensor
 from torch.nn import functional

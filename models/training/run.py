@@ -11,22 +11,22 @@ from random import Random
 import torch
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.training.baselines import TokenCounts, copy_nearest
 from fimlsp.models.training.beginning import Sizes, new, trained_before
-from fimlsp.models.training.card import Making, Quality, card
-from fimlsp.models.training.corpus import SourceFile, Split, read_corpus
-from fimlsp.models.training.examples import Examples
+from fimlsp.models.training.data.corpus import SourceFile, Split, read_corpus
+from fimlsp.models.training.data.examples import Examples
 from fimlsp.models.training.export import save
 from fimlsp.models.training.loop import Plan, Precision, Progress, Training
-from fimlsp.models.training.measure import (
+from fimlsp.models.training.network import Transformer
+from fimlsp.models.training.quality.baselines import TokenCounts, copy_nearest
+from fimlsp.models.training.quality.card import Making, Quality, card
+from fimlsp.models.training.quality.measure import (
     RULES,
     bits_per_byte,
     exact_matches,
     line_cuts,
     predictor,
 )
-from fimlsp.models.training.network import Transformer
-from fimlsp.models.training.plot import loss_plot
+from fimlsp.models.training.quality.plot import loss_plot
 from tokenizers import Tokenizer
 
 SAVE_EVERY_SECONDS = 300

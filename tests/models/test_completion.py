@@ -1,8 +1,8 @@
 """From texts around a cursor to a middle: what the network gets to read, and which lines it may write."""
 
 import pytest
+from fimlsp.models.acceptance.estimate import Acceptance
 from fimlsp.models.completion import complete_many
-from fimlsp.models.decoding.acceptance import Acceptance
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import FimModel
 from fimlsp.models.prompts.fim_format import find_format

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from fimlsp.models.acceptance.estimate import Acceptance, Weight
 from fimlsp.models.checkpoints.memory import Room
-from fimlsp.models.decoding.acceptance import Acceptance, Weight
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED, load_model
 from fimlsp.models.networks.numpy.llama import SmallNetwork

@@ -8,12 +8,12 @@ from hashlib import blake2b
 from itertools import takewhile
 from typing import Generic, NamedTuple, TypeVar
 
-from fimlsp.languages.python.compiler.lines import parse_line
-from fimlsp.languages.python.compiler.nodes import Constant, Group, Name
-from fimlsp.languages.python.compiler.statement_rules import LogicalLine, Source, StatementRules
-from fimlsp.languages.python.compiler.statements import Evaluation, Import, ParsedLine
+from fimlsp.languages.python.compiler.rules.statements import LogicalLine, Source, StatementRules
 from fimlsp.languages.python.compiler.suspicion import may_be_wrong, uses_declared
-from fimlsp.languages.python.compiler.tokens import UnreadableError, tokens_of_line
+from fimlsp.languages.python.compiler.syntax.lines import parse_line
+from fimlsp.languages.python.compiler.syntax.nodes import Constant, Group, Name
+from fimlsp.languages.python.compiler.syntax.statements import Evaluation, Import, ParsedLine
+from fimlsp.languages.python.compiler.syntax.tokens import UnreadableError, tokens_of_line
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.quotient.language.whole_text import Fault, Span, WholeTextCheck

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from fimlsp.datasets.command_line.calibrate_command import calibrate
 from fimlsp.datasets.command_line.command import replay
-from fimlsp.models.decoding.acceptance import Acceptance
+from fimlsp.models.acceptance.estimate import Acceptance
 
 SOURCE = '''\
 def area(width, height):

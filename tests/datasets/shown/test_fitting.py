@@ -7,8 +7,8 @@ import pytest
 from fimlsp.datasets.shown.calibration_report import write_report
 from fimlsp.datasets.shown.fitting import COSTS, Outcome, estimated, fit, outcome
 from fimlsp.datasets.shown.recording import Candidate, Recorded
-from fimlsp.models.decoding.acceptance import Acceptance, Weight, logistic
-from fimlsp.models.decoding.beginnings import Beginning
+from fimlsp.models.acceptance.beginnings import Beginning
+from fimlsp.models.acceptance.estimate import Acceptance, Weight, logistic
 
 
 def candidate(total, right=False, text=b"text", ends_line=False, saved=4, noise=0.0):

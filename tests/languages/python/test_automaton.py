@@ -3,7 +3,8 @@
 import sys
 
 import pytest
-from fimlsp.languages.python.terminals import F_STRING_STYLES, python_dfa
+from fimlsp.languages.python.fstrings.mode_stack import F_STRING_STYLES
+from fimlsp.languages.python.terminals import python_dfa
 from fimlsp.lexing.automata.shortest_words import ShortestWords
 
 DFA = python_dfa()

@@ -10,7 +10,7 @@ from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Replacement
 from fimlsp.lsp_server.settings.options import resolve
 from fimlsp.lsp_server.worker.backend import Backend
 from fimlsp.models import completion
-from fimlsp.models.decoding.acceptance import Acceptance
+from fimlsp.models.acceptance.estimate import Acceptance
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.loading import BUNDLED
 

@@ -6,7 +6,7 @@ import pytest
 from fimlsp.languages.python import python
 from fimlsp.lsp_server.messages import Limits
 from fimlsp.lsp_server.worker.answers import as_limited, what_is_sure
-from fimlsp.models.decoding.acceptance import Acceptance, Level, Weight
+from fimlsp.models.acceptance.estimate import Acceptance, Level, Weight
 from fimlsp.models.decoding.middle import Middle, TokenTrace
 from fimlsp.quotient.engine import Engine
 

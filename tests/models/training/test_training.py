@@ -13,15 +13,15 @@ from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 from fimlsp.models.training import beginning, run
-from fimlsp.models.training.baselines import TokenCounts, copy_nearest
 from fimlsp.models.training.command import train
-from fimlsp.models.training.corpus import SourceFile, read_corpus
-from fimlsp.models.training.examples import RULES, Examples
+from fimlsp.models.training.data.corpus import SourceFile, read_corpus
+from fimlsp.models.training.data.examples import RULES, Examples
+from fimlsp.models.training.data.tokenizer import SPECIAL, train_tokenizer
 from fimlsp.models.training.loop import Plan, Progress, Training
-from fimlsp.models.training.measure import line_cuts
 from fimlsp.models.training.network import Transformer
-from fimlsp.models.training.plot import loss_plot
-from fimlsp.models.training.tokenizer import SPECIAL, train_tokenizer
+from fimlsp.models.training.quality.baselines import TokenCounts, copy_nearest
+from fimlsp.models.training.quality.measure import line_cuts
+from fimlsp.models.training.quality.plot import loss_plot
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer

@@ -2,7 +2,7 @@
 
 import pytest
 from fimlsp.languages.python import python
-from fimlsp.languages.python.fstrings import MAX_BRACKETS
+from fimlsp.languages.python.fstrings.mode_stack import MAX_BRACKETS
 from fimlsp.quotient.engine import Engine
 
 from ..middle_support import COMPLETE, is_python, start_between, verdict

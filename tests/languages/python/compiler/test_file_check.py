@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 from fimlsp.languages.python.compiler.file_check import FileCheck
-from fimlsp.languages.python.compiler.nodes import Name
+from fimlsp.languages.python.compiler.syntax.nodes import Name
 from fimlsp.languages.python.language import python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
 from fimlsp.quotient.engine import Engine

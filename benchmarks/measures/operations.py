@@ -1,0 +1,143 @@
+"""What an editor asks of the engine, measured over seeded cuts of a text."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass, field
+from random import Random
+
+from corpora.by_language import Text
+from corpora.python import random_place
+from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.states.grammar_state import GrammarState
+
+from measures.timing import Measurement, Series
+
+_TOKEN = 4
+_MIDDLE = 60
+_CUTS = 10
+
+
+@dataclass(slots=True)
+class Figures:
+    """A series for each operation, with its target."""
+
+    open: Series = field(default_factory=lambda: Series("open", 0.06, "ms/char"))
+    jump: Series = field(default_factory=lambda: Series("jump", 5.0))
+    jump_after_edit: Series = field(default_factory=lambda: Series("edit elsewhere, then jump"))
+    keystroke: Series = field(default_factory=lambda: Series("keystroke", 3.0))
+    accepted: Series = field(default_factory=lambda: Series("4-character token, accepted", 0.2))
+    refused: Series = field(default_factory=lambda: Series("4-character token, refused", 0.2))
+    shortest: Series = field(default_factory=lambda: Series("shortest completion"))
+    ten_cuts: Series = field(default_factory=lambda: Series("open and ten jumps, beside one", 2.0, "times"))
+
+    @property
+    def all(self) -> list[Series]:
+        """The series in the order of the table."""
+        return [
+            self.open,
+            self.jump,
+            self.jump_after_edit,
+            self.keystroke,
+            self.accepted,
+            self.refused,
+            self.shortest,
+            self.ten_cuts,
+        ]
+
+
+def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
+    """Open *text* in an engine that has seen no line yet; ask everything at *cuts* random places."""
+    gc.collect()
+    engine = Engine(text.language, LanguageTables(text.language))
+    with figures.open.timed(text.name, per=len(text.data.decode())):
+        document = engine.document(text.data)
+        document.prepare()
+    _cut_ten_times(document, text, random, figures)
+    for _ in range(cuts):
+        _jump(document, text, random, figures)
+        _edit_and_jump(document, text, random, figures)
+        _type(document, text, random, figures)
+        _follow(document, text, random, figures)
+    assert document.data == text.data
+
+
+def _jump(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
+    cursor = random_place(random, text.data, text.start, text.end)
+    with figures.jump.timed(_place(text, cursor)):
+        constraint = document.middle(cursor, cursor)
+    assert constraint.connectable, _place(text, cursor)
+    assert not constraint.relaxed, _place(text, cursor)
+
+
+def _cut_ten_times(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
+    """Ten jumps in a text just opened, which share what was learnt of its lines."""
+    for _ in range(_CUTS):
+        _jump(document, text, random, figures)
+    opened, jumps = figures.open.found[-1], figures.jump.found[-_CUTS:]
+    n = len(text.data.decode())
+    cpu = (n * opened.cpu + sum(m.cpu for m in jumps)) / (n * opened.cpu + jumps[0].cpu)
+    wall = (n * opened.wall + sum(m.wall for m in jumps)) / (n * opened.wall + jumps[0].wall)
+    figures.ten_cuts.found.append(Measurement(cpu, wall, 0.0, text.name))
+
+
+def _edit_and_jump(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
+    """Make a name longer, ask somewhere else, and take it back."""
+    _, end = _random_word(random, text)
+    cursor = random_place(random, text.data, text.start, text.end)
+    with figures.jump_after_edit.timed(_place(text, cursor)):
+        document.edit(end, end, b"_")
+        moved = cursor + (cursor >= end)
+        document.middle(moved, moved)
+    document.edit(end, end + 1, b"")
+    document.middle(end, end)
+
+
+def _type(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
+    """Take a name away and type its first letters, each of which asks what may replace what was typed."""
+    start, end = _random_word(random, text)
+    name = text.data[start:end]
+    document.edit(start, end, b"")
+    document.middle(start, start)
+    for typed in range(1, min(len(name), 3) + 1):
+        with figures.keystroke.timed(_place(text, start)):
+            document.edit(start + typed - 1, start + typed - 1, name[typed - 1 : typed])
+            state = document.middle(start, start + typed).start
+            fed = state and state.feed(name[:typed])
+        assert fed is not None, _place(text, start)
+    document.edit(start, start + typed, name)
+    document.middle(start, start)
+
+
+def _follow(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
+    """Feed a true middle in tokens, each beside one from elsewhere; ask for a completion in each state."""
+    start = random_place(random, text.data, text.start, text.end)
+    true = text.data[start : text.end].decode()[: random.randint(1, _MIDDLE)]
+    state = document.middle(start, start + len(true.encode())).start
+    for offset in range(0, len(true), _TOKEN):
+        assert state is not None, _place(text, start)
+        if offset % 16 == 0:
+            with figures.shortest.timed(_place(text, start)):
+                assert state.shortest_completion is not None
+        other = random_place(random, text.data, text.start, text.end)
+        _feed(state, text.data[other : other + _TOKEN], _place(text, start), figures)
+        state = _feed(state, true[offset : offset + _TOKEN].encode(), _place(text, start), figures)
+
+
+def _feed(state: GrammarState, token: bytes, place: str, figures: Figures) -> GrammarState | None:
+    trial = Series("")
+    with trial.timed(place):
+        following = state.feed(token)
+    (figures.refused if following is None else figures.accepted).found += trial.found
+    return following
+
+
+def _random_word(random: Random, text: Text) -> tuple[int, int]:
+    """Where a word stands that may be renamed."""
+    return random.choice([found.span() for found in text.word.finditer(text.data, text.start, text.end)])
+
+
+def _place(text: Text, offset: int) -> str:
+    line = text.data.count(b"\n", text.start, offset) + 1
+    return f"{text.name}, line {line}, byte {offset - text.start}"

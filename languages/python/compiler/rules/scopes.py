@@ -1,0 +1,140 @@
+"""The scopes of names, and what they say against the names that are used in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum, IntFlag
+from typing import Literal
+
+from fimlsp.languages.python.compiler.syntax.nodes import Name, Span
+
+Report = Callable[..., None]
+"""Takes a message, the spans of what is at fault, and whether it is `local`."""
+
+
+class Kind(Enum):
+    """What makes a scope."""
+
+    MODULE = "module"
+    CLASS = "class"
+    FUNCTION = "function"
+    LAMBDA = "lambda"
+    COMPREHENSION = "comprehension"
+    ANNOTATION = "an annotation"
+    BOUND = "a TypeVar bound"
+    ALIAS = "a type alias"
+    GENERIC = "the definition of a generic"
+
+
+class Use(IntFlag):
+    """How a scope uses a name."""
+
+    GLOBAL = 1
+    NONLOCAL = 2
+    BOUND = 4
+    PARAMETER = 8
+    READ = 16
+    ANNOTATED = 32
+    ITERATED = 64
+    TYPE_PARAMETER = 128
+    IMPORTED = 256
+
+
+_FUNCTIONS = (Kind.FUNCTION, Kind.LAMBDA, Kind.COMPREHENSION)
+_OF_TYPES = (Kind.ANNOTATION, Kind.BOUND, Kind.ALIAS, Kind.GENERIC)
+_LOCAL = Use.BOUND | Use.IMPORTED | Use.PARAMETER | Use.TYPE_PARAMETER
+_NO_USE = Use(0)
+
+
+@dataclass(slots=True)
+class Scope:
+    """A scope with what is known of its names so far.
+
+    `private` is the class whose private names are meant. `coroutine` means that it may wait, or has to.
+    `in_iterable` counts the iterables of comprehensions around what is read.
+    """
+
+    kind: Kind
+    parent: Scope | None = None
+    asynchronous: bool = False
+    private: str = ""
+    in_iterable: int = 0
+    coroutine: bool = False
+    yields: Span | None = None
+    returns: Span | None = None
+    iterating: bool = False
+    uses: dict[str, Use] = field(default_factory=dict)
+    spans: dict[str, Span] = field(default_factory=dict)
+    nonlocals: list[tuple[str, Span]] = field(default_factory=list)
+
+    @property
+    def is_function(self) -> bool:
+        """Whether CPython takes it for a function."""
+        return self.kind in _FUNCTIONS
+
+    @property
+    def of_types(self) -> bool:
+        """Whether it is one of those that annotations and generic definitions have."""
+        return self.kind in _OF_TYPES
+
+    def mangled(self, name: str) -> str:
+        """The name under which *name* is stored: that of a private one has its class in it."""
+        if not self.private or not name.startswith("__") or name.endswith("__") or "." in name:
+            return name
+        owner = self.private.lstrip("_")
+        return f"_{owner}{name}" if owner else name
+
+    def use(self, name: str) -> Use:
+        """How *name* is used so far."""
+        return self.uses.get(self.mangled(name), _NO_USE)
+
+    def add(self, name: str, use: Use, span: Span) -> None:
+        """Note that *name* is used at *span*."""
+        stored = self.mangled(name)
+        self.uses[stored] = self.uses.get(stored, _NO_USE) | use
+        self.spans.setdefault(stored, span)
+
+    def around(self) -> Iterator[Scope]:
+        """The scopes around this one, innermost first."""
+        scope = self.parent
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+
+def declare(scope: Scope, name: Name, span: Span, report: Report, *, is_global: bool) -> None:
+    """`global` or `nonlocal` *name* in *scope*."""
+    used = scope.use(name.name)
+    first = scope.spans.get(scope.mangled(name.name), span)
+    word = "global" if is_global else "nonlocal"
+    if used & Use.PARAMETER:
+        report(f"name '{name.name}' is parameter and {word}", first, span, local=False)
+    elif used & (Use.BOUND | Use.READ | Use.ANNOTATED):
+        report(f"name '{name.name}' is used prior to {word} declaration", first, span, local=False)
+    elif used & (Use.NONLOCAL if is_global else Use.GLOBAL):
+        report(f"name '{name.name}' is nonlocal and global", first, span, local=False)
+    scope.add(name.name, Use.GLOBAL if is_global else Use.NONLOCAL, span)
+    if not is_global:
+        scope.nonlocals.append((name.name, span))
+
+
+Binding = Literal["bound", "type parameter", "none"]
+
+
+def binding_of(scope: Scope, name: str) -> Binding:
+    """What a `nonlocal` *name* in *scope* is bound by, once everything around is known."""
+    stored = scope.mangled(name)
+    for outer in scope.around():
+        used = outer.uses.get(stored, _NO_USE)
+        if outer.kind is Kind.CLASS:
+            if stored == "__class__":
+                return "bound"
+        elif outer.kind is not Kind.MODULE:
+            if used & Use.GLOBAL:
+                return "none"
+            if used & Use.TYPE_PARAMETER:
+                return "type parameter"
+            if used & (_LOCAL | Use.NONLOCAL | Use.ANNOTATED):
+                return "bound"
+    return "none"

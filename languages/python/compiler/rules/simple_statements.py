@@ -1,0 +1,173 @@
+"""What the compiler has against simple statements: declarations, imports, annotations, type parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fimlsp.languages.python.compiler.rules.expressions import ExpressionRules
+from fimlsp.languages.python.compiler.rules.scopes import Kind, Scope, Use, declare
+from fimlsp.languages.python.compiler.syntax import nodes
+from fimlsp.languages.python.compiler.syntax import statements as syntax
+from fimlsp.languages.python.compiler.syntax.nodes import Expression, Name, Span
+from fimlsp.languages.python.compiler.syntax.statements import Simple
+from fimlsp.languages.python.versions import PythonVersion
+
+
+class SimpleStatementRules(ExpressionRules):
+    """Visits simple statements; with *future* annotations are never evaluated.
+
+    `declares` tells whether the file's own block declares names, `futures` where features are imported.
+    """
+
+    def __init__(self, version: PythonVersion, *, future: bool) -> None:
+        super().__init__(version, Scope(Kind.MODULE))
+        self.future = future
+        self.declares = False
+        self.futures: list[Span] = []
+
+    def type_parameters(self, parameters: tuple[syntax.TypeParameter, ...]) -> None:
+        """The type parameters of a generic definition, in its scope."""
+        scope = self.scope
+        defaulted: Span | None = None
+        for parameter in parameters:
+            name, span = parameter.name.name, self.at(parameter.name.span)
+            if scope.use(name) & Use.TYPE_PARAMETER:
+                self.report(f"duplicate type parameter '{name}'", scope.spans[scope.mangled(name)], span)
+            if name == "__classdict__" and self.version >= (3, 13):
+                self.report(f"reserved name '{name}' cannot be used for type parameter", span)
+            scope.add(name, Use.TYPE_PARAMETER, span)
+            self.not_debug(parameter.name, "cannot assign to __debug__")
+            for part in (parameter.bound, parameter.default):
+                if part is not None:
+                    with self.inside(Kind.BOUND):
+                        self.visit(part.value if isinstance(part, nodes.Starred) else part)
+            if parameter.default is not None:
+                defaulted = span
+            elif defaulted is not None:
+                self.report(
+                    f"non-default type parameter '{name}' follows default type parameter", defaulted, span
+                )
+
+    def annotation(self, node: Expression, *, evaluated: bool) -> None:
+        """An annotation; it is compiled only if it is *evaluated*."""
+        node = node.value if isinstance(node, nodes.Starred) else node
+        before = self.evaluated
+        self.evaluated = evaluated and not self.future
+        if self.future and self.version >= (3, 10):
+            with self.inside(Kind.ANNOTATION):
+                self.visit(node)
+        else:
+            self.visit(node)
+        self.evaluated = before
+
+    def simple_statements(self, statements: Sequence[Simple]) -> None:
+        """Visit *statements*, which are on one line."""
+        for statement in statements:
+            _SIMPLE[type(statement)](self, statement)
+
+    def _evaluation(self, statement: syntax.Evaluation) -> None:
+        self.visit_all(statement.parts)
+
+    def _assignment(self, statement: syntax.Assignment) -> None:
+        for target in statement.targets:
+            self.assign(target)
+        self.visit(statement.value)
+
+    def _augmentation(self, statement: syntax.Augmentation) -> None:
+        target = statement.target
+        while isinstance(target, nodes.Group):
+            target = target.inner
+        if isinstance(target, nodes.Attribute) and self.version >= (3, 9):
+            self.visit(target.value)  # `__debug__` may be the member
+        else:
+            self.assign(target)
+        self.visit(statement.value)
+
+    def _annotation(self, statement: syntax.Annotation) -> None:
+        target, scope = statement.target, self.scope
+        if isinstance(target, Name):
+            span = self.at(target.span)
+            used = scope.use(target.name)
+            if used & (Use.GLOBAL | Use.NONLOCAL) and scope.kind is not Kind.MODULE:
+                word = "global" if used & Use.GLOBAL else "nonlocal"
+                first = scope.spans[scope.mangled(target.name)]
+                self.report(f"annotated name '{target.name}' can't be {word}", first, span, local=False)
+            scope.add(target.name, Use.ANNOTATED | Use.BOUND, span)
+            self.not_debug(target, "cannot assign to __debug__")
+        else:
+            inner: Expression = target
+            while isinstance(inner, nodes.Group):
+                inner = inner.inner
+            if isinstance(inner, nodes.Name) and statement.value is None:
+                self.not_debug(inner, "cannot assign to __debug__")
+            elif isinstance(inner, nodes.Subscript) and statement.value is None:
+                self.visit(inner.value)
+                self.visit_all(inner.indices)  # stars are none of an assignment
+            else:
+                self.assign(inner)
+        self.annotation(statement.annotation, evaluated=scope.kind in (Kind.MODULE, Kind.CLASS))
+        self.visit(statement.value)
+
+    def _return(self, statement: syntax.Return) -> None:
+        scope, span = self.scope, self.at(statement.span)
+        if statement.value is not None:
+            scope.returns = span
+            if scope.asynchronous and scope.yields is not None:
+                self.report("'return' with value in async generator", scope.yields, span, local=False)
+        self.visit(statement.value)
+
+    def _deletion(self, statement: syntax.Deletion) -> None:
+        self.assign(statement.targets, deletes=True)
+
+    def _import(self, statement: syntax.Import) -> None:
+        span = self.at(statement.span)
+        if statement.is_of_features(self.version):
+            self.futures.append(span)
+        if statement.everything and self.scope.kind is not Kind.MODULE:
+            star = self.at(statement.read[0].span)
+            self.report("import * only allowed at module level", star, local=False)
+        for name in statement.bound:
+            self.bind(name, Use.IMPORTED)
+
+    def _declaration(self, statement: syntax.Declaration) -> None:
+        self.declares |= self.scope.kind is Kind.MODULE
+        if not statement.is_global:
+            self.may_be_bound_outside(statement)
+        for name in statement.names:
+            declare(self.scope, name, self.at(name.span), self.report, is_global=statement.is_global)
+
+    def may_be_bound_outside(self, statement: syntax.Declaration) -> None:
+        """`nonlocal` is for what a function around binds, or a class around a function for `__class__`."""
+        around = [scope.kind for scope in self.scope.around()]
+        if self.scope.kind is Kind.MODULE:
+            message = "nonlocal declaration not allowed at module level"
+        elif not any(kind in (Kind.FUNCTION, Kind.CLASS) for kind in around):
+            message = "no binding for nonlocal found"
+        else:
+            return
+        self.report(message, self.at(statement.span), local=False)
+
+    def _type_alias(self, statement: syntax.TypeAlias) -> None:
+        self.bind(statement.name)
+        if statement.type_parameters:
+            with self.inside(Kind.GENERIC):
+                self.type_parameters(statement.type_parameters)
+                with self.inside(Kind.ALIAS):
+                    self.visit(statement.value)
+        else:
+            with self.inside(Kind.ALIAS):
+                self.visit(statement.value)
+
+
+_SIMPLE: dict[type, Callable[[SimpleStatementRules, Any], None]] = {
+    syntax.Evaluation: SimpleStatementRules._evaluation,
+    syntax.Assignment: SimpleStatementRules._assignment,
+    syntax.Augmentation: SimpleStatementRules._augmentation,
+    syntax.Annotation: SimpleStatementRules._annotation,
+    syntax.Return: SimpleStatementRules._return,
+    syntax.Deletion: SimpleStatementRules._deletion,
+    syntax.Import: SimpleStatementRules._import,
+    syntax.Declaration: SimpleStatementRules._declaration,
+    syntax.TypeAlias: SimpleStatementRules._type_alias,
+}

@@ -1,0 +1,1 @@
+"""Parses a valid file one logical line at a time: tokens, expressions, patterns, statements."""

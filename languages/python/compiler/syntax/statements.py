@@ -1,0 +1,175 @@
+"""What a logical line may be: simple statements, and the heads of compound ones."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fimlsp.languages.python.compiler.syntax import nodes
+from fimlsp.languages.python.compiler.syntax.nodes import Expression, Name, Pattern, Span
+from fimlsp.languages.python.versions import PythonVersion
+
+
+class Evaluation(NamedTuple):
+    """A statement that only evaluates expressions; unless it has a word of its own, it is one itself."""
+
+    parts: tuple[Expression, ...]
+    has_word: bool = False
+
+
+class Assignment(NamedTuple):
+    """`a = b = value`."""
+
+    targets: tuple[Expression, ...]
+    value: Expression
+
+
+class Augmentation(NamedTuple):
+    """`a += value`."""
+
+    target: Expression
+    value: Expression
+
+
+class Annotation(NamedTuple):
+    """`a: annotation = value`."""
+
+    target: Expression
+    annotation: Expression
+    value: Expression | None
+
+
+class Return(NamedTuple):
+    """`return value`."""
+
+    value: Expression | None
+    span: Span
+
+
+class Deletion(NamedTuple):
+    """`del a, b`."""
+
+    targets: Expression
+
+
+class Import(NamedTuple):
+    """Imports, with the names they bind, and the names in a module that they read.
+
+    With `everything` it imports all that a module has. The `span` ends with the name of the module.
+    """
+
+    bound: tuple[Name, ...]
+    read: tuple[Name, ...]
+    is_future: bool
+    everything: bool
+    span: Span
+    relative: bool = False
+
+    def is_of_features(self, version: PythonVersion) -> bool:
+        """Whether it imports features: up to 3.12 dots before the module make no difference."""
+        return self.is_future and (not self.relative or version <= (3, 12))
+
+
+class Declaration(NamedTuple):
+    """`global a` or `nonlocal a`."""
+
+    is_global: bool
+    names: tuple[Name, ...]
+    span: Span
+
+
+class TypeParameter(NamedTuple):
+    """A type parameter of a generic definition."""
+
+    name: Name
+    bound: Expression | None
+    default: Expression | None
+
+
+class TypeAlias(NamedTuple):
+    """`type A[T] = value`."""
+
+    name: Name
+    type_parameters: tuple[TypeParameter, ...]
+    value: Expression
+
+
+Simple = (
+    Evaluation | Assignment | Augmentation | Annotation | Return | Deletion | Import | Declaration | TypeAlias
+)
+
+
+class Condition(NamedTuple):
+    """The head of `if`, `elif`, `while`, `match`."""
+
+    test: Expression
+
+
+class Bare(NamedTuple):
+    """A head without anything: `else`, `try`, `finally`."""
+
+
+class Loop(NamedTuple):
+    """The head of a `for`."""
+
+    target: Expression
+    iterable: Expression
+
+
+class With(NamedTuple):
+    """The head of a `with`: managers and targets."""
+
+    items: tuple[tuple[Expression, Expression | None], ...]
+
+
+class Handler(NamedTuple):
+    """The head of an `except`."""
+
+    of: Expression | None
+    name: Name | None
+
+
+class Case(NamedTuple):
+    """The head of a `case`."""
+
+    pattern: Pattern
+    guard: Expression | None
+    span: Span
+
+
+class Function(NamedTuple):
+    """The head of a function."""
+
+    asynchronous: bool
+    name: Name
+    type_parameters: tuple[TypeParameter, ...]
+    parameters: tuple[nodes.Parameter, ...]
+    returns: Expression | None
+
+
+class Class(NamedTuple):
+    """The head of a class; its bases as the call they look like."""
+
+    name: Name
+    type_parameters: tuple[TypeParameter, ...]
+    bases: nodes.Call | None
+
+
+class Decorator(NamedTuple):
+    """A decorator."""
+
+    value: Expression
+
+
+Head = Condition | Bare | Loop | With | Handler | Case | Function | Class | Decorator | None
+
+
+class ParsedLine(NamedTuple):
+    """A logical line: the word it begins with, its head, and the simple statements on it.
+
+    The head is None if there are only simple statements. With `only_string` it is nothing but a string.
+    """
+
+    word: bytes
+    head: Head
+    statements: tuple[Simple, ...]
+    only_string: bool = False

@@ -1,0 +1,1 @@
+"""What each version of Python knows about Unicode: characters of identifiers, and names of characters."""

@@ -1,0 +1,103 @@
+r"""Writes `tables.txt` from what real interpreters know about Unicode.
+
+    python -m fimlsp.languages.python.unicode.make_tables python3.8 python3.9 python3.10 ... python3.13
+
+Each interpreter tells which characters may begin or continue an identifier, which characters have names, and
+which other names `\N{...}` accepts. For each version only the difference from the previous one is written.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from fimlsp.languages.python.unicode.tables import TABLES
+
+_OLDEST_RUNNING = [3, 10]
+"""The oldest interpreter that can run this package. It knows the names of its own characters."""
+
+_ASK = r"""
+import ctypes, json, sys, unicodedata
+
+def other_names():
+    # CPython keeps them at private code points, which only its C interface reveals.
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    number, text, code = ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32
+    if sys.version_info >= (3, 10):
+        table = pointer(unicodedata._ucnhash_CAPI, b"unicodedata._ucnhash_CAPI")
+        function = ctypes.CFUNCTYPE(number, code, text, number, number)
+        get = ctypes.cast(table, ctypes.POINTER(function))[0]
+        ask = lambda place, buffer: get(place, buffer, 300, 1)
+    else:
+        table = pointer(unicodedata.ucnhash_CAPI, b"unicodedata.ucnhash_CAPI")
+        function = ctypes.CFUNCTYPE(number, ctypes.c_void_p, code, text, number, number)
+        class Interface(ctypes.Structure):
+            _fields_ = [("size", number), ("get", function)]
+        get = ctypes.cast(table, ctypes.POINTER(Interface))[0].get
+        ask = lambda place, buffer: get(None, place, buffer, 300, 1)
+    for place in range(0xF0000, 0xF1000):
+        buffer = ctypes.create_string_buffer(300)
+        if ask(place, buffer):
+            name = buffer.value.decode()
+            if len(unicodedata.lookup(name)) == 1:  # `\N{...}` does not accept names of sequences
+                yield name
+
+characters = [chr(code) for code in range(0x110000)]
+print(json.dumps({
+    "version": sys.version_info[:2],
+    "start": [c.isidentifier() for c in characters],
+    "continue": [("a" + c).isidentifier() for c in characters],
+    "named": [unicodedata.name(c, "") for c in characters],
+    "alias": list(other_names()),
+}))
+"""
+
+
+def main(interpreters: list[str]) -> None:
+    """Ask the *interpreters*, paths or commands, and write the tables."""
+    answers = sorted(
+        (_ask(interpreter) for interpreter in interpreters), key=lambda answer: answer["version"]
+    )
+    lines = ["# Written by make_tables.py: what changes from one version to the next."]
+    known: dict[str, set[str]] = {}
+    for answer in answers:
+        version = ".".join(map(str, answer["version"]))
+        for table, members in _tables(answer).items():
+            changed = known.get(table, set()) ^ members
+            known[table] = members
+            if changed and (table != "name" or answer["version"] > _OLDEST_RUNNING):
+                lines.append(f"{version} {table} {'|'.join(sorted(changed))}")
+    TABLES.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _ask(interpreter: str) -> dict[str, list[Any]]:
+    asked = subprocess.run([interpreter, "-c", _ASK], check=True, capture_output=True, text=True)
+    answer: dict[str, list[Any]] = json.loads(asked.stdout)
+    return answer
+
+
+def _tables(answer: dict[str, list[Any]]) -> dict[str, set[str]]:
+    """The members of each table; sets of characters are given by the boundaries of their ranges."""
+    tables = {table: set(_bounds(answer[table])) for table in ("start", "continue", "named")}
+    tables["alias"] = set(answer["alias"])
+    tables["name"] = {
+        f"{code:x}:{name}" for code, name in enumerate(answer["named"]) if name and "CJK" not in name
+    }
+    return tables
+
+
+def _bounds(inside: list[Any]) -> Iterator[str]:
+    """The boundaries of the ranges of characters that are in a set."""
+    members = [False, *map(bool, inside), False]
+    for code, (before, after) in enumerate(pairwise(members)):
+        if before != after:
+            yield f"{code:x}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

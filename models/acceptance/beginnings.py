@@ -1,0 +1,127 @@
+"""The beginnings of a middle that might be shown instead of all of it, and what tells how good each is.
+
+A middle goes wrong somewhere; what stands before may be right. So it can be cut back to any place where it
+connects, between two words, that the model reached by itself: behind a token that steering chose, nothing
+counts. `fimlsp.models.acceptance.estimate` says how likely each beginning is right.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from fimlsp.models.decoding.middle import Middle
+from fimlsp.quotient.states.protocol import State
+
+WINDOW = 16_000
+"""Bytes on either side of the cursor in which the text is looked for."""
+
+NAMES_WINDOW = 200_000
+"""Bytes on either side of the cursor in which its names are looked for."""
+
+OCCURRENCES_MAX = 50
+_NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+_BEGUN_NAME = re.compile(rb"[\w\x80-\xff]*\Z")
+_WORD = re.compile(rb"[\w\x80-\xff]")
+_PROSE = re.compile(rb"\s*#|.*(?:\"\"\"|''')", re.DOTALL)
+_PIECE = re.compile(rb"\n?[^\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A beginning of a middle that connects; *ends_line* if the model ends it or a line there."""
+
+    text: bytes
+    features: Mapping[str, float]
+    ends_line: bool
+
+
+class Surroundings:
+    """What stands around a cursor, as far as it tells whether a text fits there.
+
+    *builtin_names* are the names that need not stand in the file.
+    """
+
+    def __init__(self, left: bytes, right: bytes, builtin_names: Collection[bytes]) -> None:
+        self._near = left[-WINDOW:], right[:WINDOW]
+        self._around = left[-NAMES_WINDOW:], right[:NAMES_WINDOW]
+        self._is_known = dict.fromkeys(builtin_names, True)
+        before = self._near[0]
+        begun = _BEGUN_NAME.search(before)
+        self._begun = begun[0] if begun else b""
+        self._is_line_begin = not before[before.rfind(b"\n") + 1 :].strip()
+
+    def features(self, text: bytes, log_probabilities: list[float]) -> dict[str, float]:
+        """What is known of *text*, whose tokens have these *log_probabilities* (nats).
+
+        How likely the model finds it, as log-probability and as probability, and a token of it on average;
+        how often it stands nearby; whether it has a name that the file has not, prose, or several lines; and
+        whether a line begins at the cursor, or a word before it goes on behind it.
+        """
+        total = sum(log_probabilities)
+        occurrences = min(OCCURRENCES_MAX, sum(side.count(text) for side in self._near))
+        names = _NAME.findall(self._begun + text)
+        return {
+            "total": total,
+            "probability": math.exp(total),
+            "mean": total / len(log_probabilities),
+            "occurrences": math.log1p(occurrences),
+            "new_name": float(not all(map(self._knows, names))),
+            "prose": float(_PROSE.match(text) is not None),
+            "several_lines": float(b"\n" in text.strip()),
+            "line_begins": float(self._is_line_begin),
+            "word_goes_on": float(bool(self._begun)),
+        }
+
+    def _knows(self, name: bytes) -> bool:
+        """Whether *name* need not be defined in a text: it is built in, or stands around the cursor."""
+        if name not in self._is_known:
+            self._is_known[name] = any(_has_word(text, name) for text in self._around)
+        return self._is_known[name]
+
+
+def _has_word(text: bytes, word: bytes) -> bool:
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if not (_WORD.match(text[max(0, start - 1) : start]) or _WORD.match(text[end : end + 1])):
+            return True
+        start = text.find(word, end)
+    return False
+
+
+def beginnings(middle: Middle, start: State, surroundings: Surroundings) -> Iterator[Beginning]:
+    """The beginnings of *middle* that connect, the shortest first; *start* constrained it.
+
+    All of it is the last, unless steering had a part in it. Feeds its bytes to the constraint once more.
+    """
+    state, text, log_probabilities = start, b"", list[float]()
+    for token in middle.trace:
+        if token.steered:
+            return
+        log_probabilities.append(token.log_probability)
+        for piece in filter(None, _PIECE.findall(token.text)):
+            text += piece
+            following = state.feed(piece)
+            if following is None or not middle.text.startswith(text):
+                return
+            state = following
+            if text.strip() and _is_between_words(text, middle.text) and state.complete:
+                features = surroundings.features(text, log_probabilities)
+                yield Beginning(text, features, _ends_line(text, middle))
+
+
+def _ends_line(text: bytes, middle: Middle) -> bool:
+    if len(text) == len(middle.text):
+        return middle.stop_reason in ("end", "lines")
+    return middle.text.startswith(b"\n", len(text))
+
+
+def _is_between_words(text: bytes, whole: bytes) -> bool:
+    """Whether *text*, a beginning of *whole*, ends with a word of it that is not about to be called."""
+    behind = whole[len(text) : len(text) + 1]
+    if text[-1:].isspace() or (behind == b"(" and _WORD.match(text[-1:])):
+        return False
+    return not (_WORD.match(behind) and _WORD.match(text[-1:]))

@@ -1,0 +1,183 @@
+"""Groups the tokens of a vocabulary by what they mean in a state of the lexer.
+
+A token ends the lexeme in progress, or does not. What is left of it behind that lexeme is a suffix of a
+token, read from the start of a lexeme; and of such starts there are few (see `lexed_suffixes.py`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from fimlsp.lexing.lexer_state import LexerState, Symbol
+from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
+from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Groups, after_lexeme
+from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
+from fimlsp.quotient.masks.text_trie import Ints
+from fimlsp.quotient.masks.vocabulary import Vocabulary
+
+
+class Part(NamedTuple):
+    """Groups of what is left of tokens behind *symbols*."""
+
+    symbols: tuple[Symbol, ...]
+    groups: Groups
+
+
+class Lexed(Protocol):
+    """What is remembered of reading the texts of a vocabulary."""
+
+    vocabulary: Vocabulary
+
+    def split(self, lexer: LexerState) -> Split:
+        """What the texts do to the lexeme in progress."""
+
+    def suffixes(self, lexer: LexerState) -> LexedSuffixes:
+        """The suffixes, from the start of a lexeme on."""
+
+    def tokens(self, lexer: LexerState) -> TokenGroups:
+        """The texts, from any state on."""
+
+
+class Split(NamedTuple):
+    """What the texts of a vocabulary do to the lexeme in progress, as far as the automaton tells.
+
+    The texts *inside* do not end it: `ends` holds where these end, as a state of the automaton, the kind of
+    the last lexeme on the way (-1: none) and the number of the suffix behind it; `end_of` says where each
+    does. Those that end it are `ended`: the kind, the texts, and the numbers of the suffixes behind it; or,
+    with kind -1, the texts before which it ends. The rest is read `singly`.
+    """
+
+    inside: Ints
+    ends: tuple[tuple[int, int, int], ...]
+    end_of: Ints
+    ended: tuple[tuple[int, Ints, Ints], ...]
+    singly: Ints
+
+    @property
+    def n_bytes(self) -> int:
+        """About what it holds in memory."""
+        return 2 * self.inside.nbytes + sum(2 * texts.nbytes for _, texts, _ in self.ended)
+
+
+def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) -> Split:
+    """Split the texts by their *first* lexemes, read on in *lexer*."""
+    suffixes, bad = vocabulary.suffixes, lexer.lexical.bad
+    singly = first.checked
+    for byte in lexer.modes.forbidden | lexer.modes.forbidden_thrice:
+        singly = singly | suffixes.holding(byte)[suffixes.number_of]
+    left = suffixes.after[suffixes.start[suffixes.number_of] + first.ends]
+    inside = np.flatnonzero(~singly & (first.states != 0)).astype(np.int32)
+    states, kinds, since = first.states[inside], first.kinds[inside], left[inside]
+    if lexer.accepted in (-1, bad):
+        since[kinds < 0] = 0
+    since[kinds == bad] = 0
+    keys = (states.astype(np.int64) * (len(lexer.lexical.kinds) + 1) + (kinds + 1)) * len(
+        suffixes.texts
+    ) + since
+    _, where, end_of = np.unique(keys, return_index=True, return_inverse=True)
+    ends = zip(states[where].tolist(), kinds[where].tolist(), since[where].tolist(), strict=True)
+    out = ~singly & (first.states == 0)
+    ended = []
+    for kind in np.unique(first.kinds[out]).tolist():
+        texts = np.flatnonzero(out & (first.kinds == kind)).astype(np.int32)
+        ended.append((kind, texts, left[texts]))
+    return Split(
+        inside, tuple(ends), end_of.astype(np.int32), tuple(ended), np.flatnonzero(singly).astype(np.int32)
+    )
+
+
+class TokenGroups:
+    """The texts of a vocabulary, read from a lexer state.
+
+    Groups are numbered through all of `parts`; `of_text` is the group of each text, and that of one more,
+    which no token is.
+    """
+
+    __slots__ = ("of_text", "parts")
+
+    def __init__(self, parts: tuple[Part, ...], of_text: Ints) -> None:
+        self.parts = parts
+        self.of_text = of_text
+
+    @property
+    def n_bytes(self) -> int:
+        """What it holds in memory."""
+        return self.of_text.nbytes + self.parts[0].groups.n_bytes
+
+
+class _Grouping:
+    """Builds `TokenGroups`."""
+
+    def __init__(self, lexed: Lexed, lexer: LexerState) -> None:
+        self.lexed = lexed
+        self.lexer = lexer
+        self.vocabulary = lexed.vocabulary
+        self.own = Groups()
+        self.of_text = np.zeros(len(self.vocabulary.texts) + 1, np.int32)
+        self.parts: list[tuple[tuple[Symbol, ...], Groups, Ints, Ints]] = []
+
+    def result(self) -> TokenGroups:
+        parts = [Part((), self.own)]
+        first = self.own.n_groups
+        for symbols, groups, texts, numbers in self.parts:
+            self.of_text[texts] = np.where(numbers == DEAD_GROUP, DEAD_GROUP, numbers + first)
+            parts.append(Part(symbols, groups))
+            first += groups.n_groups
+        return TokenGroups(tuple(parts), self.of_text)
+
+    def at_start(self) -> TokenGroups:
+        """The groups if the state is between two lexemes."""
+        everything = np.arange(len(self.vocabulary.texts), dtype=np.int32)
+        self._behind((), self.lexer, everything, self.vocabulary.suffixes.number_of)
+        return self.result()
+
+    def inside(self) -> TokenGroups:
+        """The groups if the state is inside a lexeme."""
+        lexer, texts = self.lexer, self.vocabulary.texts
+        split = self.lexed.split(lexer)
+        for text in split.singly.tolist():
+            self.of_text[text] = self.own.read(0, lexer, texts[text])
+        groups = [self.own.add(0, self._inside(*end)) for end in split.ends]
+        self.of_text[split.inside] = np.array(groups, np.int32)[split.end_of]
+        for kind, ended, left in split.ended:
+            if kind < 0:
+                self._fall_back(ended)
+            elif (following := after_lexeme(lexer, kind)) is not None:
+                self._behind(tuple(following[1]), following[0], ended, left)
+        return self.result()
+
+    def _behind(self, symbols: tuple[Symbol, ...], lexer: LexerState, texts: Ints, suffixes: Ints) -> None:
+        """Add a part: *suffixes* are what is left of *texts* behind *symbols*."""
+        found = self.lexed.suffixes(lexer)
+        self.parts.append((symbols, found.groups, texts, found.of_suffix[suffixes]))
+
+    def _fall_back(self, texts: Ints) -> None:
+        """Read *texts*, which end the lexeme before their first byte."""
+        step = self.lexer.fall_back()
+        if step is None:
+            return
+        symbols = tuple(step.symbols)
+        if step.lexer.at_lexeme_start:
+            self._behind(symbols, step.lexer, texts, self.vocabulary.suffixes.number_of[texts])
+            return
+        others = self.lexed.tokens(step.lexer)
+        first = 0
+        numbers = others.of_text[texts]
+        for part in others.parts:
+            own = (numbers >= first) & (numbers < first + part.groups.n_groups) & (numbers != DEAD_GROUP)
+            self.parts.append(((*symbols, *part.symbols), part.groups, texts[own], numbers[own] - first))
+            first += part.groups.n_groups
+
+    def _inside(self, state: int, kind: int, since: int) -> LexerState:
+        """A state later in the lexeme in progress; *since* numbers the bytes since its last end."""
+        lexer, text = self.lexer, self.vocabulary.suffixes.texts[since]
+        if kind >= 0:
+            return lexer._replace(state=state, accepted=kind, leftover=text)
+        return lexer._replace(state=state, leftover=lexer.leftover + text)
+
+
+def token_groups(lexed: Lexed, lexer: LexerState) -> TokenGroups:
+    """The texts of a vocabulary, grouped by what they mean in the state *lexer*."""
+    building = _Grouping(lexed, lexer)
+    return building.at_start() if lexer.at_lexeme_start else building.inside()

@@ -1,0 +1,133 @@
+"""What the layout tells of brackets: where a line lacks one that its lines open, or that they close."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fimlsp.lexing.columns import Column
+from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
+
+
+class Unit(NamedTuple):
+    """A line, or one physical line where a line cannot be read; `column` is None if it is blank."""
+
+    start: int
+    end: int
+    column: Column | None
+    found: Lexemes
+
+    @property
+    def code(self) -> int:
+        """Where its code begins."""
+        starts = [
+            *(lexeme.start for lexeme in self.found.read[:1]),
+            *(a for a, _ in self.found.unreadable[:1]),
+        ]
+        return min(starts, default=self.end)
+
+    @property
+    def content(self) -> int:
+        """Where its code ends."""
+        ends = [*(lexeme.end for lexeme in self.found.read[-1:]), *(b for _, b in self.found.unreadable[-1:])]
+        return max(ends, default=self.end)
+
+    def followed_by(self, kind: int, text: bytes) -> Unit:
+        """This line with the lexeme *text* assumed at its end."""
+        end = self.found.read[-1].end
+        lexeme = Lexeme(kind, end, end, b" " + text)
+        return self._replace(found=self.found._replace(read=(*self.found.read, lexeme)))
+
+
+class _Opened(NamedTuple):
+    """An open bracket: what closes it, and the column of the line that opened it."""
+
+    closing: str
+    column: Column
+
+
+class Layout:
+    """Reads the brackets of lines by their columns."""
+
+    def __init__(self, tables: LanguageTables) -> None:
+        self._kinds = tables.lexical.kinds
+        self._brackets = tables.lexical.brackets
+        self._opening_of = tables.opening_of
+        self._number_of = {kind: number for number, kind in enumerate(self._kinds)}
+        self._words = tables.lexical.shortest_words
+        self._start = tables.lexical.dfa.starts[tables.lexical.start.mode]
+
+    def closes(self, unit: Unit) -> bool:
+        """Whether *unit* begins with a closing bracket."""
+        return bool(unit.found.read) and self._kinds[unit.found.read[0].kind] in self._opening_of
+
+    def closed(self, units: Sequence[Unit], before: Sequence[Unit] = ()) -> tuple[list[Unit], int]:
+        """*units* with the brackets closed that later lines are not deeper than; and how many these are.
+
+        A bracket ends before the first line that is not deeper than the one that opened it, unless this line
+        begins with a closing bracket. The lines *before* are of the same logical line.
+        """
+        found: list[Unit] = []
+        opened: list[_Opened] = []
+        for unit in before:
+            self._read(opened, unit)
+        count = 0
+        for unit in units:
+            while self._is_left(opened, unit) and found:
+                last = next((n for n in reversed(range(len(found))) if found[n].found.read), None)
+                if last is None:
+                    break
+                found[last] = self._with(found[last], opened.pop().closing)
+                count += 1
+            found.append(unit)
+            self._read(opened, unit)
+        return found, count
+
+    def _is_left(self, opened: list[_Opened], unit: Unit) -> bool:
+        if not opened or unit.column is None or self.closes(unit):
+            return False
+        return len(opened) > 1 and not unit.column.deeper_than(opened[-1].column)
+
+    def _read(self, opened: list[_Opened], unit: Unit) -> None:
+        for lexeme in unit.found.read:
+            kind = self._kinds[lexeme.kind]
+            if kind in self._brackets and unit.column is not None:
+                opened.append(_Opened(self._brackets[kind], unit.column))
+            elif kind in self._opening_of and opened and opened[-1].closing == kind:
+                opened.pop()
+
+    def opened(self, units: Sequence[Unit]) -> list[Unit] | None:
+        """*units* with the first bracket opened that they close and do not open; None if there is none.
+
+        It is opened at the end of the line that has the same column as the one that closes it, or the first.
+        """
+        opened: list[str] = []
+        for number, unit in enumerate(units):
+            for lexeme in unit.found.read:
+                kind = self._kinds[lexeme.kind]
+                if kind in self._brackets:
+                    opened.append(self._brackets[kind])
+                elif opened and opened[-1] == kind:
+                    opened.pop()
+                elif kind in self._opening_of and number:
+                    return self._with_opener(units, number, self._opening_of[kind])
+        return None
+
+    def _with_opener(self, units: Sequence[Unit], number: int, kind: str) -> list[Unit]:
+        column = units[number].column
+        alike = [n for n in range(number) if units[n].column == column and units[n].found.read]
+        place = alike[-1] if alike and self.closes(units[number]) else 0
+        if not units[place].found.read:
+            return list(units)
+        return [*units[:place], self._with(units[place], kind), *units[place + 1 :]]
+
+    def with_opener(self, units: Sequence[Unit], kind: str) -> list[Unit]:
+        """*units* with the bracket *kind* opened at the end of the first."""
+        return [self._with(units[0], kind), *units[1:]]
+
+    def _with(self, unit: Unit, kind: str) -> Unit:
+        number = self._number_of[kind]
+        text = self._words.suffix(self._start, number)
+        assert text is not None
+        return unit.followed_by(number, text)

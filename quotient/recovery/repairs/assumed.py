@@ -1,0 +1,138 @@
+"""Text that is assumed where a broken file lacks it, such as headers; made from the grammar alone."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.columns import Column
+from fimlsp.quotient.completion.dijkstra import Source, completions
+from fimlsp.quotient.contexts.left import LeftContext
+from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.recovery.layout.brackets import Layout
+from fimlsp.quotient.recovery.repairs.line_ends import LineEnds, word_of
+from fimlsp.quotient.recovery.repairs.search import Repair
+
+_MOST_REPAIRS = 3_000
+_STEP = 4
+_TAB = 8
+
+
+class Header(NamedTuple):
+    """The line of a header: `expects` are the terminals that may follow its block at the header's column.
+
+    `whole` tells whether nothing has to follow its block.
+    """
+
+    cost: int
+    text: bytes
+    whole: bool
+    expects: frozenset[int]
+
+
+class Assumed:
+    """Makes text to be assumed, for a language with a layout."""
+
+    def __init__(self, tables: LanguageTables) -> None:
+        self.tables = tables
+        self.ends = LineEnds(tables)
+        self.repairs: BoundedDict[Hashable, Repair | None] = BoundedDict(_MOST_REPAIRS)
+
+    @cached_property
+    def headers(self) -> list[Header]:
+        """One header for each terminal that one may begin with, the cheapest first."""
+        return sorted(self._headers())
+
+    def _headers(self) -> Iterator[Header]:
+        tables = self.tables
+        bodies = frozenset((tables.file_body,))
+        start = tables.forward.start(bodies)
+        scan = tables.forward.earley.scan
+        for first in sorted(start.expected() & self.ends.costs.keys()):
+            chart = scan(start, (first,))
+            way = chart and self.ends.of(chart).get(True)
+            if chart is None or not way:
+                continue
+            last = tables.forward.read(chart, (*way[1], tables.newline))
+            suites = [suite for suite in tables.suites if last is not None and last.expects(suite)]
+            after = last and tables.forward.earley.scan(last, suites)
+            if after is not None and tables.file_body in {tables.suites[suite] for suite in suites}:
+                expects = after.expected() & self.ends.costs.keys()
+                whole = bool(after.completed_from(start) & bodies)
+                text = self.words((first, *way[1]))
+                yield Header(self.ends.costs[first] + way[0], text, whole, frozenset(expects))
+
+    def header(self, clause: int | None) -> bytes:
+        """A header whose block may be followed by a line that begins with the terminal *clause*."""
+        fitting = (header for header in self.headers if clause in header.expects)
+        whole = (header for header in self.headers if header.whole)
+        return next(fitting, next(whole, self.headers[0])).text
+
+    def words(self, symbols: Iterable[int]) -> bytes:
+        """Terminals of one line as text."""
+        return b" ".join(word_of(self.tables, symbol) for symbol in symbols)
+
+    @cached_property
+    def in_brackets(self) -> frozenset[int]:
+        """The terminals that may stand in brackets; a line that begins with another is outside them."""
+        tables = self.tables
+        inside: set[int] = set()
+        for production in tables.grammar.productions:
+            depth = 0
+            for symbol in production.rhs:
+                inside.update((symbol,) if depth else ())
+                if symbol in tables.enclosures:
+                    depth += 1 if tables.enclosures.unmatched((symbol,))[1] else -1
+        waiting = list(inside)
+        while waiting:
+            for production in tables.grammar.productions_of(waiting.pop()):
+                fresh = set(production.rhs) - inside
+                inside |= fresh
+                waiting += fresh
+        return frozenset(inside)
+
+    def is_line(self, symbols: Sequence[int]) -> bool:
+        """Whether the terminals *symbols* are a whole logical line."""
+        return self.tables.forward.read(self.any_line, (*symbols, self.tables.newline)) is not None
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Reads brackets by columns."""
+        return Layout(self.tables)
+
+    @cached_property
+    def any_line(self) -> EarleySet:
+        """The set before any logical line."""
+        return self.tables.line_classes.start
+
+    def rest_of_group(self, context: LeftContext) -> bytes | None:
+        """Lines that complete the last group of the innermost block of *context*, a line start."""
+        tables, frame = self.tables, context.frame
+        for body in sorted(frame.bodies):
+            sources = [Source(context.group, 0, b"")]
+            for _, symbols in completions(tables.cheapest, sources, context.start, body):
+                return self.lines(tables.cheapest.expand(symbols), frame.column)
+        return None
+
+    def lines(self, symbols: Sequence[int], column: Column) -> bytes:
+        """Terminals, layout included, as lines of which the first has *column*."""
+        tables = self.tables
+        text, line, steps = b"", list[bytes](), 0
+        for symbol in symbols:
+            if symbol == tables.newline:
+                text += indentation(column) + b" " * _STEP * steps + b" ".join(line) + b"\n"
+                line = []
+            elif symbol in (tables.indent, tables.dedent):
+                steps += 1 if symbol == tables.indent else -1
+            else:
+                line.append(word_of(tables, symbol))
+        return text
+
+
+def indentation(column: Column) -> bytes:
+    """White space that has *column*, one that text can have."""
+    tabs = min((column.tabs8 - column.tabs1) // (_TAB - 1), column.tabs8 // _TAB)
+    return b"\t" * tabs + b" " * (column.tabs1 - tabs)

@@ -1,0 +1,184 @@
+"""The cheapest repair of one logical line: lexemes are passed over or assumed until it is valid.
+
+A search by cost from the first lexeme that is not expected, as Corchuelo et al. 2002 and Diekmann and Tratt
+(CPCT+, ECOOP 2020) do it: at such a lexeme either it is passed over, or another one is assumed before it, or
+the rest of the line is passed over. The search is bounded; its last resort is the latter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import count
+from typing import NamedTuple
+
+from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.recovery.repairs.line_ends import LineEnds
+
+PASSED = 16
+"""What it costs to pass over a lexeme."""
+PASSED_LINE = 50
+"""What it costs to pass over a whole line; no repair is dearer."""
+_PASSED_REST = 34
+_MISFIT = 25
+"""What it costs if a line that should open a block does not, or the other way round."""
+_OWN_LINE = 12
+"""What it costs more to change something before a line in brackets that might as well be outside of them."""
+_MOST_STEPS = 60
+_MOST_ASSUMED = 4
+_AHEAD = 6
+
+
+class Change(NamedTuple):
+    """The lexeme of number `place` is passed over, or if there are `symbols`, these come before it."""
+
+    place: int
+    symbols: tuple[int, ...] = ()
+
+
+class Repair(NamedTuple):
+    """Changes that make a line valid, their cost, and whether the line then opens a block."""
+
+    cost: int
+    changes: tuple[Change, ...]
+    opens: bool = False
+
+
+_Path = tuple["_Path", Change] | None
+
+
+class Search:
+    """The search for the repair of a line whose lexemes are the terminals *symbols*.
+
+    *opens* tells whether the lines that follow it are a block of its own; None if nobody knows. A line with
+    an *open_end* need not end. Its physical lines end before the lexemes of the numbers *line_ends*. A
+    *backward* search reads the line from its end; the repair is that of the line all the same.
+    """
+
+    def __init__(
+        self,
+        tables: LanguageTables,
+        ends: LineEnds,
+        symbols: Sequence[int],
+        opens: bool | None = None,
+        *,
+        line_ends: Sequence[int] = (),
+        open_end: bool = False,
+        backward: bool = False,
+    ) -> None:
+        self.scan = (tables.backward if backward else tables.forward).earley.scan
+        self.neighbours = tables.neighbours
+        self.enclosures = tables.enclosures
+        self.newline = tables.newline
+        self.ends = ends
+        self.symbols = symbols[::-1] if backward else symbols
+        self.opens = opens
+        self.line_ends = (*line_ends, len(symbols))
+        self.open_end = open_end or backward
+        self.backward = backward
+        self._queue: list[tuple[int, int, int, EarleySet, _Path]] = []
+        self._serial = count()
+        self._start: EarleySet | None = None
+
+    def best(self, start: EarleySet) -> Repair | None:
+        """The cheapest repair of the line after *start*; None if none was found."""
+        self._push(0, 0, start, None)
+        self._start = start
+        best: Repair | None = None
+        size = len(self.symbols)
+        for _ in range(_MOST_STEPS):
+            if not self._queue:
+                break
+            cost, negative, _, chart, path = heappop(self._queue)
+            if cost >= (PASSED_LINE if best is None else best.cost):
+                break
+            index = -negative
+            while index < size and (following := self.scan(chart, (self.symbols[index],))) is not None:
+                chart, index = following, index + 1
+            if index < size:
+                self._change(cost, index, chart, path)
+            else:
+                best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
+        return best
+
+    def _push(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
+        heappush(self._queue, (cost, -index, next(self._serial), chart, path))
+
+    def _change(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
+        """Go on behind the lexeme of number *index*, which is not expected."""
+        symbol = self.symbols[index]
+        extra = _OWN_LINE if self._begins_own_line(index) else 0
+        self._push(cost + PASSED + extra, index + 1, chart, (path, Change(index)))
+        rest = path
+        end = next(end for end in self.line_ends if end > index)
+        for number in range(index, end):
+            rest = rest, Change(number)
+        self._push(cost + _PASSED_REST, end, chart, rest)
+        found = [
+            (*self._advanced(following, index), more, assumed)
+            for assumed in chart.expected()
+            if (more := self.ends.costs.get(assumed)) is not None and self._may_meet(assumed, symbol)
+            if (following := self.scan(chart, (assumed,))) is not None and following.expects(symbol)
+        ]
+        found.sort(key=lambda way: (-way[0], way[2:]))
+        for place, following, more, assumed in found[:_MOST_ASSUMED]:
+            self._push(cost + more + extra, place, following, (path, Change(index, (assumed,))))
+
+    def _begins_own_line(self, index: int) -> bool:
+        """Whether a physical line that is a whole logical one begins with the lexeme of number *index*."""
+        if self.backward or index not in self.line_ends or self._start is None:
+            return False
+        end = next(end for end in self.line_ends if end > index)
+        chart: EarleySet | None = self._start
+        for symbol in (*self.symbols[index:end], self.newline):
+            chart = chart and self.scan(chart, (symbol,))
+        return chart is not None
+
+    def _may_meet(self, read: int, following: int) -> bool:
+        """Whether *following* may stand beside *read*, and the two are no brackets around nothing."""
+        pair = (following, read) if self.backward else (read, following)
+        if pair not in self.neighbours:
+            return False
+        return pair[0] not in self.enclosures or any(self.enclosures.unmatched(pair))
+
+    def _advanced(self, chart: EarleySet, index: int) -> tuple[int, EarleySet]:
+        """How far the next lexemes can be read after *chart*, and the set there."""
+        for place in range(index, min(index + _AHEAD, len(self.symbols))):
+            following = self.scan(chart, (self.symbols[place],))
+            if following is None:
+                return place, chart
+            chart = following
+        return min(index + _AHEAD, len(self.symbols)), chart
+
+    def _ended(self, cost: int, chart: EarleySet, path: _Path) -> Repair | None:
+        """The line ends after *chart*, in the cheapest way."""
+        if self.open_end:
+            changes = _changes(path)
+            return Repair(cost, self._turned(changes) if self.backward else changes)
+        size = len(self.symbols)
+        found = [
+            Repair(
+                cost + more + (_MISFIT if self.opens is not None and opens is not self.opens else 0),
+                _changes((path, Change(size, symbols)) if symbols else path),
+                opens,
+            )
+            for opens, (more, symbols) in self.ends.of(chart).items()
+        ]
+        return min(found, default=None)
+
+    def _turned(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+        """*changes* of the line read backwards, as those of the line."""
+        size = len(self.symbols)
+        return tuple(
+            Change(size - place, symbols[::-1]) if symbols else Change(size - 1 - place)
+            for place, symbols in reversed(changes)
+        )
+
+
+def _changes(path: _Path) -> tuple[Change, ...]:
+    found: list[Change] = []
+    while path is not None:
+        path, change = path
+        found.append(change)
+    return tuple(reversed(found))

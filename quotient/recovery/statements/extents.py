@@ -1,0 +1,120 @@
+"""Which lines belong to a logical line whose brackets are not in order.
+
+Where they are left open, it ends before the first line that is not deeper, or that begins with a lexeme which
+never stands in brackets. Where the first line lacks one, it goes up to the line that closes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fimlsp.lexing.columns import Column
+from fimlsp.lexing.line import unmatched_brackets
+from fimlsp.quotient.recovery.layout.brackets import Unit
+from fimlsp.quotient.recovery.layout.lexemes import Lexemes
+from fimlsp.quotient.recovery.statements.lines import Lines
+
+MOST_UNITS = 40
+
+
+class Extent(NamedTuple):
+    """The lines that may belong to a logical line, and how many of them it may have.
+
+    `is_open` tells whether it may go on at the end. The bracket `lacking` is closed beyond, and none of them
+    opens it.
+    """
+
+    units: list[Unit]
+    ends: list[int]
+    is_open: bool = False
+    lacking: str | None = None
+
+
+class Extents(Lines):
+    """Finds the extents of logical lines."""
+
+    def extent(self, first: Unit) -> Extent:
+        """The extent of the logical line that begins with *first*."""
+        units = [first]
+        while (depth := self._depth(units)) and len(units) < MOST_UNITS:
+            if units[-1].end >= self.stop:
+                return Extent(units, sorted({1, len(units)}), self.open_end and self._may_go_on(first))
+            unit = self.unit(units[-1].end)
+            if self._is_outside(unit, first):
+                if not self.is_hopeless(unit):
+                    break
+                unit = unit._replace(found=Lexemes((), ((unit.code, unit.content),), joined=False))
+            units.append(unit)
+        if depth:
+            return Extent(units, sorted({1, min(2, len(units)), len(units)}))
+        ends = {len(units)}
+        while units[-1].end < self.stop and self._closes(unit := self.unit(units[-1].end), first):
+            units.append(unit)
+            ends.add(len(units))
+        further, lacking = self._further(units, first)
+        units += further
+        ends.add(len(units))
+        return Extent(units, sorted(ends), lacking is not None and self.open_end, lacking)
+
+    def _further(self, units: Sequence[Unit], first: Unit) -> tuple[list[Unit], str | None]:
+        """The deeper lines that follow, if they close a bracket that nothing here opens, up to that.
+
+        If it is closed beyond the line with the cursor, also the kind of that bracket.
+        """
+        found: list[Unit] = []
+        depth = 0
+        for unit, is_beyond in self._lines_from(units[-1].end):
+            if unit.column is not None:
+                if not unit.found.read or self._is_outside(unit, first):
+                    break
+                kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
+                closers, openers = unmatched_brackets(self.tables.lexical.brackets, kinds)
+                if len(closers) > depth:
+                    return (
+                        (found, self.tables.opening_of[closers[depth]])
+                        if is_beyond
+                        else ([*found, unit], None)
+                    )
+                depth += len(openers) - len(closers)
+                if not unit.column.deeper_than(first.column or Column()):
+                    break
+            found += () if is_beyond else (unit,)
+        return [], None
+
+    def _lines_from(self, place: int) -> Iterator[tuple[Unit, bool]]:
+        """Some lines from *place* on, and whether they are beyond the one with the cursor."""
+        count = 0
+        while place < self.stop and count < MOST_UNITS:
+            yield (unit := self.unit(place)), False
+            place, count = unit.end, count + 1
+        if self.beyond is None:
+            return
+        below = Lines(self.assumed, self.lines, self.data, len(self.data))
+        place = self.beyond
+        while place < len(self.data) and count < MOST_UNITS:
+            yield (unit := below.unit(place)), True
+            place, count = unit.end, count + 1
+
+    def _may_go_on(self, first: Unit) -> bool:
+        """Whether the layout allows that the line at `stop` is in brackets that *first* left open."""
+        then = self.then
+        if then is None or then.column is None or then.closes or first.column is None:
+            return True
+        return then.column.deeper_than(first.column) or self.hangs(first.start)
+
+    def _closes(self, unit: Unit, first: Unit) -> bool:
+        """Whether *unit* begins as the last line of brackets does that *first* opens."""
+        if unit.column is None or not unit.found.read or first.column is None:
+            return False
+        kind = self.tables.lexical.kinds[unit.found.read[0].kind]
+        return kind in self.tables.opening_of and not first.column.deeper_than(unit.column)
+
+    def _depth(self, units: list[Unit]) -> int:
+        kinds = self.tables.lexical.kinds
+        return len(
+            unmatched_brackets(
+                self.tables.lexical.brackets,
+                (kinds[lexeme.kind] for unit in units for lexeme in unit.found.read),
+            )[1]
+        )

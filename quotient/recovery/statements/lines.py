@@ -1,0 +1,195 @@
+"""Reads the lines of a broken text one by one, and what their columns tell of each other."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from fimlsp.lexing.columns import Column
+from fimlsp.lexing.lexer_state import Margin
+from fimlsp.lexing.line import Line, LineReader
+from fimlsp.quotient.recovery.layout.brackets import Unit
+from fimlsp.quotient.recovery.layout.cursor_line import CursorLine
+from fimlsp.quotient.recovery.layout.lexemes import lexemes
+from fimlsp.quotient.recovery.repairs.assumed import Assumed
+
+_MOST_LINES_SEARCHED = 400
+_MOST_BLANKS = 10
+LEAD = re.compile(rb"[ \t\f]*")
+
+
+class NextLine(NamedTuple):
+    """A line with code, its column, and its first terminal, None if nothing of it can be read."""
+
+    start: int
+    end: int
+    column: Column
+    first: int | None
+
+
+class Lines:
+    """The lines of *data* from *begin* to *stop*; with *open_end* the last one may go on.
+
+    At *stop* the text ends, or a line begins of which only *then* is known, and the next one begins *beyond*.
+    """
+
+    def __init__(
+        self,
+        assumed: Assumed,
+        lines: LineReader,
+        data: bytes,
+        stop: int,
+        *,
+        begin: int = 0,
+        open_end: bool = False,
+        then: CursorLine | None = None,
+        beyond: int | None = None,
+    ) -> None:
+        self.assumed = assumed
+        self.tables = assumed.tables
+        self.lines = lines
+        self.data = data
+        self.stop = stop
+        self.begin = begin
+        self.open_end = open_end
+        self.then = then
+        self.beyond = beyond
+
+    def unit(self, start: int) -> Unit:
+        """The line at *start*."""
+        line = self.lines.read(self.data, start)
+        end = start + line.size
+        if line.broken and start < start + line.reach <= len(self.data):
+            end = start + line.reach
+        if end > self.stop or (line.broken and end > self.lines.end_of_stretch(self.data, start)):
+            return self._physical(start)
+        return self._unit(start, end)
+
+    def _physical(self, start: int) -> Unit:
+        """The physical line at *start*, with those that line joiners join to it."""
+        end = min(self.lines.end_of_stretch(self.data, start), self.stop)
+        unit = self._unit(start, end)
+        while unit.found.joined and end < self.stop:
+            end = min(self.lines.end_of_stretch(self.data, end), self.stop)
+            unit = self._unit(start, end)
+        return unit
+
+    def _unit(self, start: int, end: int) -> Unit:
+        found = lexemes(self.tables.lexical, self.data, start, end)
+        if not found.read and not found.unreadable:
+            return Unit(start, end, None, found)
+        lead = LEAD.match(self.data, start)
+        assert lead is not None
+        return Unit(start, end, Margin().after(lead.group()).counted, found)
+
+    def next_line(self, position: int) -> NextLine | None:
+        """The next line with code from *position* on; None if there is none near."""
+        for _ in range(_MOST_LINES_SEARCHED):
+            if position >= len(self.data):
+                return None
+            line = self.lines.read(self.data, position)
+            if line.column is not None:
+                first = self.tables.terminal_of[line.kinds[0]]
+                return NextLine(position, position + line.size, line.column, first)
+            if line.broken:
+                unit = self._physical(position)
+                if unit.column is not None:
+                    read = unit.found.read
+                    begin = self.tables.terminal_of[read[0].kind] if read else None
+                    return NextLine(position, unit.end, unit.column, begin)
+                position = unit.end
+            else:
+                position += line.size
+        return None
+
+    def _opens(self, position: int, column: Column) -> bool | None:
+        """Whether the line from *position* on is deeper than *column*; None if there is none."""
+        after = self.next_line(position)
+        if self.then is not None and (after is None or after.start >= self.stop):
+            return None if self.then.column is None else self.then.column.deeper_than(column)
+        return None if after is None else after.column.deeper_than(column)
+
+    def units_from(self, start: int) -> list[Unit]:
+        """The lines from *start* up to the end, at least one."""
+        units = [self.unit(start)]
+        while units[-1].end < self.stop:
+            units.append(self.unit(units[-1].end))
+        return units
+
+    def is_line(self, start: int) -> bool:
+        """Whether the line at *start* is a whole logical line."""
+        read = self.unit(start).found.read
+        return self.assumed.is_line(self.tables.terminals([lexeme.kind for lexeme in read]))
+
+    def is_hopeless(self, unit: Unit) -> bool:
+        """Whether no line begins as *unit* does, so that it is not worth a repair."""
+        read = unit.found.read
+        if not read:
+            return bool(unit.found.unreadable)
+        if self.tables.lexical.kinds[read[0].kind] in self.tables.opening_of:
+            return False
+        first = self.tables.terminal_of[read[0].kind]
+        following = self.tables.terminal_of[read[1].kind] if len(read) > 1 else first
+        expects = self.assumed.any_line.expects
+        return not expects(first) and not expects(following)
+
+    def is_outside(self, place: int, start: int) -> bool:
+        """Whether the layout says that the line at *place* is not in brackets open since *start*."""
+        unit = self.unit(place)
+        return self._is_outside(unit, self.unit(start)) and not self.is_hopeless(unit)
+
+    def _is_outside(self, unit: Unit, first: Unit) -> bool:
+        """Whether the layout says that *unit* is not in brackets that *first* left open."""
+        if unit.column is None or not unit.found.read:
+            return False
+        assert first.column is not None
+        begin = self.tables.terminal_of[unit.found.read[0].kind]
+        if begin not in self.assumed.in_brackets:
+            return True
+        kind = self.tables.lexical.kinds[unit.found.read[0].kind]
+        return not unit.column.deeper_than(first.column) and kind not in self.tables.opening_of
+
+    def hangs(self, start: int) -> bool:
+        """Whether the innermost bracket that is open at the end since *start* was the last of its line."""
+        opened: list[bool] = []
+        while start < self.stop:
+            unit = self.unit(start)
+            for lexeme in unit.found.read:
+                kind = self.tables.lexical.kinds[lexeme.kind]
+                if kind in self.tables.lexical.brackets:
+                    opened.append(lexeme is unit.found.read[-1])
+                elif kind in self.tables.opening_of and opened:
+                    opened.pop()
+            start = unit.end
+        return bool(opened) and opened[-1]
+
+    def column_before(self, start: int) -> Column | None:
+        """The column of the last line with code before *start*; None if there is none near."""
+        line = self.line_before(start)
+        return None if line is None else line[1]
+
+    def line_before(self, start: int) -> tuple[int, Column] | None:
+        """Where the last line with code before *start* begins, and its column; None if there is none near."""
+        found = self._line_before(start)
+        return None if found is None or found[1].column is None else (found[0], found[1].column)
+
+    def _line_before(self, start: int) -> tuple[int, Line] | None:
+        for _ in range(_MOST_BLANKS):
+            if start <= self.begin:
+                return None
+            start = self.lines.start_of_stretch(self.data, start - 1)
+            line = self.lines.read(self.data, start)
+            if line.column is not None:
+                return start, line
+        return None
+
+    def clause_after(self, position: int, column: Column) -> int | None:
+        """The first terminal of the next line of *column*; None if a shallower one comes before it."""
+        for _ in range(_MOST_LINES_SEARCHED):
+            line = self.next_line(position)
+            if line is None:
+                return None
+            if not line.column.deeper_than(column):
+                return line.first if line.column == column else None
+            position = line.end
+        return None

@@ -1,0 +1,246 @@
+"""Reads the logical line at a place as the valid one that it most nearly is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from fimlsp.lexing.columns import Column
+from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.recovery.layout.brackets import Unit
+from fimlsp.quotient.recovery.layout.lexemes import Lexeme
+from fimlsp.quotient.recovery.repairs.assumed import Assumed
+from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
+from fimlsp.quotient.recovery.repairs.search import PASSED, PASSED_LINE, Repair, Search
+from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, Extents
+from fimlsp.quotient.recovery.statements.lines import LEAD
+
+Edit = tuple[int, int, bytes]
+"""A span of a text, and what it is replaced by."""
+
+_MOST_RATED = 8
+_MISALIGNED = 15
+"""What it costs if a line in brackets is not deeper than the one that opened them."""
+
+
+class Reading(NamedTuple):
+    """How the logical line from `start` to `end` is read: the `edits` that make it valid, and their cost.
+
+    `passed` means that no repair was found, so that all of it is passed over. `lacks_header` means that the
+    lines after it are deeper although it is no header.
+    """
+
+    cost: int
+    start: int
+    end: int
+    column: Column
+    edits: tuple[Edit, ...]
+    passed: bool = False
+    lacks_header: bool = False
+
+
+class Brackets(NamedTuple):
+    """What is open in brackets at a line start: the set there, and the lines since the logical one began."""
+
+    chart: EarleySet
+    above: Sequence[Unit]
+
+
+class Statements(Extents):
+    """Reads the logical lines of a broken text."""
+
+    def read(self, start: int) -> Reading:
+        """The cheapest reading of the logical line at the line start *start*."""
+        first = self.unit(start)
+        if first.column is None:
+            return Reading(0, start, first.end, Column(), ())
+        found = self._read(first)
+        if found.cost and first.end > self.lines.end_of_stretch(self.data, start):
+            other = self._read(self._physical(start))
+            if other.cost + INSERTED < found.cost:
+                return other
+        return found
+
+    def read_up_to(self, start: int) -> Reading:
+        """The reading of the lines from *start* up to the end as one logical line."""
+        units = self.units_from(start)
+        if units[0].column is None:
+            return Reading(0, start, units[-1].end, Column(), ())
+        return self._repaired(units, is_open=self.open_end) or self._passed(units[0])
+
+    def _read(self, first: Unit) -> Reading:
+        units, ends, is_open, lacking = self.extent(first)
+        if self.is_hopeless(first):
+            return self._passed(first)
+        best: Reading | None = None
+        for count in ends:
+            extra = self._cost_of(units[count:])
+            is_all = count == len(units)
+            for variant, more in self._variants(units[:count], lacking if is_all else None):
+                found = self._repaired(variant, is_open=is_open and is_all)
+                if found is not None and (best is None or found.cost + more + extra < best.cost):
+                    best = found._replace(cost=found.cost + more + extra)
+        return best or self._passed(units[0])
+
+    def _variants(self, units: list[Unit], lacking: str | None) -> Iterator[tuple[list[Unit], int]]:
+        """*units*, and the same with brackets where the layout says that they lack; with what each costs.
+
+        A bracket of the kind *lacking* is closed after them.
+        """
+        layout = self.assumed.layout
+        closed, count = layout.closed(units)
+        yield units, _MISALIGNED * count
+        if count:
+            yield closed, 0
+        if len(units) > 1 and (opened := layout.opened(units)) is not None:
+            yield opened, 0
+        if lacking is not None:
+            yield layout.with_opener(units, lacking), 0
+
+    def _cost_of(self, units: Sequence[Unit]) -> int:
+        """What it costs that these lines are statements of their own."""
+        cost = 0
+        for unit in units[:_MOST_RATED]:
+            if unit.column is not None:
+                symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+                cost += 0 if self.assumed.is_line(symbols) else PASSED
+        return cost
+
+    def in_place(self, start: int, chart: EarleySet, *, backward: bool = False) -> Reading | None:
+        """The line at *start* in what is open beside it: before it at *chart*, or behind if *backward*."""
+        unit = self.unit(start)
+        if unit.column is None:
+            return None
+        symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+        search = Search(self.tables, self.assumed.ends, symbols, open_end=True, backward=backward)
+        found = search.best(chart)
+        is_cut_off = any(lexeme.missing for lexeme in unit.found.read)
+        if found is None or (is_cut_off and found.cost >= PASSED and self.tables.offside):
+            return Reading(PASSED_LINE, start, unit.end, unit.column, ((unit.code, unit.content, b""),))
+        reading = self._as_reading([unit], found)
+        edits = [(a, b, new or b"\n" * (b == unit.end > a)) for a, b, new in reading.edits]
+        return reading._replace(edits=tuple(edits))  # where a line ended with a separator, it still ends
+
+    def within(self, place: int, chart: EarleySet, above: Sequence[Unit]) -> Reading | None:
+        """The rest of a logical line from *place* on, inside brackets, with *chart* there.
+
+        Its lines *above* are known. None if no repair was found.
+        """
+        units: list[Unit] = []
+        first = above[0]
+        while place < self.stop and len(units) < MOST_UNITS:
+            unit = self.unit(place)
+            if self._is_outside(unit, first) and not self.is_hopeless(unit):
+                break
+            units.append(unit)
+            place = unit.end
+            if unit.column is not None and not unit.column.deeper_than(first.column or Column()):
+                break
+        goes_on = len(units) == MOST_UNITS
+        while units and units[-1].column is None:
+            units.pop()
+        if not units:
+            return None
+        closed, count = self.assumed.layout.closed(units, above)
+        best: Reading | None = None
+        for variant, more in ((units, _MISALIGNED * count), (closed, 0)):
+            found = self._searched(variant, chart, goes_on=goes_on)
+            if found is not None and (best is None or found.cost + more < best.cost):
+                best = found._replace(cost=found.cost + more)
+        return best
+
+    def _searched(self, units: list[Unit], chart: EarleySet, *, goes_on: bool) -> Reading | None:
+        symbols = self.tables.terminals([lexeme.kind for unit in units for lexeme in unit.found.read])
+        line_ends = list(accumulate(len(unit.found.read) for unit in units))
+        search = Search(self.tables, self.assumed.ends, symbols, line_ends=line_ends, open_end=goes_on)
+        found = search.best(chart) if symbols else None
+        if found is None:
+            return None
+        units[0] = units[0]._replace(column=units[0].column or Column())
+        return self._as_reading(units, found)
+
+    def _as_reading(self, units: list[Unit], found: Repair, *, lacks_header: bool = False) -> Reading:
+        """How *found* reads the lines *units*."""
+        read = [lexeme for unit in units for lexeme in unit.found.read]
+        unreadable = [span for unit in units for span in unit.found.unreadable]
+        missing = sum(bool(lexeme.missing) for lexeme in read)
+        cost = found.cost + INSERTED * (missing + len(unreadable))
+        edits = (*_edits(self.assumed, read, found), *((start, end, b"") for start, end in unreadable))
+        column = units[0].column
+        assert column is not None
+        return Reading(cost, units[0].start, units[-1].end, column, edits, lacks_header=lacks_header)
+
+    def _repaired(self, units: list[Unit], *, is_open: bool) -> Reading | None:
+        column = units[0].column
+        assert column is not None
+        symbols = self.tables.terminals([lexeme.kind for unit in units for lexeme in unit.found.read])
+        opens = self._opens(units[-1].end, column)
+        line_ends = list(accumulate(len(unit.found.read) for unit in units))
+        search = Search(self.tables, self.assumed.ends, symbols, opens, line_ends=line_ends, open_end=is_open)
+        key = tuple(symbols), opens, tuple(line_ends), is_open
+        if key not in self.assumed.repairs:
+            self.assumed.repairs[key] = search.best(self.assumed.any_line) if symbols else None
+        found = self.assumed.repairs[key]
+        if found is None:
+            return None
+        lacks_header = not is_open and opens is True and not found.opens
+        return self._as_reading(units, found, lacks_header=lacks_header)
+
+    def _passed(self, unit: Unit) -> Reading:
+        """*unit* is passed over."""
+        return self.passed(unit.start)
+
+    def passed(self, start: int) -> Reading:
+        """The line at *start* is passed over; if a block follows, a header stands in for it."""
+        unit = self._physical(start)
+        column = unit.column
+        if column is None:
+            return Reading(0, start, unit.end, Column(), ())
+        end = start + len(self.data[start : unit.end].rstrip(b"\r\n"))
+        lead = LEAD.match(self.data, start)
+        assert lead is not None
+        text = b""
+        if self._opens(unit.end, column) and not self._is_led(start, unit.end):
+            text = self.assumed.header(self.clause_after(unit.end, column))
+        return Reading(PASSED_LINE, start, unit.end, column, ((lead.end(), end, text),), passed=True)
+
+    def without(self, start: int) -> tuple[Edit, ...]:
+        """The edit that leaves out the line at *start*; with a layout its line end stays."""
+        end = self.unit(start).end
+        if self.tables.offside:
+            end = start + len(self.data[start:end].rstrip(b"\r\n"))
+        return ((start, end, b""),)
+
+    def _is_led(self, start: int, end: int) -> bool:
+        """Whether the line at *end* may follow the line before *start*: that is as deep, or a header."""
+        after, before = self.next_line(end), self._line_before(start)
+        if after is None or before is None or before[1].column is None:
+            return False
+        line = before[1]
+        assert line.column is not None
+        if not after.column.deeper_than(line.column):
+            return True
+        symbols = (*self.tables.terminals(line.kinds), self.tables.newline)
+        chart = self.tables.forward.read(self.assumed.any_line, symbols)
+        return chart is not None and any(map(chart.expects, self.tables.suites))
+
+
+def _edits(assumed: Assumed, read: list[Lexeme], found: Repair) -> Iterator[Edit]:
+    """What *found* changes in the text of the lexemes *read*; lexemes that were cut off are completed."""
+    passed = {change.place for change in found.changes if not change.symbols}
+    added: dict[int, bytes] = {}
+    for index, lexeme in enumerate(read):
+        if index in passed:
+            yield lexeme.start, lexeme.end, b""
+        elif lexeme.missing:
+            added[lexeme.end] = added.get(lexeme.end, b"") + lexeme.missing
+    for change in found.changes:
+        if change.symbols:
+            place = read[change.place - 1].end if change.place else read[0].start
+            text = assumed.words(change.symbols)
+            added[place] = added.get(place, b"") + (
+                b" " + text + b" " if change.place < len(read) else b" " + text
+            )
+    for place, text in added.items():
+        yield place, place, text

@@ -1,0 +1,114 @@
+"""The estimate of what is right: its arithmetic, what is shown by it, and its file."""
+
+import json
+import math
+
+import pytest
+from fimlsp.models.acceptance.beginnings import Beginning
+from fimlsp.models.acceptance.estimate import (
+    FILE_NAME,
+    LINE_WORTH,
+    Acceptance,
+    CurvePoint,
+    Level,
+    Weight,
+    logistic,
+)
+from fimlsp.models.errors import ModelError
+
+LEVELS = (
+    Level(0.0, 0.9, 0.2, -20.0),
+    Level(4.0, 0.5, 0.4, -5.0),
+    Level(8.0, 0.3, 0.6, -3.0),
+    Level(20.0, 0.1, 0.55, -1.0),
+)
+ESTIMATE = Acceptance(
+    1.0, {"total": Weight(-2.0, 2.0, 3.0)}, 10, 40, (CurvePoint(0.1, 0.2, 4.0),), LEVELS
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("total", "log_odds"), [(-2.0, 1.0), (0.0, 4.0), (-4.0, -2.0), (-1e9, -math.inf)])
+def test_features_are_standardised_and_weighed(total, log_odds):
+    expected = 0.0 if log_odds == -math.inf else 1 / (1 + math.exp(-log_odds))
+    assert ESTIMATE.probability({"total": total, "other": 7.0}) == pytest.approx(expected)
+
+
+def test_a_feature_that_is_missing_is_an_error():
+    with pytest.raises(KeyError, match="total"):
+        ESTIMATE.probability({"first": 0.0})
+
+
+@pytest.mark.parametrize("odds", [-1e9, -500.0, 0.0, 500.0, 1e9])
+def test_no_odds_overflow(odds):
+    assert 0 <= logistic(odds) <= 1
+
+
+@pytest.mark.parametrize(
+    ("confidence", "cost"),
+    [
+        (0.0, 0.0),
+        (0.1, 0.0),
+        (0.2, 0.0),
+        (0.3, 4.0),
+        (0.5, 8.0),
+        (0.6, 8.0),
+        (0.61, math.inf),
+        (1.0, math.inf),
+    ],
+)
+def test_confidence_is_the_share_that_is_right(confidence, cost):
+    assert ESTIMATE.cost(confidence) == cost
+
+
+def beginning(text, total, ends_line=False):
+    return Beginning(text, {"total": total}, ends_line)
+
+
+def odds(log_odds):
+    """The feature for which the estimate has these log-odds."""
+    return -2.0 + 2.0 * (log_odds - 1.0) / 3.0
+
+
+@pytest.mark.parametrize(
+    ("texts", "cost", "best"),
+    [
+        ([], 0.0, None),
+        ([beginning(b"abcd", odds(0.0))], 3.9, b"abcd"),
+        ([beginning(b"abcd", odds(0.0))], 4.1, None),
+        ([beginning(b"abcd", odds(0.0), ends_line=True)], 4.0 + LINE_WORTH - 0.1, b"abcd"),
+        ([beginning(b"abcd", odds(2.0)), beginning(b"abcdefgh", odds(1.9))], 3.0, b"abcdefgh"),
+        ([beginning(b"abcd", odds(2.0)), beginning(b"abcdefgh", odds(-2.0))], 3.0, b"abcd"),
+        ([beginning(b"abcd", odds(2.0))], math.inf, None),
+        ([beginning(b"  ", odds(2.0))], 0.0, None),
+    ],
+)
+def test_what_is_worth_most_is_shown(texts, cost, best):
+    found = ESTIMATE.best(texts, cost)
+    assert (found and found.text) == best
+
+
+def test_it_is_kept_beside_the_model(tmp_path):
+    assert Acceptance.load(tmp_path) is None
+    assert ESTIMATE.save(tmp_path) == tmp_path / FILE_NAME
+    assert Acceptance.load(tmp_path) == ESTIMATE
+
+
+WRONG = {
+    "no JSON": lambda _: "{",
+    "no object": lambda _: [],
+    "another format": lambda row: {**row, "format": 0},
+    "no weights": lambda row: {name: value for name, value in row.items() if name != "weights"},
+    "no scale": lambda row: {**row, "weights": {"total": {"mean": 0, "scale": 0, "weight": 1}}},
+    "no number": lambda row: {**row, "bias": "much"},
+    "not finite": lambda row: {**row, "bias": math.nan},
+    "another field": lambda row: {**row, "curve": [{"x": 1}]},
+}
+
+
+@pytest.mark.parametrize("damage", WRONG.values(), ids=WRONG)
+def test_a_damaged_file_says_what_to_do(tmp_path, damage):
+    path = ESTIMATE.save(tmp_path)
+    damaged = damage(json.loads(path.read_text()))
+    path.write_text(damaged if isinstance(damaged, str) else json.dumps(damaged))
+    with pytest.raises(ModelError, match="make it anew with `fimlsp calibrate`"):
+        Acceptance.load(tmp_path)

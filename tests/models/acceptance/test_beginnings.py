@@ -1,0 +1,109 @@
+"""To which places a middle can be cut back, and what is known of each."""
+
+import math
+
+import pytest
+from fimlsp.models.acceptance.beginnings import Surroundings, beginnings
+from fimlsp.models.decoding.middle import Middle, TokenTrace
+
+LEFT, RIGHT = b"size = 1\nprint(", b")\nsize = 2\n"
+
+
+class Allowed:
+    """A constraint that allows the beginnings of *text*, and of these the *complete* ones as a whole."""
+
+    def __init__(self, text, complete, written=b""):
+        self.text, self.wholes, self.written = text, complete, written
+
+    def feed(self, data):
+        written = self.written + data
+        return Allowed(self.text, self.wholes, written) if self.text.startswith(written) else None
+
+    @property
+    def complete(self):
+        return self.wholes is None or self.written in self.wholes
+
+    @property
+    def shortest_completion(self):
+        raise AssertionError("nobody asks")
+
+
+def middle(tokens, text=None, steered=(), stop_reason="lines"):
+    trace = tuple(TokenTrace(token, -0.1 * (n + 1), (), n in steered) for n, token in enumerate(tokens))
+    text = b"".join(tokens) if text is None else text
+    return Middle(text, True, len(tokens), 0, bool(steered), stop_reason, 0.0, 0.0, 0.0, trace=trace)
+
+
+def found(written, complete=None):
+    start = Allowed(b"".join(token.text for token in written.trace), complete)
+    return list(beginnings(written, start, Surroundings(LEFT, RIGHT, [b"print"])))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "changes", "complete", "texts"),
+    [
+        ([b"size", b" +", b" 1"], {}, None, [b"size", b"size +", b"size + 1"]),
+        ([b"size", b" +", b" 1"], {}, [b"size", b"size + 1"], [b"size", b"size + 1"]),
+        ([b"si", b"ze", b".x"], {}, None, [b"size", b"size.x"]),
+        ([b"size", b" ", b"x"], {}, None, [b"size", b"size x"]),
+        ([b"\xc3", b"\xa9", b"+"], {}, None, [b"\xc3\xa9", b"\xc3\xa9+"]),
+        ([b"a", b"+b", b"+c"], {"steered": [1]}, None, [b"a"]),
+        ([b"a", b"+b", b"+c"], {"steered": [0]}, None, []),
+        ([b"a", b"+b", b"+c"], {"text": b"a+b"}, None, [b"a", b"a+b"]),
+        ([b"a", b"+b(", b"c"], {"text": b"a+b(c)"}, [b"a", b"a+b(c)"], [b"a"]),
+        ([b"a\n", b"b"], {"text": b"a"}, None, [b"a"]),
+        ([b"a\n    b", b"\n\n"], {}, None, [b"a", b"a\n    b"]),
+        ([b" ", b"\n"], {}, None, []),
+        ([], {}, None, []),
+    ],
+)
+def test_a_middle_is_cut_where_it_connects_between_words(tokens, changes, complete, texts):
+    assert [each.text for each in found(middle(tokens, **changes), complete)] == texts
+
+
+@pytest.mark.parametrize(
+    ("tokens", "changes", "ends"),
+    [
+        ([b"a", b"+b"], {}, [False, True]),
+        ([b"a", b"+b"], {"stop_reason": "end"}, [False, True]),
+        ([b"a", b"+b"], {"stop_reason": "budget"}, [False, False]),
+        ([b"a", b"+b", b"\n", b"c"], {"stop_reason": "repetition"}, [False, True, False]),
+    ],
+)
+def test_a_line_ends_where_the_model_ends_it(tokens, changes, ends):
+    assert [each.ends_line for each in found(middle(tokens, **changes))] == ends
+
+
+def test_how_likely_the_model_finds_it_is_told():
+    features = found(middle([b"size", b" +", b" 1"]))[-1].features
+    assert features["total"] == pytest.approx(-0.6)
+    assert features["probability"] == pytest.approx(math.exp(-0.6))
+    assert features["mean"] == pytest.approx(-0.2)
+
+
+@pytest.mark.parametrize(
+    ("left", "text", "right", "expected"),
+    [
+        (b"a = 1\n", b"a", b"\na", {"occurrences": math.log(3), "new_name": 0.0}),
+        (b"a = 1\n", b"b", b"\n", {"occurrences": 0.0, "new_name": 1.0}),
+        (b"size = 1\nsi", b"ze", b"\n", {"new_name": 0.0}),
+        (b"size = 1\nsi", b"", b"\n", {"new_name": 0.0}),
+        (b"x\nsi", b"gn", b"\n", {"new_name": 1.0}),
+        (b"resize = 1\n", b"size", b"\n", {"new_name": 1.0}),
+        (b"sizes, size\n", b"size", b"\n", {"new_name": 0.0}),
+        (b"", b"size", b"sizes\nsize", {"new_name": 0.0}),
+        (b"", b"print(1)", b"\n", {"new_name": 0.0}),
+        (b"", b"1.5e3", b"\n", {"new_name": 0.0}),
+        (b"", b"# so", b"\n", {"prose": 1.0}),
+        (b"", b'x = """so', b"\n", {"prose": 1.0}),
+        (b"", b"x  # so", b"\n", {"prose": 0.0}),
+        (b"", b"x\ny", b"\n", {"several_lines": 1.0}),
+        (b"", b"x\n", b"\n", {"several_lines": 0.0}),
+        (b"def f():\n    ", b"x", b"\n", {"line_begins": 1.0, "word_goes_on": 0.0}),
+        (b"def f():\n    y = ", b"x", b"\n", {"line_begins": 0.0, "word_goes_on": 0.0}),
+        (b"def f():\n    na", b"me", b"\n", {"line_begins": 0.0, "word_goes_on": 1.0}),
+    ],
+)
+def test_what_stands_around_is_told(left, text, right, expected):
+    features = Surroundings(left, right, [b"print"]).features(text, [-1.0])
+    assert {name: features[name] for name in expected} == pytest.approx(expected)
