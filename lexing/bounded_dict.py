@@ -33,9 +33,9 @@ class BoundedDict(dict[K, V]):
 class WeighedDict(dict[K, V]):
     """A dict whose entries weigh at most *most* together, for entries that differ much in size.
 
-    *weigh* tells the weight of an entry, about its bytes; it is asked once, when the entry is added. If one
-    is too heavy for the others, those that were added first are evicted, an eighth of *most* at once. A
-    single entry that is heavier than *most* is not kept. Entries are never deleted in any other way.
+    *weigh* tells the weight of an entry, about its bytes; it is asked once, when the entry is added. If that
+    makes all too heavy, those that were added first are evicted, an eighth of *most* at once. The last one is
+    kept even if it alone weighs more. Entries are never deleted in any other way.
     """
 
     __slots__ = ("_most", "_total", "_weigh", "_weights")
@@ -59,7 +59,7 @@ class WeighedDict(dict[K, V]):
 
     def _evict(self) -> None:
         n_oldest = 0
-        while self._total > self._most - self._most // 8:
+        while self._total > self._most - self._most // 8 and len(self._weights) > 1:
             self._total -= self._weights.popleft()
             n_oldest += 1
         for oldest in list(islice(self, n_oldest)):

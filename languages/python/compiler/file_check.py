@@ -85,7 +85,7 @@ class _ByLine(Generic[K, V]):
 
     def __init__(self, weigh: Callable[[K, V], int]) -> None:
         self._of_short = WeighedDict[K, V](16 * MEGABYTE, weigh)
-        self._of_long = WeighedDict[K, V](16 * MEGABYTE, weigh)
+        self._of_long = WeighedDict[K, V](2 * MEGABYTE, weigh)
 
     def like(self, text: bytes) -> WeighedDict[K, V]:
         """What is known of lines as long as *text*."""
