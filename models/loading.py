@@ -103,8 +103,8 @@ def load_model(
         name_or_path: a folder; the name of a hub model on this machine; a file that ends with `.gguf`; or the
             address of a model server, such as `http://127.0.0.1:8012`, with the model's name behind a
             `#` if it has several. None: the bundled model.
-        device: `cpu`, `cuda`, `cuda:N` or `mps`; None: a GPU if there is one (the bundled model always runs on
-            the CPU).
+        device: `cpu`, `cuda`, `cuda:N` or `mps`; None: a GPU if there is one (the bundled model always runs
+            on the CPU).
         revision: branch, tag or commit of a hub model; None: the newest on this machine.
         family: the family whose markers the model has, or a file that describes it (see `family_file.py`);
             None: what a `fim.json` beside the model says, or else what the tokenizer shows.
