@@ -2,7 +2,7 @@
 
 A client gives an object with any of these names, as `initializationOptions` and as section `fimlsp` of
 `workspace/configuration`; the latter wins. A value that cannot be used is reported and leaves the option as
-it was. Each option is one field of `Settings`, from which the README's table is made (`settings_table.py`).
+it was. Each option is a field of `Settings`; `settings_table.py` makes the table of docs/options.md of them.
 """
 
 from __future__ import annotations
@@ -329,7 +329,7 @@ def unknown_names(raw: object) -> list[str]:
         return []
     known = [option.name for option in OPTIONS]
     return [
-        f"There is no option {_told(name)}{_meant(name, known)}; README lists all."
+        f"There is no option {_told(name)}{_meant(name, known)}; docs/options.md lists all."
         for name in raw
         if name not in (*known, TOKEN)
     ]

@@ -9,7 +9,7 @@ from functools import cached_property
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
 from fimlsp.languages.slua.incremental.machine import Machine
-from fimlsp.languages.slua.incremental.statements import Block, Script
+from fimlsp.languages.slua.incremental.statements import Block, Script, Statements
 from fimlsp.languages.slua.incremental.tokens import (
     BLANKS,
     DIGITS,
@@ -21,15 +21,25 @@ from fimlsp.languages.slua.incremental.tokens import (
     needs_blank,
 )
 from fimlsp.languages.slua.incremental.utf8 import START, after_byte, missing_bytes
-from fimlsp.languages.slua.interface import Interface
+from fimlsp.languages.slua.interface import Interface, UnknownRootError
 
 _MOST_TRIED = 24
 _SIGN_BYTES = frozenset("".join(SIGNS).encode())
 
 
-def begin(interface: Interface) -> ScriptState:
-    """The state before a script that is given *interface*."""
-    return ScriptState(Machine(None, Environment.of(interface), Block).push(Block(), Script()))
+def begin(interface: Interface, root: str | None = None) -> ScriptState:
+    """The state before a script that is given *interface*.
+
+    With *root* it has to be a script of that kind; otherwise it may be one of any kind, or of none.
+
+    Raises:
+        UnknownRootError: there is no such kind of scripts, or no script can be one.
+    """
+    endings, environment = interface.endings(root), Environment.of(interface)
+    if root is not None and not environment.inhabitants.has(interface.roots[root].type):
+        raise UnknownRootError(f"no script can end as `{root}` does: it has no {interface.roots[root].type}")
+    statements = Statements(must_return=root is not None, endings=tuple(sorted(endings)))
+    return ScriptState(Machine(None, environment, Block).push(statements, Script()))
 
 
 @dataclass(frozen=True)
