@@ -89,9 +89,8 @@ def test_a_line_of_50_megabytes_can_be_given_up_and_is_read_on():
     data = b"[" + b"".join(rows) + b"1]"
     assert len(data) > 50_000_000
     document = JSON.fresh_engine().document(data)
-    left = 1_000
+    left_to_ask = iter(range(1_000, -1, -1))
     with pytest.raises(Interrupted), interruptible(lambda: next(left_to_ask) == 0):
-        left_to_ask = iter(range(left, -1, -1))
         document.middle(len(data) // 2, len(data) // 2)
     start = document.middle(len(data) - 1, len(data) - 1).start
     assert start is not None
