@@ -25,9 +25,9 @@ from fimlsp.languages.python.suggested.idle_names import stops_idly
 from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 from fimlsp.models.acceptance.beginnings import Beginning, Surroundings, beginnings
 from fimlsp.models.completion import complete_many
-from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.middle import TokenTrace
 from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.stopping import is_one_line
 from fimlsp.models.loading import FimModel
 from fimlsp.quotient.engine import Engine
 

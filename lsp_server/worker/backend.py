@@ -28,7 +28,6 @@ from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
 from fimlsp.lsp_server.worker.names import Names, NamesHere
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
-from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
@@ -247,7 +246,7 @@ class Backend:
                 left,
                 right,
                 seconds_left(limits, request),
-                least_total=model.acceptance.least_total(limits.confidence),
+                least_total=model.acceptance.least_total(limits.confidence) if limits.confidence else -inf,
                 preference=None if names is None else names.preference,
             ),
             should_stop,
@@ -371,6 +370,7 @@ def decode_settings(
 ) -> DecodeSettings:
     """*limits* for the decoding loop, at the cursor between *left* and *right*, if *seconds* are left."""
     from fimlsp.models.decoding.settings import DecodeSettings
+    from fimlsp.models.decoding.stopping import is_one_line
 
     return DecodeSettings(
         tokens=limits.max_tokens,

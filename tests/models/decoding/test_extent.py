@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fimlsp.models.decoding.extent import is_one_line
+from fimlsp.models.decoding.stopping import is_one_line
 
 ONE_LINE = [
     ("x = <|>\n", True),
