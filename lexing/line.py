@@ -27,7 +27,7 @@ MOST_JOINED = 50
 """The most lines that brackets join into one."""
 
 MayFollow = Callable[[Sequence[int]], bool]
-"""Whether neighbours among some kinds of lexemes may stand next to each other."""
+"""Tells of a sequence of lexeme kinds whether all neighbours in it may stand side by side."""
 
 _CHUNK = 1024
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -60,7 +60,7 @@ class Line:
 
 
 def joined(lines: Sequence[Line]) -> Line:
-    """*lines* as one, where the last closes the brackets that those before it open."""
+    """*lines* as a single line; the last of them closes the brackets that the others open."""
     if len(lines) == 1:
         return lines[0]
     kinds = tuple([kind for line in lines for kind in line.kinds])
@@ -82,7 +82,7 @@ def n_joined(lines: Sequence[Line]) -> int:
 
 
 class LineReader:
-    """Reads lines, remembering them by their text; of lines that strings join, the last that began alike."""
+    """Reads lines, and caches them by their text; of long ones, the last with each first stretch."""
 
     __slots__ = ("_ends", "_joined", "_last_bytes", "_lexical", "_lines", "_long_lines", "_stretch")
 
@@ -133,7 +133,7 @@ class LineReader:
         return start
 
     def may_end(self, data: bytes, position: int) -> bool:
-        """Whether what stands before *position* is what lines end with."""
+        """Whether a line may end at *position*, judging by the bytes before it."""
         return data[position - 1] in self._last_bytes
 
     def _stretches(self, data: bytes, start: int) -> list[bytes]:

@@ -31,7 +31,7 @@ from fimlsp.quotient.language.line_classes import LineClasses
 from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 MOST_LANGUAGES = 32
-"""Languages whose tables are kept though no engine may need them: each version of one counts."""
+"""How many languages `tables_of` remembers; each version of a language is one."""
 
 _MOST_LINE_STARTS = 3_000
 _MOST_COMMON_NODES = 4096

@@ -74,7 +74,7 @@ class Recovery:
         return True
 
     def serves(self, document: Document, start: int, end: int) -> bool:
-        """Whether the line has a cursor from *start* to *end* in it."""
+        """Whether a cursor from *start* to *end* is in the line that this was made for."""
         line_start, line_end = _line_around(document, start, end)
         if (line_start, line_end) != (self._start, len(document.data) - self._from_end):
             return False
@@ -84,7 +84,7 @@ class Recovery:
     def state(
         self, document: Document, start: int, end: int, options: ConnectOptions
     ) -> tuple[State | None, tuple[Mend, ...]]:
-        """The state of what may replace `data[start:end]` in the mended text, and how it was mended."""
+        """The first state of the middles for `data[start:end]` in the mended text, and how it was mended."""
         line_end = len(document.data) - self._from_end
         self._above.move(start - self._start)
         self._below.move(line_end - end, end - start)
