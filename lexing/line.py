@@ -84,10 +84,19 @@ def n_joined(lines: Sequence[Line]) -> int:
 class LineReader:
     """Reads lines, and caches them by their text; of long ones, the last with each first stretch."""
 
-    __slots__ = ("_ends", "_joined", "_last_bytes", "_lexical", "_lines", "_long_lines", "_stretch")
+    __slots__ = (
+        "_broken",
+        "_ends",
+        "_joined",
+        "_last_bytes",
+        "_lexical",
+        "_lines",
+        "_long_lines",
+        "_stretch",
+    )
 
     _MOST_REMEMBERED = 30_000
-    _MOST_LONG, _LONGEST = 1_000, 50_000
+    _MOST_LONG, _MOST_BROKEN, _LONGEST = 1_000, 200, 50_000
 
     def __init__(self, lexical: LexerTables) -> None:
         self._lexical = lexical
@@ -96,6 +105,8 @@ class LineReader:
         self._stretch = _pattern_of_stretches(lexical.separators) if lexical.separators else None
         self._lines: BoundedDict[bytes, Line] = BoundedDict(self._MOST_REMEMBERED)
         self._long_lines: BoundedDict[bytes, tuple[bytes, Line]] = BoundedDict(self._MOST_LONG)
+        self._broken: BoundedDict[tuple[bytes, MayFollow | None], tuple[bytes, Line]]
+        self._broken = BoundedDict(self._MOST_BROKEN)
         self._joined: BoundedDict[tuple[Line, ...], Line] = BoundedDict(self._MOST_LONG)
 
     def lines(self, data: bytes, start: int, may_follow: MayFollow | None = None) -> Iterator[Line]:
@@ -157,9 +168,9 @@ class LineReader:
         line = self._lines.get(text)
         if line is not None:
             return line
-        long = self._long_lines.get(text)
-        if long is not None and data.startswith(long[0], start):
-            return long[1]
+        for long in (self._long_lines.get(text), self._broken.get((text, may_follow))):
+            if long is not None and data.startswith(long[0], start):
+                return long[1]
         lexer = start_of_line(self._lexical, self._lexical.unknown, None)
         line = self._read(data, start, end, lexer, may_follow)
         line_end = start + line.size
@@ -167,6 +178,8 @@ class LineReader:
         is_cut_off = line_end == len(data) and line_end > 0 and data[line_end - 1] in self._ends
         if not line.broken and not is_cut_off:
             self._remember(text, data[start:line_end], line)
+        elif line.broken and 0 < line.reach <= self._LONGEST:
+            self._remember_broken((text, may_follow), data[start : start + line.reach + 1], line)
         return line
 
     def _remember(self, text: bytes, whole: bytes, line: Line) -> None:
@@ -176,17 +189,24 @@ class LineReader:
         elif whole.endswith(b"\n") and len(whole) <= self._LONGEST:  # nothing that follows belongs to it
             self._long_lines[text] = whole, line
 
+    def _remember_broken(self, key: tuple[bytes, MayFollow | None], text: bytes, line: Line) -> None:
+        """Remember a broken line of several stretches, unless the end of *text* may belong to the last."""
+        whole = text[: line.reach]
+        if len(text) > len(whole) and not whole.endswith(b"\r"):
+            self._broken[key] = whole, line
+
     def _read(
         self, data: bytes, start: int, end: int, lexer: LexerState, may_follow: MayFollow | None
     ) -> Line:
         lexical = self._lexical
-        first_end, position, closing = end, start, start
+        first_end, position, closing = end, start, start  # the string that is open closes before *closing*
         symbols: list[Symbol] = []
         while True:
             checkpoint()
             step = lexer.feed(data[position:end])
             if step is None:
-                return Line(first_end - start, broken=True, reach=end - start if end > first_end else 0)
+                reach = max(end, closing) - start if end > first_end else 0
+                return Line(first_end - start, broken=True, reach=reach)
             lexer = step.lexer
             symbols += step.symbols
             if (
@@ -194,17 +214,18 @@ class LineReader:
                 and end > first_end
                 and not may_follow(_kinds(lexical, symbols[-len(step.symbols) - 1 :]))
             ):
-                return Line(first_end - start, broken=True, reach=end - start)
+                return Line(first_end - start, broken=True, reach=max(end, closing) - start)
             ended = lexer.accepted == lexical.line_end
             if lexer.modes.in_code and ended:
                 return _line(lexical, end - start, symbols, end > first_end)
             if lexer.state in lexical.separated and lexer.modes.in_code:
                 last = lexer.finish()
                 return _line(lexical, end - start, symbols + (last.symbols if last else []), end > first_end)
-            if closing < end and (delimiter := closing_delimiter(lexical, lexer.state)) is not None:
-                closing = data.find(delimiter, end)
-                if closing < 0:
+            if closing <= end and (delimiter := closing_delimiter(lexical, lexer.state)) is not None:
+                found = data.find(delimiter, end)
+                if found < 0:
                     return Line(first_end - start, broken=True, reach=sys.maxsize)
+                closing = found + len(delimiter)
             if end == len(data):
                 last = lexer.close()
                 if last is None or not last.lexer.modes.in_code or lexer.accepted == lexical.line_joiner:
