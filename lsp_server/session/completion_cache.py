@@ -23,7 +23,7 @@ class Key(NamedTuple):
     limits: Limits
 
     def answers(self, other: Key) -> bool:
-        """Whether it was asked under the settings of *other*, for no fewer texts and no surer ones."""
+        """Whether an answer to this question also serves *other*, which wants no more texts or surer ones."""
         limits, wanted = self.limits, other.limits
         if self.grammar != other.grammar:
             return False
