@@ -1,8 +1,7 @@
-"""Decides where a middle stops before the model ends it: with its line or block, or where it repeats."""
+"""Decides where a middle stops before the model ends it: with its line, or where it repeats itself."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,36 +14,6 @@ REPEATED_TOKENS_MIN = 12
 SURPLUS_LINES_MAX = 2
 LINE_END = b"\n"
 CLOSERS = b")]}'\""
-_OPENS_BLOCK = re.compile(
-    rb"\s*(?:async|case|class|def|elif|else|except|finally|for|if|match|try|while|with)\b.*:\s*(?:#.*)?"
-)
-TEXT_IN_LINE = re.compile(rb"[^\S\r\n]*\S")
-"""Matches where the rest of a line has text."""
-
-
-def is_one_line(mode: str, left: bytes, right: bytes) -> bool:
-    """Whether a completion is to end with its line: always, never, or as the text suggests ("auto").
-
-    With text behind the cursor it does. Else it may be a block where one begins, at the beginning of the
-    file, and on a blank line behind a blank one or a comment, which says what is to come.
-    """
-    if mode != "auto":
-        return mode == "always"
-    if TEXT_IN_LINE.match(right):
-        return True
-    *above, line = _lines(left)
-    if line.strip():
-        return _OPENS_BLOCK.fullmatch(line) is None
-    before = above[-1].strip() if above else b""
-    if not before or before.startswith(b"#"):
-        return False
-    return _OPENS_BLOCK.fullmatch(above[-1]) is None
-
-
-def _lines(left: bytes) -> list[bytes]:
-    """The last two lines of *left*."""
-    ending = left[-2000:].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return ending.split(b"\n")[-2:]
 
 
 def n_repeated(tokens: Sequence[int]) -> int:
