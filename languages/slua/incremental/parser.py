@@ -104,13 +104,13 @@ class ScriptState:
         if not self.begun:
             yield _finished(self.machine, "")
             return
-        for added in self._endings():
+        for added in self.endings():
             token = (self.begun + added).decode("utf-8")
             machine = self.machine.take(token)
             if machine is not None:
                 yield added + _finished(machine, token)
 
-    def _endings(self) -> Iterator[bytes]:
+    def endings(self) -> Iterator[bytes]:
         """What may complete the lexeme that has begun."""
         begun, first = self.begun, self.begun[0]
         if first == ord('"'):
