@@ -11,6 +11,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fimlsp.languages.custom.files import GrammarFiles
+from fimlsp.languages.custom.indentation import (
+    RETURN,
+    BlockError,
+    Indenter,
+    Layout,
+    check_blocks,
+    in_blocks,
+    indenter_of,
+    laid_out,
+    layout_of,
+    with_line_ends,
+)
 from fimlsp.languages.custom.lexemes import compiled_lexemes, terminal_of
 from fimlsp.languages.custom.neighbours import check_neighbours
 from fimlsp.languages.custom.rules import NoSentenceError, TooManyProductionsError, to_grammar
@@ -35,6 +47,8 @@ class CompiledGrammar:
     dfa: Dfa
     ignored: frozenset[str]
     literals: dict[str, str]
+    indenter: Indenter | None = None
+    layout: Layout | None = None
 
 
 @lru_cache(32)
@@ -57,10 +71,23 @@ def compiled(files: GrammarFiles, start: str) -> CompiledGrammar:
     if len(terminals) > _MOST_TERMINALS:
         raise GrammarError(f"{files.name} has more than {_MOST_TERMINALS} terminals; use fewer.")
     hidden = frozenset(map(str, ignored))
+    defined = {terminal.name for terminal in terminals}
+    needed = {str(symbol.name) for rule in rules for symbol in rule.expansion if symbol.is_term} - defined
+    indenter = indenter_of(files, defined, needed)
+    made = frozenset[str]()
+    if indenter is not None:
+        terminals = with_line_ends(terminals, hidden, indenter, files)
+        hidden |= {RETURN}
+        made = frozenset((indenter.newline, indenter.indent, indenter.dedent))
     dfa = compiled_lexemes(terminals, hidden, files).expand()
-    _check_declared(rules, {terminal.name for terminal in terminals}, files)
+    _check_declared(rules, defined | made, files)
     kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - hidden
-    grammar = _grammar(rules, frozenset(map(terminal_of, kinds)), start, files)
+    lexed = frozenset(map(terminal_of, kinds)) | made
+    grammar = _grammar(rules, lexed, start, indenter, files)
+    if indenter is not None:
+        return CompiledGrammar(
+            grammar, dfa, hidden, _literals(terminals), indenter, layout_of(dfa, hidden, files)
+        )
     check_neighbours(grammar, dfa, hidden, files)
     return CompiledGrammar(grammar, dfa, hidden, _literals(terminals))
 
@@ -113,7 +140,9 @@ def _ways(node: object) -> int:
     return product
 
 
-def _grammar(rules: Iterable[Rule], lexed: frozenset[str], start: str, files: GrammarFiles) -> Grammar:
+def _grammar(
+    rules: Iterable[Rule], lexed: frozenset[str], start: str, indenter: Indenter | None, files: GrammarFiles
+) -> Grammar:
     """The grammar with *rules*, without what needs a terminal that is not among *lexed*."""
     sides: dict[str, list[tuple[str, ...]]] = {}
     for rule in rules:
@@ -122,11 +151,21 @@ def _grammar(rules: Iterable[Rule], lexed: frozenset[str], start: str, files: Gr
         if all(not symbol.is_term or symbol.name in lexed for symbol in rule.expansion):
             own.append(side)
     try:
-        return to_grammar(start, sides)
+        if indenter is None:
+            return to_grammar(start, sides)
+        grammar = to_grammar(start, in_blocks(start, laid_out(start, sides, indenter)))
+        check_blocks(grammar, start, files)
+        return grammar
     except NoSentenceError:
         raise GrammarError(
             f"The rule {start} ({files.place(start)}) derives no text but perhaps the empty one; "
             f"give it an end."
+        ) from None
+    except BlockError as error:
+        name = str(error)
+        raise GrammarError(
+            f"In the rule {name} ({files.place(name)}) a block does not end where it begins; write both of "
+            f"its terminals in one rule."
         ) from None
     except TooManyProductionsError as error:
         raise GrammarError(f"{files.name} is too large: {error}; use fewer optional parts.") from None
@@ -140,7 +179,7 @@ def _check_declared(rules: Iterable[Rule], defined: Collection[str], files: Gram
                 name = str(rule.origin.name)
                 raise GrammarError(
                     f"The rule {name} ({files.place(name)}) needs {symbol.name}, which is only declared; "
-                    f"grammars of indentation are not supported, so define it."
+                    f"define it (those of an indenter are _INDENT and _DEDENT, if comments say nothing else)."
                 )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from fimlsp.languages.custom.compiling import compiled
 from fimlsp.languages.custom.editing import policy_of
 from fimlsp.languages.custom.files import GrammarFiles, Read, read_files
+from fimlsp.languages.custom.indentation import LINE_END, BracketModes, Indenter
 from fimlsp.languages.custom.lexemes import REJECTED, terminal_of
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.lexing.modes import ModeStack
@@ -47,6 +48,21 @@ class LarkLanguage(Language):
     def lexis(self) -> Lexis:
         """As in `Language`."""
         found = compiled(self.files, self.start)
+        if found.indenter is not None and found.layout is not None:
+            brackets = found.indenter.brackets
+            return Lexis(
+                dfa=found.dfa,
+                start=BracketModes(brackets),
+                unknown=BracketModes(brackets, known=False),
+                space=found.layout.space,
+                line_end=LINE_END,
+                comment=found.layout.comment,
+                unseen=found.ignored - {found.layout.space, found.layout.comment},
+                rejected=REJECTED,
+                mode_changers=frozenset((*brackets, *brackets.values())),
+                brackets=brackets,
+                offside=found.layout.offside,
+            )
         return Lexis(
             dfa=found.dfa,
             start=ModeStack(),
@@ -57,6 +73,11 @@ class LarkLanguage(Language):
             rejected=REJECTED,
             separators=_SEPARATORS,
         )
+
+    @property
+    def indenter(self) -> Indenter | None:
+        """What makes blocks of columns; None in a language without indentation."""
+        return compiled(self.files, self.start).indenter
 
     def grammar(self) -> Grammar:
         """As in `Language`."""

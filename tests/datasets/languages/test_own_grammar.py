@@ -51,6 +51,20 @@ def test_places_to_cut(language):
     assert texts(replayed.statements(TEXT)) == ["a = [b, [c]];", "b {", "c = d; d = [];", "}"]
 
 
+def test_blocks_of_columns(tmp_path):
+    (tmp_path / "tree.lark").write_text(
+        "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\nA: /[a-z]+/\n%declare _INDENT _DEDENT\n"
+        "_NL: /(\\r?\\n[\\t ]*)+/\n%ignore /[ \\t]+/\n"
+    )
+    replayed = OwnGrammar(load_grammar(tmp_path / "tree.lark"), ("*.tree",)).replay_language
+    text = "\n\na\n  b\n    c\n  d\ne"
+    assert replayed.syntax_error(text) is None
+    assert replayed.syntax_error(" a") == "the first line is indented"
+    assert replayed.syntax_error("a\n  b\n c") is not None
+    assert [text[slice(*body)].strip() for body in replayed.bodies(text)] == ["b\n    c\n  d", "c"]
+    assert [text[slice(*each)] for each in replayed.statements(text)] == ["a", "b", "c", "d", "e"]
+
+
 def test_it_is_kept_with_a_run_and_travels_to_other_processes(language):
     assert OwnGrammar.from_json(language.to_json()) == language
     assert pickle.loads(pickle.dumps(language.replay_language)).syntax_error(TEXT) is None

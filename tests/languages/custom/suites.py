@@ -1,4 +1,7 @@
-"""Random grammars held against Lark on all short texts, and on all short middles in cuts of valid ones."""
+"""Random grammars held against Lark on all short texts, and on all short middles in cuts of valid ones.
+
+Every second one is a grammar of indentation.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from lark import Lark
 from lark.exceptions import LarkError
 
 from ..judged.checking import Judge, Judged, Tally
+from .indented import endless as indented_ones
 from .random_grammars import random_grammar
 
 ALPHABET = (b"a", b"b", b"c", b" ")
@@ -57,6 +61,7 @@ def endless(
 ) -> Iterator[Tally]:
     """Whole texts of each grammar, then middles in cuts of those that are valid."""
     rng = random.Random(seed)
+    indented = indented_ones(rng)
     for of in judged_grammars(seed):
         tally = of.walk(b"", b"", ALPHABET, most_symbols)
         valid = of.accepted(b"", b"", ALPHABET, most_symbols)
@@ -66,3 +71,4 @@ def endless(
             end = rng.randint(start, len(whole))
             tally.include(of.walk(whole[:start], whole[end:], ALPHABET, most_symbols - 1))
         yield tally
+        yield next(indented)

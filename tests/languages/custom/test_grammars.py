@@ -5,6 +5,7 @@ from pathlib import Path
 
 import lark
 import pytest
+from fimlsp.datasets.languages.lark_judge import syntax_error
 from fimlsp.languages.custom import LarkLanguage, load_grammar
 from fimlsp.quotient.engine import Engine
 from lark import Lark
@@ -26,18 +27,11 @@ def language(name: str) -> LarkLanguage:
     return load_grammar(grammar_file(name))
 
 
-@cache
-def judge(name: str) -> Lark:
-    with grammar_file(name).open(encoding="utf-8") as opened:
-        return Lark(opened, parser="earley", lexer="basic")
-
-
 def accepts(name: str, text: bytes) -> bool:
     try:
-        judge(name).parse(text.decode())
-    except (LarkError, UnicodeDecodeError):
+        return syntax_error(language(name), text.decode()) is None
+    except UnicodeDecodeError:
         return False
-    return True
 
 
 def wrong(name: str, case: Case) -> object:
