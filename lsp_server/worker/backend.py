@@ -58,7 +58,7 @@ GRAMMAR_PERCENT = 40
 TOO_SLOW = "the model has not answered within {} ms (option deadlineMs)"
 
 SLOW_IN_A_ROW = 3
-"""A server that is too slow so many times in a row is taken for one that fails."""
+"""After this many requests in a row that were too slow, a server counts as failing."""
 
 ONLY_ESCAPES = "only a text that closes this bracket and opens another would connect (option contextEscape)"
 
@@ -67,7 +67,7 @@ KNOWS_PYTHON_ONLY = "the bundled model knows Python only, so choose another one 
 TAKES_TOO_LONG = "reading the text around the cursor takes longer than the time limit (option deadlineMs)"
 
 CHOOSING_S = 0.5
-"""The engine may take so long to judge what was written, even when time is up."""
+"""What the engine may take to judge what was written, even when the time of the request is up."""
 
 
 def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:

@@ -22,7 +22,7 @@ from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
 
 MOST_BYTES = 2_000_000
-"""Text that may have engine documents at the same time; the newest document always has one."""
+"""Bytes of all texts that have engine documents at the same time; the newest always has one."""
 
 STEP = 2_000
 """Bytes whose contexts are made in one piece of idle work, about 4 ms; requests are answered in between."""
