@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.questions import MOST_BYTES
 from fimlsp.lexing.interruption import Interrupted, interruptible
-from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
+from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.answers import (
     NOT_SURE,
     as_limited,
@@ -32,6 +32,7 @@ from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
 from fimlsp.models.served.http.failures import ServerError
+from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language

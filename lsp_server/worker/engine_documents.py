@@ -16,7 +16,8 @@ from pathlib import Path
 from fimlsp.languages.python import Python
 from fimlsp.lexing.interruption import Interrupted
 from fimlsp.lsp_server.documents.uris import is_cell, path_of
-from fimlsp.lsp_server.messages import DocumentId, Replacement
+from fimlsp.lsp_server.messages import DocumentId
+from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
