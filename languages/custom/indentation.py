@@ -306,6 +306,11 @@ def check_blocks(grammar: Grammar, start: str, files: GrammarFiles) -> None:
     Raises:
         GrammarError: it says which rule is not.
     """
+    if not {NEWLINE, INDENT, DEDENT} <= set(grammar.terminals):
+        raise GrammarError(
+            f"In {files.name} no file from the rule {start} ({files.place(start)}) on can have a block; "
+            f"blocks come behind a line end, and lines end with one."
+        )
     names = dict(enumerate((*grammar.terminals, *grammar.nonterminals)))
     sides = [production.rhs for production in grammar.productions_of(grammar.start)]
     if len(sides) != 1 or len(sides[0]) != 1 or sides[0][0] not in grammar.repetitions:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fimlsp.datasets.languages.lark_judge import syntax_error
 from fimlsp.languages.custom.files import GrammarFiles
 from fimlsp.languages.custom.language import LarkLanguage
+from fimlsp.quotient.grammar.cfg import GrammarError
 
 from ..judged.checking import Judged, Tally
 
@@ -71,6 +72,10 @@ def endless(rng: random.Random, *, most_symbols: int = 3) -> Iterator[Tally]:
     """Short texts of random grammars, alone and between lines that are there."""
     while True:
         of = judged(random_indented(rng))
+        try:
+            of.fresh_engine()
+        except GrammarError:
+            continue
         alphabet = rng.sample(_ALPHABET, 5)
         tally = of.walk(b"", b"", alphabet, most_symbols)
         for _ in range(4):

@@ -27,6 +27,7 @@ def test_random_ones():
 
 
 REFUSED = [
+    (f"start: item*\nitem: A _NL | A _INDENT item+ _DEDENT\n{USUAL}", "can have a block"),
     (
         "start: item*\nitem: A _INDENT item+ _DEDENT\nA: /a/\n",
         "needs _INDENT, but has no terminal _NEWLINE of line ends",
