@@ -101,7 +101,8 @@ class EditedDocument(Document):
     ) -> tuple[State | None, tuple[Mend, ...]]:
         language = self.tables.language
         if isinstance(language, OwnMiddles):
-            return language.middle(self.data[:start], self.data[end:]), ()
+            may_escape = not options.forbid_escape
+            return language.middle(self.data[:start], self.data[end:], may_escape=may_escape), ()
         found = read_up_to(self, start)
         state: State | None = None
         if found is not None and not found[0].broken:

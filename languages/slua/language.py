@@ -25,13 +25,14 @@ _MOST_KEPT = 8
 
 @dataclass(frozen=True)
 class Slua(Language):
-    """sLua for scripts that are given the interface with this text, which is right.
+    """sLua for scripts that are given the interface with this text, which is right; *tidy* as in `Tidy`.
 
     The engine knows its syntax, for the contexts of a cursor and for what prompts and limits need of it. What
     may be written is asked of the parser that knows types.
     """
 
     interface: str = ""
+    tidy: bool = False
 
     name = "sLua"
     enclosures = {"(": ")", "{": "}"}  # noqa: RUF012 -- a constant of the class
@@ -49,11 +50,16 @@ class Slua(Language):
         """As in `Language`."""
         return _grammar()
 
-    def middle(self, left: bytes, right: bytes) -> State | None:
+    def middle(self, left: bytes, right: bytes, *, may_escape: bool = True) -> State | None:
         """As in `fimlsp.quotient.states.protocol.OwnMiddles`."""
-        from fimlsp.languages.slua.both_sides.middle import between
+        from fimlsp.languages.slua.both_sides.middle import middle_between
+        from fimlsp.languages.slua.incremental.parser import begin
+        from fimlsp.languages.slua.tidy import Tidy
 
-        return between(left, right, interface_of(self.interface))
+        script = begin(interface_of(self.interface)).feed(left)
+        state = None if may_escape else middle_between(script, right, may_escape=False)
+        state = state or middle_between(script, right)
+        return Tidy(state) if state is not None and self.tidy else state
 
 
 @lru_cache(_MOST_KEPT)

@@ -101,7 +101,7 @@ def scripts_of(file: str, folders: Sequence[str]) -> Language | str:
         return f"{file} is not UTF-8 (option interface)"
     except InterfaceError as error:
         return f"{str(error).splitlines()[0]} (option interface)"
-    return Slua(interface)
+    return Slua(interface, tidy=True)
 
 
 def _path(file: str, folders: Sequence[str]) -> Path | None:

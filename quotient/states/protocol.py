@@ -50,5 +50,8 @@ class OwnMiddles(Protocol):
     Its grammar serves all else that is asked about a text.
     """
 
-    def middle(self, left: bytes, right: bytes) -> State | None:
-        """What may stand between *left* and *right*; None if nothing is known to."""
+    def middle(self, left: bytes, right: bytes, *, may_escape: bool) -> State | None:
+        """What may stand between *left* and *right*; None if nothing is known to.
+
+        Unless it *may_escape*, a middle stays in the brackets and blocks around it, if any such is known.
+        """

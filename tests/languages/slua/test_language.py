@@ -33,6 +33,15 @@ def test_the_engine_gives_the_states_of_the_typed_parser():
     assert not ENGINE.document(b"local x: number = true;").middle(0, 0).connectable
 
 
+def test_a_middle_that_may_not_escape_stays_in_its_brackets():
+    text = b"Say(Text(1));\nSay();\n"
+    document, cursor = ENGINE.document(text), len(text) - 3
+    assert document.middle(cursor, cursor).start.feed(b'""); Say("') is not None
+    assert document.middle(cursor, cursor, may_escape=False).start.feed(b'""); Say("') is None
+    outside = ENGINE.document(b"Say();").middle(6, 6, may_escape=False)
+    assert not outside.connectable
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_engine_reads_the_syntax(seed):
     """Its grammar takes every script, so contexts are known for all that is not broken."""
@@ -81,8 +90,8 @@ def test_what_verify_refuses(arguments, message):
 
 def test_the_option_names_a_file_of_the_workspace(tmp_path):
     (tmp_path / "game.txt").write_text(FILE.read_text())
-    assert scripts_of("game.txt", [str(tmp_path)]) == Slua(FILE.read_text())
-    assert scripts_of(str(tmp_path / "game.txt"), []) == Slua(FILE.read_text())
+    assert scripts_of("game.txt", [str(tmp_path)]) == Slua(FILE.read_text(), tidy=True)
+    assert scripts_of(str(tmp_path / "game.txt"), []) == Slua(FILE.read_text(), tidy=True)
 
 
 @pytest.mark.parametrize(

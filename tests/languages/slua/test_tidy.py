@@ -2,12 +2,12 @@
 
 import pytest
 from fimlsp.languages.slua.incremental.parser import begin
-from fimlsp.languages.slua.tidy import TidyScript
+from fimlsp.languages.slua.tidy import Tidy
 
 from .test_incremental import faults
 from .test_slua import INTERFACE
 
-START = TidyScript(begin(INTERFACE))
+START = Tidy(begin(INTERFACE))
 
 
 # The byte that is refused, `^`, if any is.
@@ -24,6 +24,7 @@ SCRIPTS = [
     'Say("one");\nSay("one");\nSay("two");\nSay("one");\n',
     "local a: number = 1;a = a + 1;a = a + 1;a = a + ^1;",
     " " * 40 + "^ ",
+    "Say(Text(1));\n\n^\n",
 ]
 
 
