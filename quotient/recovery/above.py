@@ -112,12 +112,17 @@ class Above:
         return self.statements(open_end=False).read_up_to(start).lacks_header
 
     def brackets(self) -> Brackets | None:
-        """The brackets that the cursor's line is in; None if in none, or if the layout speaks against it."""
+        """The brackets that the cursor's line is in, or is in behind those that it closes at its beginning.
+
+        None if there are none, or if the layout speaks against it.
+        """
         start, _ = self.text.document.statement_before(self.stop)
         context = self.text.document.left_at(self.stop)[1]
-        if not context.modes.depth or not self.may_be_inside:
+        tables, closes = self.assumed.tables, self.cursor_line().closes
+        if context.modes.depth <= len(closes) or not self.may_be_inside:
             return None
-        return Brackets(context.group, self.statements().units_from(start))
+        chart = tables.forward.read(context.group, tables.terminals(closes))
+        return None if chart is None else Brackets(chart, self.statements().units_from(start))
 
     def closed(self) -> Iterator[Above]:
         """The same with the cursor's line as one of its own, or mended itself; the likelier first."""
@@ -259,12 +264,22 @@ class Above:
         if start < self.stop and is_slip(column, frame.column):
             return ((start, statements.unit(start).code, indentation(frame.column)),)
         if column.deeper_than(frame.column):
+            if start < self.stop and (edits := self._with_line_before(statements, start)):
+                return edits
             header = self.assumed.header(statements.clause_after(start, frame.column))
             return ((start, start, indentation(frame.column) + header + b"\n"),)
         if column == frame.column:
             rest = None if context.completed else self.assumed.rest_of_group(context)
             return statements.passed(start).edits if rest is None else ((start, start, rest),)
         return self._closed(context, statements, column, start)
+
+    def _with_line_before(self, statements: Statements, start: int) -> tuple[Edit, ...]:
+        """The edits by which the line at *start*, which is too deep, belongs to the one before it."""
+        before = statements.line_before(start)
+        if before is None:
+            return ()
+        reading = statements.read(self.text.document.statement_before(before[0])[0])
+        return reading.edits if reading.end > start and not reading.passed else ()
 
     def _closed(
         self, context: LeftContext, statements: Statements, column: Column, start: int

@@ -31,6 +31,11 @@ class Extent(NamedTuple):
     lacking: str | None = None
 
 
+def passed_over(unit: Unit) -> Unit:
+    """*unit* as a line of which nothing can be read."""
+    return unit._replace(found=Lexemes((), ((unit.code, unit.content),), joined=False))
+
+
 class Extents(Lines):
     """Finds the extents of logical lines."""
 
@@ -44,7 +49,7 @@ class Extents(Lines):
             if self._is_outside(unit, first):
                 if not self.is_hopeless(unit):
                     break
-                unit = unit._replace(found=Lexemes((), ((unit.code, unit.content),), joined=False))
+                unit = passed_over(unit)
             units.append(unit)
         if depth:
             return Extent(units, sorted({1, min(2, len(units)), len(units)}))
