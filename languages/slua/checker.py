@@ -5,16 +5,18 @@ It is written apart from any parser that reads scripts piece by piece, so that t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from fimlsp.languages.slua import syntax
 from fimlsp.languages.slua.declaring import Declarer
 from fimlsp.languages.slua.expressions import ExpressionChecker
+from fimlsp.languages.slua.extending import filled
 from fimlsp.languages.slua.faults import Fault, ScriptSyntaxError
-from fimlsp.languages.slua.interface import Interface
+from fimlsp.languages.slua.interface import Interface, Root
 from fimlsp.languages.slua.limits import MOST_NAMES, MOST_NESTED, MOST_SLOTS, place_nested_too_deep
 from fimlsp.languages.slua.parsing import parse_script
-from fimlsp.languages.slua.scopes import Scope, Scopes, Variable
+from fimlsp.languages.slua.scopes import Scope, Scopes, Variable, given_variables
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, SIMPLE, VOID, Function, Table, holds_functions
 
 LONGEST_NAME = 50
@@ -28,15 +30,24 @@ class Checked:
         script: its tree; None if it has none.
         faults: what is wrong with it, in the order of the text.
         presences: its expressions, by `id`, that are no boolean and stand where one is wanted.
+        interface: what it was given, with the fields of the types that were left open to it.
     """
 
     script: syntax.Block | None
     faults: tuple[Fault, ...]
     presences: frozenset[int] = frozenset()
+    interface: Interface = field(default_factory=Interface)
 
 
-def check_script(text: str, interface: Interface) -> Checked:
-    """Check the script *text*, which is given *interface*. O(length), times the names in scope."""
+def check_script(text: str, interface: Interface, root: str | None = None) -> Checked:
+    """Check the script *text*, which is given *interface*. O(length), times the names in scope.
+
+    With *root* it has to be a script of that kind; otherwise it may be one of any kind, or of none.
+
+    Raises:
+        UnknownRootError: there is no such kind of scripts.
+    """
+    endings = interface.endings(root)
     try:
         script = parse_script(text)
     except ScriptSyntaxError as error:
@@ -44,24 +55,69 @@ def check_script(text: str, interface: Interface) -> Checked:
     deepest = place_nested_too_deep(script)
     if deepest is not None:
         return Checked(None, (Fault(deepest, f"this nests deeper than {MOST_NESTED}"),))
-    checker = _StatementChecker(interface)
-    checker.check_block(script, checker.scopes.innermost)
-    return Checked(script, tuple(sorted(set(checker.faults))), frozenset(checker.expressions.presences))
+    checker = _StatementChecker(interface, endings, has_to_end=root is not None)
+    checker.check(script)
+    faults = tuple(sorted(set(checker.faults)))
+    return Checked(script, faults, frozenset(checker.expressions.presences), checker.interface)
 
 
 class _StatementChecker:
-    def __init__(self, interface: Interface) -> None:
-        given = {
-            name: Variable(name, type_, f"`{name}` is given by the program")
-            for name, type_ in interface.globals.items()
-        }
-        self.scopes = Scopes(interface.types, given)
+    def __init__(self, interface: Interface, endings: Mapping[str, Root], *, has_to_end: bool) -> None:
+        self.interface = interface
+        self._endings = endings
+        self._has_to_end = has_to_end
+        self.scopes = Scopes(interface.types, given_variables(interface))
         self.faults: list[Fault] = []
         self.expressions = ExpressionChecker(self.scopes, self._report, self._check_function)
         self._declarer = Declarer(self._report, self.scopes.types)
 
     def _report(self, at: syntax.Place, message: str) -> None:
         self.faults.append(Fault(at, message))
+
+    def check(self, script: syntax.Block) -> None:
+        """Check all of *script*."""
+        statements = script.statements
+        ending = self._ending(statements[-1]) if statements else None
+        begun = False
+        for statement in statements[:-1] if ending else statements:
+            if isinstance(statement, syntax.TableSyntax) and statement.name in self.interface.open_types:
+                self._fill_open_type(statement, is_first=not begun)
+            else:
+                begun = True
+                self._check_statement(statement, self.scopes.innermost)
+        if ending is not None:
+            call, root = ending
+            self._check_ending(call, root.function)
+        elif self._has_to_end:
+            at = statements[-1].at if statements else script.at
+            self._report(at, f"the script has to end with a call of {' or '.join(sorted(self._endings))}")
+
+    def _ending(self, statement: syntax.Statement) -> tuple[syntax.Call, Root] | None:
+        """The call with which a script of some kind ends, if *statement* is one."""
+        call = statement.call if isinstance(statement, syntax.CallStatement) else None
+        if isinstance(call, syntax.Call) and isinstance(call.callee, syntax.Name):
+            root = self._endings.get(call.callee.name)
+            return None if root is None else (call, root)
+        return None
+
+    def _check_ending(self, call: syntax.Call, function: str) -> None:
+        if len(call.arguments) != 1:
+            self._report(call.at, f"1 argument is wanted, and {len(call.arguments)} given")
+        for argument in call.arguments[:1]:
+            self.expressions.check_whole(argument, self.interface.endings(None)[function].type)
+
+    def _fill_open_type(self, written: syntax.TableSyntax, *, is_first: bool) -> None:
+        if not is_first:
+            self._report(written.at, f"`{written.name}` has to be declared before all else")
+            return
+        table = self.scopes.innermost.types[written.name] = Table(written.name)
+        self._declarer.fill(table, written)
+        self._declarer.check_table(table, written)
+        for each in written.fields:
+            if each.name in table.fields and holds_functions(table.fields[each.name].type):
+                self._report(each.at, f"`{each.name}` holds functions, which values of {table} never do")
+        self.interface = filled(self.interface, written.name, tuple(table.fields.values()))
+        self.scopes.begin(self.interface.types, given_variables(self.interface))
 
     def check_block(self, block: syntax.Block, scope: Scope) -> None:
         """Check the statements of *block*, whose names are declared in *scope*, which is the innermost."""

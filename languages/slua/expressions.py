@@ -116,6 +116,9 @@ class ExpressionChecker:
                         f"there is no variable `{path.name}` here{suggest(path.name, self._scopes.names())}",
                     )
                     return None
+                if variable.type is VOID:
+                    self._report(path.at, f"`{path.name}` is only called as the last statement of a script")
+                    return None
                 return Found(variable.type, variable.fixed)
             case syntax.Member():
                 return self._member(path)

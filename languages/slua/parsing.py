@@ -36,13 +36,16 @@ def parse_script(text: str) -> syntax.Block:
     return cast(syntax.Block, _parse("script.lark", text))
 
 
-def parse_interface(text: str) -> tuple[syntax.TableSyntax | syntax.GlobalSyntax, ...]:
+Declaration = syntax.TableSyntax | syntax.GlobalSyntax | syntax.RootSyntax
+
+
+def parse_interface(text: str) -> tuple[Declaration, ...]:
     """The declarations of an interface file, in their order.
 
     Raises:
         ScriptSyntaxError: it is none.
     """
-    return cast("tuple[syntax.TableSyntax | syntax.GlobalSyntax, ...]", _parse("interface.lark", text))
+    return cast("tuple[Declaration, ...]", _parse("interface.lark", text))
 
 
 def _parse(grammar: str, text: str) -> object:
@@ -157,6 +160,17 @@ class _Builder(Transformer[Token, Any]):
     def global_(self, _: Meta, children: list[Any]) -> syntax.GlobalSyntax:
         name = _name_of(children)
         return syntax.GlobalSyntax(_token_at(name), str(name), children[-1], _documentation(children))
+
+    def open_type(self, _: Meta, children: list[Any]) -> syntax.TableSyntax:
+        name = _name_of(children)
+        return syntax.TableSyntax(_token_at(name), str(name), (), False, _documentation(children), True)
+
+    def root(self, _: Meta, children: list[Any]) -> syntax.RootSyntax:
+        name, function, type_, *offered = (child for child in children if not _is(child, "DOCUMENTATION"))
+        offers = (offered[0], offered[1]) if offered else None
+        return syntax.RootSyntax(
+            _token_at(name), str(name), str(function), type_, offers, _documentation(children)
+        )
 
     # expressions
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from fimlsp.languages.slua.types import Table, Type
+from fimlsp.languages.slua.interface import Interface
+from fimlsp.languages.slua.types import VOID, Table, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Variable:
 
     Attributes:
         name: its name.
-        type: of its value.
+        type: of its value; `VOID` if it has none, and the name is taken by what scripts end with.
         fixed: why it cannot be assigned to; empty if it can.
     """
 
@@ -30,6 +31,16 @@ class Scope:
 
     variables: dict[str, Variable] = field(default_factory=dict)
     types: dict[str, Table] = field(default_factory=dict)
+
+
+def given_variables(interface: Interface) -> dict[str, Variable]:
+    """The variables that every script has."""
+    found = {
+        name: Variable(name, type_, f"`{name}` is given by the program")
+        for name, type_ in interface.globals.items()
+    }
+    endings = interface.endings(None)
+    return found | {name: Variable(name, VOID, f"`{name}` ends scripts") for name in endings}
 
 
 @dataclass(slots=True)
@@ -51,8 +62,12 @@ class Scopes:
     """All scopes around a place, the innermost last."""
 
     def __init__(self, types: Mapping[str, Table], variables: Mapping[str, Variable]) -> None:
-        self._scopes = [Scope(dict(variables), dict(types)), Scope()]
         self.bodies = [Body(None)]
+        self.begin(types, variables)
+
+    def begin(self, types: Mapping[str, Table], variables: Mapping[str, Variable]) -> None:
+        """Be at the beginning of a script that is given *types* and *variables*."""
+        self._scopes = [Scope(dict(variables), dict(types)), Scope()]
 
     @property
     def body(self) -> Body:

@@ -47,12 +47,13 @@ class FieldSyntax(Node):
 
 @dataclass(frozen=True, slots=True)
 class TableSyntax(Node):
-    """`interface Name { ... };`, or `object Name { ... };` in an interface file."""
+    """`interface Name { ... };`; in an interface file also `object Name { ... };`, `open interface Name;`."""
 
     name: str
     fields: tuple[FieldSyntax, ...]
     is_object: bool
     documentation: str
+    is_left_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,17 @@ class GlobalSyntax(Node):
 
     name: str
     type: TypeSyntax
+    documentation: str
+
+
+@dataclass(frozen=True, slots=True)
+class RootSyntax(Node):
+    """`root effect: NewEffect(Effect) as EffectKind in Effects;`, of which the last part may be absent."""
+
+    name: str
+    function: str
+    type: TypeSyntax
+    offered: tuple[TypeSyntax, TypeSyntax] | None
     documentation: str
 
 

@@ -1,4 +1,4 @@
-"""The commands of `workspace/executeCommand`; README.md says what they take and give."""
+"""The commands of `workspace/executeCommand`; docs/options.md says what they take and give."""
 
 from __future__ import annotations
 

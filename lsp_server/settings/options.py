@@ -2,7 +2,7 @@
 
 A client gives an object with any of these names, as `initializationOptions` and as section `fimlsp` of
 `workspace/configuration`; the latter wins. A value that cannot be used is reported and leaves the option as
-it was. Each option is one field of `Settings`, from which the README's table is made (`settings_table.py`).
+it was. Each option is a field of `Settings`; `settings_table.py` makes the table of docs/options.md of them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
+from fimlsp.languages import IDENTIFIERS
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
 from fimlsp.lsp_server.messages import Limits, Load
 from fimlsp.lsp_server.settings.option_values import (
@@ -177,10 +178,11 @@ class Settings:
         "last. 0: none.",
     )
     languages: tuple[str, ...] = _option(
-        ("python",),
+        IDENTIFIERS,
         names("language identifiers", 100),
         "The editor's names of the languages that are completed: `json`, `lua` and `go` in their own "
-        "grammars, all others as Python.",
+        "grammars, others that you add as Python. The bundled model knows Python only; elsewhere it writes "
+        "only when asked by hand.",
     )
     grammars: tuple[tuple[str, str], ...] = _option(
         (),
@@ -329,7 +331,7 @@ def unknown_names(raw: object) -> list[str]:
         return []
     known = [option.name for option in OPTIONS]
     return [
-        f"There is no option {_told(name)}{_meant(name, known)}; README lists all."
+        f"There is no option {_told(name)}{_meant(name, known)}; docs/options.md lists all."
         for name in raw
         if name not in (*known, TOKEN)
     ]

@@ -1,4 +1,4 @@
-"""Writes the README's table of options: `python -m fimlsp.lsp_server.settings.settings_table README.md`."""
+"""Writes the table of options: `python -m fimlsp.lsp_server.settings.settings_table docs/options.md`."""
 
 from __future__ import annotations
 

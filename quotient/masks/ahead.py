@@ -16,7 +16,7 @@ from fimlsp.lexing.lexer_state import Symbol
 from fimlsp.quotient.earley.automaton import Predicted, State
 from fimlsp.quotient.earley.sets import EarleySet, Entry
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.masks.groups import Alike, Groups
+from fimlsp.quotient.masks.grouping.groups import Alike, Groups
 from fimlsp.quotient.masks.text_trie import Ints
 
 _MOST_ANSWERS, _MOST_KERNELS = 20_000, 5_000

@@ -13,9 +13,9 @@ from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.masks.ahead import Ahead
-from fimlsp.quotient.masks.groups import Alike, Groups
+from fimlsp.quotient.masks.grouping.groups import Alike, Groups
+from fimlsp.quotient.masks.grouping.token_groups import TokenGroups
 from fimlsp.quotient.masks.plain_walk import Truths
-from fimlsp.quotient.masks.token_groups import TokenGroups
 from fimlsp.quotient.masks.viability import RightLexemes
 
 IsViable = Callable[[LexerState, EarleySet], bool]

@@ -7,9 +7,9 @@ from collections import OrderedDict
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.ahead import Ahead
-from fimlsp.quotient.masks.first_lexemes import FirstLexemes, automaton_of, first_lexemes
-from fimlsp.quotient.masks.lexed_suffixes import LexedSuffixes
-from fimlsp.quotient.masks.token_groups import Split, TokenGroups, split_texts, token_groups
+from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes, automaton_of, first_lexemes
+from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
+from fimlsp.quotient.masks.grouping.token_groups import Split, TokenGroups, split_texts, token_groups
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 MOST_BYTES = 1 << 26

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from fimlsp.lexing.lexer_state import LexerState
-from fimlsp.quotient.masks.first_lexemes import automaton_of, first_lexemes
+from fimlsp.quotient.masks.grouping.first_lexemes import automaton_of, first_lexemes
 from fimlsp.quotient.masks.plain_walk import Truths, asked_again
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import chain
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
-from fimlsp.quotient.contexts.left import Frame, LeftContext
 from fimlsp.quotient.contexts.right import RightContext
-from fimlsp.quotient.recovery.blocks import header_above, is_slip, missing_below
-from fimlsp.quotient.recovery.cursor_line import CursorLine, cursor_line
-from fimlsp.quotient.recovery.headers import Assumed, indentation
+from fimlsp.quotient.recovery.layout.cursor_line import CursorLine, cursor_line
 from fimlsp.quotient.recovery.mended_text import MendedText
-from fimlsp.quotient.recovery.statements import Brackets, Edit, Reading, Statements
+from fimlsp.quotient.recovery.repairs.assumed import Assumed
+from fimlsp.quotient.recovery.statements.blocks import missing_below
+from fimlsp.quotient.recovery.statements.placing import laid_out, with_header
+from fimlsp.quotient.recovery.statements.statements import Brackets, Edit, Statements
 
 _MOST_MENDS = 60
 _MOST_TRIES = 3
@@ -88,7 +87,7 @@ class Above:
         elif reading.edits or reading.lacks_header:
             edits = with_header(self.assumed, statements, reading)
         else:
-            edits = self._laid_out(context, statements, reading)
+            edits = laid_out(self.assumed, statements, context, reading)
         self.text.replace(edits)
 
     @property
@@ -124,43 +123,7 @@ class Above:
         chart = tables.forward.read(context.group, tables.terminals(closes))
         return None if chart is None else Brackets(chart, self.statements().units_from(start))
 
-    def closed(self) -> Iterator[Above]:
-        """The same with the cursor's line as one of its own, or mended itself; the likelier first."""
-        column, line = self.column, self.cursor_line().column
-        is_deeper = line is None or column is None or line.deeper_than(column)
-        ways = (self._with_line_mended(), self._as_own_line())
-        yield from chain(*(ways if is_deeper else reversed(ways)))
-
-    def outside(self, *, surely: bool = False) -> Iterator[Above]:
-        """The same with the cursor's line outside brackets, and then in blocks that fit its column.
-
-        It is taken out of brackets if the layout says that it is not in them, or if that is *surely* so.
-        """
-        if not self.assumed.tables.offside:
-            return
-        found = self
-        start, _ = self.text.document.statement_before(self.stop)
-        if start < self.stop and (surely or not self.may_be_inside):
-            found = self._changed(self.statements(open_end=False).read_up_to(start).edits)
-            found.mend()
-            yield found
-        start, context = found.text.document.statement_before(found.stop)
-        column = found.cursor_line().column
-        if start == found.stop and column is not None and column != context.frame.column:
-            reading = Reading(0, start, start, column, ())
-            edits = found._laid_out(context, found.statements(), reading)
-            if all(end <= found.stop for _, end, _ in edits):
-                found = found._changed(edits)
-                found.mend()
-                yield found
-        lacking = found._lacking_column()
-        header = lacking and header_above(self.assumed, found.statements(), found.stop, lacking)
-        if header:
-            found = found._changed((header,))
-            found.mend()
-            yield found
-
-    def _lacking_column(self) -> Column | None:
+    def lacking_column(self) -> Column | None:
         """The first column to which the text below closes blocks and that none has; None if all have one."""
         document = self.text.document
         end = document.transitions.lines.end_of_stretch(self.text.data, self.text.cursor_end)
@@ -181,7 +144,7 @@ class Above:
         start, context = self.text.document.statement_before(self.stop)
         if start != self.stop or self.cursor_line().column != context.frame.column:
             return False
-        return bool(context.completed or context.group is context.start) and self._lacking_column() is None
+        return bool(context.completed or context.group is context.start) and self.lacking_column() is None
 
     def missing_below(self, statements: Statements) -> tuple[Edit, ...]:
         """What the lines of *statements*, those below, lack to follow the cursor's line."""
@@ -191,38 +154,7 @@ class Above:
             return ()
         return missing_below(self.assumed, statements, context, column)
 
-    def _as_own_line(self) -> Iterator[Above]:
-        """The same with the cursor's line as one of its own: what is open there is closed before it."""
-        last: Above | None = None
-        for last in self.outside(surely=True):
-            yield last
-        if last is not None:
-            yield from last._with_line_mended()
-
-    def _with_line_mended(self) -> Iterator[Above]:
-        """The same with the cursor's own line mended up to the cursor."""
-        stop, cursor = self.stop, self.text.cursor
-        start, _ = self.text.document.statement_before(stop)
-        document = self.text.document
-        statements = Statements(
-            self.assumed, document.transitions.lines, document.data[:cursor], cursor, open_end=True
-        )
-        if self.assumed.tables.offside:
-            reading: Reading | None = statements.read_up_to(start)
-        else:
-            reading = statements.in_place(stop, self.text.document.left_at(stop)[1].group)
-        if reading is not None and reading.edits and not reading.passed:
-            yield self._changed(reading.edits)
-
-    def without_line(self) -> Above:
-        """The same without what stands before the cursor in its line."""
-        return self._changed(((self.stop, self.text.cursor, b""),))
-
-    def without_all(self) -> Above:
-        """The same without what stands before the cursor's line."""
-        return self._changed(((0, self.stop, b""),))
-
-    def _changed(self, edits: Sequence[Edit]) -> Above:
+    def changed(self, edits: Sequence[Edit]) -> Above:
         """The same with some *edits* of a copy of the text."""
         found = Above(self.assumed, self.text.copy(), self._from_stop)
         cursor = self.text.cursor
@@ -257,65 +189,3 @@ class Above:
         end = self.text.document.transitions.lines.end_of_stretch(data, cursor_end)
         before, after = data[self.stop : self.text.cursor], data[cursor_end:end]
         return cursor_line(self.assumed.tables, before, after)
-
-    def _laid_out(self, context: LeftContext, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
-        """The edits by which a line that is valid by itself stands in *context*."""
-        frame, column, start = context.frame, reading.column, reading.start
-        if start < self.stop and is_slip(column, frame.column):
-            return ((start, statements.unit(start).code, indentation(frame.column)),)
-        if column.deeper_than(frame.column):
-            if start < self.stop and (edits := self._with_line_before(statements, start)):
-                return edits
-            header = self.assumed.header(statements.clause_after(start, frame.column))
-            return ((start, start, indentation(frame.column) + header + b"\n"),)
-        if column == frame.column:
-            rest = None if context.completed else self.assumed.rest_of_group(context)
-            return statements.passed(start).edits if rest is None else ((start, start, rest),)
-        return self._closed(context, statements, column, start)
-
-    def _with_line_before(self, statements: Statements, start: int) -> tuple[Edit, ...]:
-        """The edits by which the line at *start*, which is too deep, belongs to the one before it."""
-        before = statements.line_before(start)
-        if before is None:
-            return ()
-        reading = statements.read(self.text.document.statement_before(before[0])[0])
-        return reading.edits if reading.end > start and not reading.passed else ()
-
-    def _closed(
-        self, context: LeftContext, statements: Statements, column: Column, start: int
-    ) -> tuple[Edit, ...]:
-        """As `_laid_out`, for a line that closes blocks."""
-        inner: Frame | None = None
-        while context.frame.column.tabs8 > column.tabs8 and context.frame.parent is not None:
-            following = context.closed(1)
-            if following is None:
-                rest = self.assumed.rest_of_group(context)
-                return statements.passed(start).edits if rest is None else ((start, start, rest),)
-            inner, context = context.frame, following
-        if context.frame.column == column:
-            rest = None if context.completed else self.assumed.rest_of_group(context)
-            return statements.passed(start).edits if rest is None else ((start, start, rest),)
-        after = statements.next_line(statements.unit(start).end)
-        is_alone = after is not None and after.start < self.stop and column.deeper_than(after.column)
-        if (
-            inner is not None
-            and not is_alone
-            and (header := header_above(self.assumed, statements, start, column))
-        ):
-            return (header,)
-        frames = [context.frame] if inner is None else [inner, context.frame]
-        nearest = min(frames, key=lambda frame: abs(frame.column.tabs8 - column.tabs8))
-        return ((start, statements.unit(start).code, indentation(nearest.column)),)
-
-
-def with_header(assumed: Assumed, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
-    """The edits of *reading*, with a header for the deeper lines that follow it if it is none."""
-    if not reading.lacks_header:
-        return reading.edits
-    after = statements.next_line(reading.end)
-    if after is not None and statements.column_before(reading.start) == after.column:
-        code = statements.unit(reading.start).code  # it is this line that is not as deep as those around it
-        return (*reading.edits, (reading.start, code, indentation(after.column)))
-    clause = statements.clause_after(reading.end, reading.column)
-    header = indentation(reading.column) + assumed.header(clause) + b"\n"
-    return (*reading.edits, (reading.end, reading.end, header))

@@ -10,11 +10,12 @@ from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
-from fimlsp.quotient.recovery.above import Above, with_header
-from fimlsp.quotient.recovery.blocks import is_slip
-from fimlsp.quotient.recovery.headers import Assumed, indentation
+from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.mended_text import MendedText
-from fimlsp.quotient.recovery.statements import Brackets, Edit, Reading, Statements
+from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
+from fimlsp.quotient.recovery.statements.blocks import is_slip
+from fimlsp.quotient.recovery.statements.placing import with_header
+from fimlsp.quotient.recovery.statements.statements import Brackets, Edit, Reading, Statements
 
 _MOST_MENDS = 60
 _MOST_TRIES = 3

@@ -13,12 +13,13 @@ from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.above import Above
+from fimlsp.quotient.recovery.alternatives import closed, outside, without_all, without_line
 from fimlsp.quotient.recovery.below import Below
-from fimlsp.quotient.recovery.cursor_line import cursor_line
-from fimlsp.quotient.recovery.headers import Assumed
-from fimlsp.quotient.recovery.lexemes import lexemes
+from fimlsp.quotient.recovery.layout.cursor_line import cursor_line
+from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.mended_text import Mend, MendedText
-from fimlsp.quotient.recovery.statements import Edit, Statements
+from fimlsp.quotient.recovery.repairs.assumed import Assumed
+from fimlsp.quotient.recovery.statements.statements import Edit, Statements
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
@@ -169,18 +170,18 @@ def _readings(above: Above, below: Below) -> Iterator[tuple[_Reading, bool]]:
 
     Most often the first one is taken, so nothing is made before it is asked for.
     """
-    outside = _Kept(chain((above,), above.outside()))
-    for reading in _combined(outside, chain([()], below.balanced(above)), below):
+    taken_out = _Kept(chain((above,), outside(above)))
+    for reading in _combined(taken_out, chain([()], below.balanced(above)), below):
         yield reading, True
-    lefts = _Kept(chain((above,), above.closed()))
+    lefts = _Kept(chain((above,), closed(above)))
     changes = _Kept(_changes(below))
     for reading in _combined(lefts, changes, below):
         yield reading, False
     bare_below = (*below.without_rest(), *below.without_all())
     for reading in _combined(lefts, [bare_below], below):
         yield reading, False
-    bare = above.without_all()
-    last = [above.without_line(), bare, bare.without_line()]
+    bare = without_all(above)
+    last = [without_line(above), bare, without_line(bare)]
     for reading in _combined(last, [*changes, bare_below], below):
         yield reading, False
 

@@ -24,7 +24,8 @@ def code_blocks(language: str) -> list[str]:
 
 
 def test_the_table_of_options_is_that_of_the_code():
-    assert with_table(README) == README, "run python -m fimlsp.lsp_server.settings.settings_table README.md"
+    page = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
+    assert with_table(page) == page, "run python -m fimlsp.lsp_server.settings.settings_table docs/options.md"
 
 
 PACKAGE = json.loads((ROOT / "vscode-extension" / "package.json").read_text(encoding="utf-8"))

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from fimlsp.languages.slua.incremental.inhabitants import Inhabitants, inhabitants
 from fimlsp.languages.slua.interface import Interface
-from fimlsp.languages.slua.scopes import LOOP_SLOTS, Variable
-from fimlsp.languages.slua.types import Table, Type
+from fimlsp.languages.slua.scopes import LOOP_SLOTS, Variable, given_variables
+from fimlsp.languages.slua.types import VOID, Table, Type
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +17,7 @@ class Environment:
     """Variables and types by name, and the function around the place.
 
     Attributes:
+        interface: what the script is given.
         variables: all that are in scope.
         types: all tables that are in scope.
         result: what the function around has to give; None outside of functions.
@@ -25,6 +26,7 @@ class Environment:
         outer_slots: how many the functions around that one use.
     """
 
+    interface: Interface
     variables: Mapping[str, Variable]
     types: Mapping[str, Table]
     result: Type | None = None
@@ -35,18 +37,21 @@ class Environment:
     @staticmethod
     def of(interface: Interface) -> Environment:
         """What is in scope where a script begins."""
-        given = {
-            name: Variable(name, type_, f"`{name}` is given by the program")
-            for name, type_ in interface.globals.items()
-        }
-        return Environment(given, dict(interface.types))
+        return Environment(interface, given_variables(interface), dict(interface.types))
+
+    @property
+    def unfilled(self) -> frozenset[str]:
+        """The types whose fields a script may say while it has declared no others."""
+        begun = len(self.types) > len(self.interface.types)
+        return frozenset() if begun else self.interface.open_types
 
     @cached_property
     def inhabitants(self) -> Inhabitants:
         """Which types have values here."""
         first: dict[Type, str] = {}
         for variable in self.variables.values():
-            first.setdefault(variable.type, variable.name)
+            if variable.type is not VOID:
+                first.setdefault(variable.type, variable.name)
         return inhabitants(tuple(first.items()), tuple(self.types.values()))
 
     def declare(self, variable: Variable) -> Environment:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
 from fimlsp.languages.slua.incremental.machine import Machine
-from fimlsp.languages.slua.incremental.statements import Block, Script
+from fimlsp.languages.slua.incremental.statements import Block, Script, Statements
 from fimlsp.languages.slua.incremental.tokens import (
     BLANKS,
     DIGITS,
@@ -21,15 +22,29 @@ from fimlsp.languages.slua.incremental.tokens import (
     needs_blank,
 )
 from fimlsp.languages.slua.incremental.utf8 import START, after_byte, missing_bytes
-from fimlsp.languages.slua.interface import Interface
+from fimlsp.languages.slua.interface import Interface, UnknownRootError
+
+if TYPE_CHECKING:  # NumPy is imported by who asks for masks
+    from fimlsp.quotient.masks.plain_walk import Truths
+    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 _MOST_TRIED = 24
 _SIGN_BYTES = frozenset("".join(SIGNS).encode())
 
 
-def begin(interface: Interface) -> ScriptState:
-    """The state before a script that is given *interface*."""
-    return ScriptState(Machine(None, Environment.of(interface), Block).push(Block(), Script()))
+def begin(interface: Interface, root: str | None = None) -> ScriptState:
+    """The state before a script that is given *interface*.
+
+    With *root* it has to be a script of that kind; otherwise it may be one of any kind, or of none.
+
+    Raises:
+        UnknownRootError: there is no such kind of scripts, or no script can be one.
+    """
+    endings, environment = interface.endings(root), Environment.of(interface)
+    if root is not None and not environment.inhabitants.has(interface.roots[root].type):
+        raise UnknownRootError(f"no script can end as `{root}` does: it has no {interface.roots[root].type}")
+    statements = Statements(must_return=root is not None, endings=tuple(sorted(endings)))
+    return ScriptState(Machine(None, environment, Block).push(statements, Script()))
 
 
 @dataclass(frozen=True)
@@ -74,6 +89,16 @@ class ScriptState:
         if self.complete:
             return b""
         return min(self._completions(), key=len)
+
+    def mask(self, vocabulary: Vocabulary) -> Words:
+        """As in `fimlsp.quotient.states.protocol.State`."""
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
+
+    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+        """As in `fimlsp.quotient.states.protocol.State`, found by feeding every text."""
+        from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
+
+        return allowed_by_feeding(vocabulary, self, ScriptState.feed)
 
     def _completions(self) -> Iterator[bytes]:
         if not self.begun:

@@ -12,7 +12,7 @@ from fimlsp.languages.slua.incremental.wanted import Truth, wanted_for
 from fimlsp.languages.slua.incremental.ways import StatementGoal
 from fimlsp.languages.slua.incremental.written_types import TableName, WrittenType
 from fimlsp.languages.slua.scopes import Variable
-from fimlsp.languages.slua.types import NUMBER, VOID, Type, holds_functions
+from fimlsp.languages.slua.types import NUMBER, VOID, Table, Type, holds_functions
 
 MOST_SLOTS, MOST_NAMES = 100, 130
 """No more variables are declared beyond these, with room for those of functions that have to be written."""
@@ -118,6 +118,52 @@ class Block(Task):
             return ""
         assert machine.environment.result is not None
         return f"return {machine.environment.inhabitants.value(machine.environment.result)};"
+
+
+@dataclass(frozen=True, slots=True)
+class Statements(Block):
+    """The statements of the script itself.
+
+    Attributes:
+        endings: the functions of which one may be called last, or has to be, if it *must_return*.
+        begun: whether there are statements other than declarations of types.
+    """
+
+    endings: tuple[str, ...] = ()
+    begun: bool = False
+
+    def expected(self, machine: Machine) -> Expected:
+        """As in `Task`."""
+        if self.over:
+            return Expected()
+        return Block.expected(self, machine) | Expected(frozenset(self._possible(machine)))
+
+    def _possible(self, machine: Machine) -> list[str]:
+        """The endings for which there is a value."""
+        scope = machine.environment.inhabitants
+        return [name for name in self.endings if scope.has(self._type(machine, name))]
+
+    def _type(self, machine: Machine, ending: str) -> Table:
+        return machine.environment.interface.endings(None)[ending].type
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        if token == "interface":
+            unfilled = frozenset[str]() if self.begun else machine.environment.unfilled
+            return machine.push(TableName(unfilled), Sign(";"), self)
+        if token not in self.endings:
+            return Block.take(replace(self, begun=True), machine, token)
+        argument = Whole(self._type(machine, token))
+        return machine.push(
+            Sign("("), argument, Sign(")"), Sign(";"), replace(self, returned=True, over=True)
+        )
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        if self.may_end(machine):
+            return ""
+        name = self._possible(machine)[0]
+        return f"{name}({machine.environment.inhabitants.value(self._type(machine, name))});"
 
 
 @dataclass(frozen=True, slots=True)

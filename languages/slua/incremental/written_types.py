@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fimlsp.languages.slua.declaring import MOST_PARAMETERS
+from fimlsp.languages.slua.extending import filled
+from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.machine import Machine, Sign, Task
 from fimlsp.languages.slua.incremental.tokens import Expected
 from fimlsp.languages.slua.types import NUMBER, SIMPLE, VOID, Field, Function, Table, Type, holds_functions
@@ -166,17 +168,19 @@ class ResultType(Task):
 
 @dataclass(frozen=True, slots=True)
 class TableName(Task):
-    """The name of a table that is being declared."""
+    """The name of a table that is declared; those in *unfilled* are types that the interface leaves open."""
+
+    unfilled: frozenset[str] = frozenset()
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
-        return Expected(but=frozenset((*machine.environment.types, *SIMPLE)))
+        return Expected(self.unfilled, but=frozenset((*machine.environment.types, *SIMPLE)))
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         table = Table(token, is_open=True)
-        around = machine.environment
-        return machine.within(around.declare_type(table)).push(Sign("{"), Fields(table))
+        around, fields = machine.environment, Fields(table, is_plain=token in self.unfilled)
+        return machine.within(around.declare_type(table)).push(Sign("{"), fields)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -186,9 +190,13 @@ class TableName(Task):
 
 @dataclass(frozen=True, slots=True)
 class Fields(Task):
-    """The fields of *table*, which is being declared, and the modifiers of the next one."""
+    """The fields of *table*, which is being declared, and the modifiers of the next one.
+
+    *is_plain*: it is a type that the interface leaves open, which holds no functions.
+    """
 
     table: Table
+    is_plain: bool = False
     fields: tuple[Field, ...] = ()
     modifiers: frozenset[str] = frozenset()
 
@@ -200,6 +208,9 @@ class Fields(Task):
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
+        if token == "}" and self.is_plain:
+            interface = filled(machine.environment.interface, self.table.name, self.fields)
+            return machine.within(Environment.of(interface))
         if token == "}":
             return machine.within(machine.environment.declare_type(self._whole()))
         if token in ("mutable", "optional"):
@@ -243,7 +254,7 @@ class FieldType:
     def allows_functions(self) -> bool:
         """Whether it may be a function."""
         changes_itself = any(f.mutable and f.type is self.fields.table for f in self.fields.fields)
-        return "mutable" not in self.fields.modifiers and not changes_itself
+        return not (self.fields.is_plain or "mutable" in self.fields.modifiers or changes_itself)
 
     def then(self, machine: Machine, type_: Type) -> Machine:
         """What comes when it is *type_*."""

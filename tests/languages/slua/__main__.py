@@ -14,7 +14,6 @@ import click
 from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import read_interface
-from fimlsp.languages.slua.translation import translate
 
 from .host import Host
 from .mutants import mutant
@@ -32,11 +31,12 @@ def main(cases, seed):
     seed = random.randrange(1 << 32) if seed is None else seed
     interface = read_interface(INTERFACE.read_text())
     start = begin(interface)
+    starts = [start, begin(interface, "effect"), begin(interface, "start")]
     host, rng, counted = Host(interface), random.Random(seed), Counter(seed=seed)
     with click.progressbar(range(cases), file=sys.stderr) as numbers:
         for number in numbers:
             kind = ("made from types", "walks", "mutants")[number % 3]
-            text = walk(start, rng, 60) if kind == "walks" else Writer(interface, rng).script()
+            text = walk(rng.choice(starts), rng, 60) if kind == "walks" else Writer(interface, rng).script()
             text = mutant(text, rng) if kind == "mutants" else text
             counted[kind] += 1
             checked = check_script(text, interface)
@@ -45,7 +45,7 @@ def main(cases, seed):
             if kind != "walks" and accepts(start, text) is bool(checked.faults):
                 sys.exit(f"the parser and the checker differ: {checked.faults}\n{text}")
             if not checked.faults:
-                host.run(translate(checked))
+                host.run(checked)
                 counted["run"] += 1
                 counted["functions called back"] += host.calls
     print(*(f"{name}: {count:,}" for name, count in counted.items()), sep="\n")

@@ -1,6 +1,7 @@
 """A program that gives scripts what an interface declares, and calls whatever it is handed."""
 
-from fimlsp.languages.slua.sandbox import Sandbox
+from fimlsp.languages.slua.running.sandbox import Sandbox
+from fimlsp.languages.slua.running.translation import translate
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table
 
 MOST_CALLS = 30
@@ -11,17 +12,25 @@ class Host:
 
     def __init__(self, interface):
         self._objects = {}
+        self._open_types, self._own = interface.open_types, interface
         self.calls = 0
         values = {name: self._value(type_) for name, type_ in interface.globals.items()}
+        for name, root in interface.endings(None).items():
+            values[name] = self._function(Function((root.type,), VOID))
         self.sandbox = Sandbox(interface, values)
 
-    def run(self, translation):
-        self.calls = 0
-        self.sandbox.run(translation)
+    def run(self, checked):
+        self.calls, self._own = 0, checked.interface
+        self.sandbox.run(translate(checked))
 
     def _value(self, type_):
         if isinstance(type_, Function):
             return self._function(type_)
+        if isinstance(type_, Table) and type_.name in self._open_types:
+            fields = self._own.types[type_.name].fields.values()
+            return self.sandbox.table(
+                {field.name: self._value(field.type) for field in fields if not field.optional}
+            )
         if isinstance(type_, Table):
             return self._object(type_)
         return {NUMBER: 3, STRING: "text", BOOLEAN: True, VOID: None}[type_]
@@ -50,6 +59,7 @@ class Host:
         if isinstance(type_, Function):
             self._call(value, type_)
         elif isinstance(type_, Table):
+            type_ = self._own.types.get(type_.name, type_)
             for field in type_.fields.values() if not type_.is_object else ():
                 found = self._field(value, field.name)
                 assert found is not None or field.optional, field

@@ -1,5 +1,6 @@
 """Random scripts, made from the types first: whatever is written is of the type that is wanted."""
 
+from fimlsp.languages.slua.extending import filled
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Field, Function, Table, holds_functions
 
 SIMPLE = (NUMBER, STRING, BOOLEAN)
@@ -10,6 +11,10 @@ class Writer:
 
     def __init__(self, interface, rng):
         self._rng = rng
+        self._opening = ""
+        if rng.random() < 0.3:
+            interface, self._opening = self._filled(interface)
+        self._given = interface
         self._types = dict(interface.types)
         self._scopes = [[(name, type_, False) for name, type_ in interface.globals.items()]]
         self._count = 0
@@ -17,7 +22,21 @@ class Writer:
         self._loops = [0]
 
     def script(self):
-        return self._block(4)
+        ending = ""
+        if self._rng.random() < 0.3:
+            root = self._rng.choice(list(self._given.roots.values()))
+            ending = f"\n{root.function}({self._expression(root.type, 3)});"
+        return f"{self._opening}{self._block(4)}{ending}"
+
+    def _filled(self, interface):
+        """*interface* with fields of the type that is left open, and how a script says them."""
+        types = [*SIMPLE, interface.types["Actor"], interface.types["Place"]]
+        fields = tuple(
+            Field(f"f{number}", self._rng.choice(types), self._rng.random() < 0.5)
+            for number in range(self._rng.randint(0, 3))
+        )
+        lines = "".join(f"    {'mutable ' if f.mutable else ''}{f.name}: {f.type};\n" for f in fields)
+        return filled(interface, "Settings", fields), f"interface Settings {{\n{lines}}};\n"
 
     def _block(self, depth):
         self._scopes.append([])

@@ -4,11 +4,11 @@ import pytest
 from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.interface import Interface, read_interface
 from fimlsp.languages.slua.limits import MOST_NAMES, MOST_NESTED, MOST_SLOTS
-from fimlsp.languages.slua.translation import Translation, translate
+from fimlsp.languages.slua.running.translation import Translation, translate
 
 pytest.importorskip("lupa", reason="scripts run in lupa: pip install lupa")
 
-from fimlsp.languages.slua.sandbox import TEXT_BYTES, Sandbox, ScriptError
+from fimlsp.languages.slua.running.sandbox import TEXT_BYTES, Sandbox, ScriptError
 
 TOLD = read_interface("global Tell: (string) -> void; global Count: (number) -> void;")
 

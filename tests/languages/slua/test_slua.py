@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.interface import read_interface
-from fimlsp.languages.slua.translation import translate
 
 from .mutants import mutant
 from .programs import Writer
@@ -28,7 +27,7 @@ def test_a_script_that_is_made_from_types_is_right_and_runs(seed):
     text = Writer(INTERFACE, random.Random(seed)).script()
     checked = check_script(text, INTERFACE)
     assert not checked.faults, text
-    host().run(translate(checked))
+    host().run(checked)
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -39,4 +38,4 @@ def test_whatever_is_accepted_runs(seed):
         changed = mutant(text, rng)
         checked = check_script(changed, INTERFACE)
         if not checked.faults:
-            host().run(translate(checked))
+            host().run(checked)

@@ -51,7 +51,7 @@ def test_a_bit_is_set_where_feed_gives_a_state(name, seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_arrays_and_single_texts_say_the_same(seed, monkeypatch):
-    monkeypatch.setattr("fimlsp.quotient.masks.lexed_suffixes._FEW", 0)
+    monkeypatch.setattr("fimlsp.quotient.masks.grouping.lexed_suffixes._FEW", 0)
     rng = random.Random(seed)
     texts = random_texts(rng, source("python"), 300)
     vocabulary = Vocabulary(texts)

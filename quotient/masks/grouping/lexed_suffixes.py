@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
-from fimlsp.quotient.masks.first_lexemes import FirstLexemes
-from fimlsp.quotient.masks.groups import Groups, after_lexeme
+from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
+from fimlsp.quotient.masks.grouping.groups import Groups, after_lexeme
 from fimlsp.quotient.masks.text_trie import Ints
 from fimlsp.quotient.masks.vocabulary import Suffixes
 from numpy.typing import NDArray

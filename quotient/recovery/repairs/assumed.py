@@ -12,9 +12,9 @@ from fimlsp.quotient.completion.dijkstra import Source, completions
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.earley.sets import EarleySet, merged
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.recovery.layout import Layout
-from fimlsp.quotient.recovery.line_ends import LineEnds, word_of
-from fimlsp.quotient.recovery.repairs import Repair
+from fimlsp.quotient.recovery.layout.brackets import Layout
+from fimlsp.quotient.recovery.repairs.line_ends import LineEnds, word_of
+from fimlsp.quotient.recovery.repairs.search import Repair
 
 _MOST_REPAIRS = 3_000
 _STEP = 4

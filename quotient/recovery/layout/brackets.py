@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes
+from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
 
 
 class Unit(NamedTuple):

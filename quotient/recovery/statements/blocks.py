@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fimlsp.lexing.columns import Column
 from fimlsp.quotient.contexts.left import LeftContext
-from fimlsp.quotient.recovery.headers import Assumed, indentation
-from fimlsp.quotient.recovery.lines import NextLine
-from fimlsp.quotient.recovery.statements import Edit, Statements
+from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
+from fimlsp.quotient.recovery.statements.lines import NextLine
+from fimlsp.quotient.recovery.statements.statements import Edit, Statements
 
 _MOST_LINES = 200
 

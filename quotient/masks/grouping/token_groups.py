@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from fimlsp.lexing.lexer_state import LexerState, Symbol
-from fimlsp.quotient.masks.first_lexemes import FirstLexemes
-from fimlsp.quotient.masks.groups import DEAD_GROUP, Groups, after_lexeme
-from fimlsp.quotient.masks.lexed_suffixes import LexedSuffixes
+from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
+from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Groups, after_lexeme
+from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
 from fimlsp.quotient.masks.text_trie import Ints
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 

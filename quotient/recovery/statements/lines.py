@@ -8,10 +8,10 @@ from typing import NamedTuple
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import Margin
 from fimlsp.lexing.line import Line, LineReader
-from fimlsp.quotient.recovery.cursor_line import CursorLine
-from fimlsp.quotient.recovery.headers import Assumed
-from fimlsp.quotient.recovery.layout import Unit
-from fimlsp.quotient.recovery.lexemes import lexemes
+from fimlsp.quotient.recovery.layout.brackets import Unit
+from fimlsp.quotient.recovery.layout.cursor_line import CursorLine
+from fimlsp.quotient.recovery.layout.lexemes import lexemes
+from fimlsp.quotient.recovery.repairs.assumed import Assumed
 
 _MOST_LINES_SEARCHED = 400
 _MOST_BLANKS = 10

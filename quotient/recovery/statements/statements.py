@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.quotient.earley.sets import EarleySet
-from fimlsp.quotient.recovery.extents import MOST_UNITS, Extents, passed_over
-from fimlsp.quotient.recovery.headers import Assumed
-from fimlsp.quotient.recovery.layout import Unit
-from fimlsp.quotient.recovery.lexemes import Lexeme
-from fimlsp.quotient.recovery.line_ends import INSERTED
-from fimlsp.quotient.recovery.lines import LEAD
-from fimlsp.quotient.recovery.repairs import PASSED, PASSED_LINE, Repair, Search
+from fimlsp.quotient.recovery.layout.brackets import Unit
+from fimlsp.quotient.recovery.layout.lexemes import Lexeme
+from fimlsp.quotient.recovery.repairs.assumed import Assumed
+from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
+from fimlsp.quotient.recovery.repairs.search import PASSED, PASSED_LINE, Repair, Search
+from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, Extents, passed_over
+from fimlsp.quotient.recovery.statements.lines import LEAD
 
 Edit = tuple[int, int, bytes]
 """A span of a text, and what it is replaced by."""

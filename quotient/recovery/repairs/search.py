@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.recovery.line_ends import INSERTED, LineEnds
+from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds
 
 PASSED = 16
 """What it costs to pass over a lexeme."""

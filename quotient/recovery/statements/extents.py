@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.line import unmatched_brackets
-from fimlsp.quotient.recovery.layout import Unit
-from fimlsp.quotient.recovery.lexemes import Lexemes
-from fimlsp.quotient.recovery.lines import Lines
+from fimlsp.quotient.recovery.layout.brackets import Unit
+from fimlsp.quotient.recovery.layout.lexemes import Lexemes
+from fimlsp.quotient.recovery.statements.lines import Lines
 
 MOST_UNITS = 40
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from fimlsp.languages.slua.interface import Interface
-from fimlsp.languages.slua.translation import Translation
+from fimlsp.languages.slua.running.translation import Translation
 
 from fimlsp.errors import UserError
 from fimlsp.extras import install_command
@@ -34,8 +34,9 @@ class Sandbox:
 
     Args:
         interface: what scripts are given.
-        given: the values of its globals. Functions are Python's, and take what they are declared to take;
-            values of an `object` are Python objects, of which scripts reach the declared fields alone.
+        given: the values of its globals, and of what scripts end with. Functions are Python's, and take what
+            they are declared to take; values of an `object` are Python objects, of which scripts reach the
+            declared fields alone.
         rounds: of all loops of one call together; then they end.
         instructions: of one call; then it is stopped with a `ScriptError`. Only calls that double and double
             can come to this.
@@ -55,7 +56,8 @@ class Sandbox:
         instructions: int = INSTRUCTIONS,
         memory: int = MEMORY_BYTES,
     ) -> None:
-        missing = sorted(interface.globals.keys() - given.keys())
+        names = (*interface.globals, *interface.endings(None))
+        missing = sorted(set(names) - given.keys())
         if missing:
             raise ValueError(f"no value is given for {', '.join(missing)}")
         self._fields = _fields_of_objects(interface)
@@ -63,8 +65,9 @@ class Sandbox:
         runtime, self._error = _lua(memory, (self._get, self._set))
         prepare = runtime.execute(files(__package__).joinpath("sandbox.lua").read_text("utf-8"))
         environment, self._load, self._call = prepare(rounds, instructions, TEXT_BYTES)
+        self._table = runtime.table_from
         self._lines: dict[str, tuple[int, ...]] = {}
-        for name in interface.globals:
+        for name in names:
             environment[name] = given[name]
 
     def run(self, script: Translation, name: str = "script") -> None:
@@ -78,6 +81,10 @@ class Sandbox:
         if isinstance(chunk, str):
             raise ScriptError(self._told(chunk))
         self.call(chunk)
+
+    def table(self, fields: Mapping[str, object]) -> object:
+        """A value of an `interface`, as scripts make them, for the program to give to scripts."""
+        return self._table(fields)
 
     def call(self, function: Callable[..., Any], *arguments: object) -> object:
         """What *function* gives, which a script handed to the program.

@@ -1,0 +1,72 @@
+"""What is assumed so that a line, valid by itself, stands in the block that its column says it is in."""
+
+from __future__ import annotations
+
+from fimlsp.lexing.columns import Column
+from fimlsp.quotient.contexts.left import Frame, LeftContext
+from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
+from fimlsp.quotient.recovery.statements.blocks import header_above, is_slip
+from fimlsp.quotient.recovery.statements.statements import Edit, Reading, Statements
+
+
+def laid_out(
+    assumed: Assumed, statements: Statements, context: LeftContext, reading: Reading
+) -> tuple[Edit, ...]:
+    """The edits by which a line that is valid by itself stands in *context*."""
+    frame, column, start = context.frame, reading.column, reading.start
+    if start < statements.stop and is_slip(column, frame.column):
+        return ((start, statements.unit(start).code, indentation(frame.column)),)
+    if column.deeper_than(frame.column):
+        if start < statements.stop and (edits := _with_line_before(statements, start)):
+            return edits
+        header = assumed.header(statements.clause_after(start, frame.column))
+        return ((start, start, indentation(frame.column) + header + b"\n"),)
+    if column == frame.column:
+        rest = None if context.completed else assumed.rest_of_group(context)
+        return statements.passed(start).edits if rest is None else ((start, start, rest),)
+    return _closing(assumed, context, statements, column, start)
+
+
+def _with_line_before(statements: Statements, start: int) -> tuple[Edit, ...]:
+    """The edits by which the line at *start*, which is too deep, belongs to the one before it."""
+    before = statements.line_before(start)
+    if before is None:
+        return ()
+    reading = statements.read(before[0])
+    return reading.edits if reading.end > start and not reading.passed else ()
+
+
+def _closing(
+    assumed: Assumed, context: LeftContext, statements: Statements, column: Column, start: int
+) -> tuple[Edit, ...]:
+    """As `laid_out`, for a line that closes blocks."""
+    inner: Frame | None = None
+    while context.frame.column.tabs8 > column.tabs8 and context.frame.parent is not None:
+        following = context.closed(1)
+        if following is None:
+            rest = assumed.rest_of_group(context)
+            return statements.passed(start).edits if rest is None else ((start, start, rest),)
+        inner, context = context.frame, following
+    if context.frame.column == column:
+        rest = None if context.completed else assumed.rest_of_group(context)
+        return statements.passed(start).edits if rest is None else ((start, start, rest),)
+    after = statements.next_line(statements.unit(start).end)
+    is_alone = after is not None and after.start < statements.stop and column.deeper_than(after.column)
+    if inner is not None and not is_alone and (header := header_above(assumed, statements, start, column)):
+        return (header,)
+    frames = [context.frame] if inner is None else [inner, context.frame]
+    nearest = min(frames, key=lambda frame: abs(frame.column.tabs8 - column.tabs8))
+    return ((start, statements.unit(start).code, indentation(nearest.column)),)
+
+
+def with_header(assumed: Assumed, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
+    """The edits of *reading*, with a header for the deeper lines that follow it if it is none."""
+    if not reading.lacks_header:
+        return reading.edits
+    after = statements.next_line(reading.end)
+    if after is not None and statements.column_before(reading.start) == after.column:
+        code = statements.unit(reading.start).code  # it is this line that is not as deep as those around it
+        return (*reading.edits, (reading.start, code, indentation(after.column)))
+    clause = statements.clause_after(reading.end, reading.column)
+    header = indentation(reading.column) + assumed.header(clause) + b"\n"
+    return (*reading.edits, (reading.end, reading.end, header))
