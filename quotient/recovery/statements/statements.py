@@ -102,10 +102,14 @@ class Statements(Extents):
                 if found is not None and (best is None or found.cost + more + extra < best.cost):
                     best = found._replace(cost=found.cost + more + extra)
         if self._may_end_early(units):
-            other = self._early._read(self._early._unit(first.start, first.end))
+            other = self._early._read_from(first.start, first.end)
             if best is None or other.cost <= best.cost:
                 best = other
         return best or self._passed(units[0])
+
+    def _read_from(self, start: int, end: int) -> Reading:
+        """The cheapest reading of the logical line that begins with the text from *start* to *end*."""
+        return self._read(self._unit(start, end))
 
     def _variants(self, units: list[Unit], lacking: str | None) -> Iterator[tuple[list[Unit], int]]:
         """*units*, and the same with brackets where the layout says that they lack; with what each costs.
