@@ -91,7 +91,8 @@ class Below:
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
         if tries == 1:
-            for within in (self._in_opened(statements), self._in_brackets(statements)):
+            for read in (self._in_opened, self._in_brackets):
+                within = read(statements)
                 if within is None or not within.start <= place < within.end:
                     continue
                 if edits := within.edits or self.without_closers(within.end):
@@ -99,7 +100,7 @@ class Below:
                     return
         own = statements.unit(place)
         if own.column is not None and statements.is_hopeless(own):
-            self.text.replace([(own.code, own.content, b"")])
+            self.text.replace([(own.start, own.end, b"")])
             return
         start = self._statement_at(place)
         if start is None:

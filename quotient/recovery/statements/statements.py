@@ -169,7 +169,8 @@ class Statements(Extents):
             unit = self.unit(place)
             if self._is_outside(unit, first) and not self.is_hopeless(unit):
                 break
-            units.append(passed_over(unit) if self.is_hopeless(unit) else unit)
+            unit = passed_over(unit) if self.is_hopeless(unit) else unit
+            units.append(unit)
             place = unit.end
             if unit.column is not None and not unit.column.deeper_than(first.column or Column()):
                 break
