@@ -34,8 +34,8 @@ class Closer(NamedTuple):
 class Below:
     """Mends *text* from the line after the cursor's on, which begins *beyond* bytes after the cursor's end.
 
-    The logical line with the cursor has *column*, the line itself *line_column*; None if nobody knows. It is
-    in *brackets* if it is in any.
+    *column* is that of the logical line with the cursor, *line_column* that of the line itself, None if it is
+    unknown; *brackets* are those around it, if any.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Below:
         return statements.within(self.start if closer is None else closer.end, *self._brackets)
 
     def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
-        """The edits by which the lines after the cursor's follow it, whatever is written there."""
+        """Edits that let the lines below follow the cursor's, whatever is written there; gentlest first."""
         within = self._in_brackets(self.statements())
         if within is not None and within.edits:
             yield within.edits
@@ -178,7 +178,7 @@ class Below:
         return None
 
     def without_closers(self, begin: int | None = None) -> tuple[Edit, ...]:
-        """The edits by which the line after the cursor's, or that at *begin*, begins outside brackets."""
+        """The edits that make the line after the cursor's, or that at *begin*, begin outside brackets."""
         offside = self.assumed.tables.offside
         place = self.start if begin is None else begin
         if not offside or not self.text.document.right_at(place).unmatched:
@@ -195,7 +195,7 @@ class Below:
 
     @property
     def has_strays(self) -> bool:
-        """Whether the next lines close brackets that the layout says were not opened before them."""
+        """Whether the next lines close brackets that, by their columns, were never opened before them."""
         document, closer = self.text.document, self._opened(self.statements())
         place = self.start if closer is None else closer.end
         if not self.assumed.tables.offside or not document.right_at(place).unmatched:
@@ -207,7 +207,7 @@ class Below:
         return False
 
     def follows_deeper(self, column: Column | None) -> bool:
-        """Whether the next line is deeper than *column* and yet no block of it: a blank line is between."""
+        """Whether the next line is deeper than *column*, but a blank line keeps it from being a block."""
         line = self.statements().next_line(self.start)
         if column is None or line is None or not line.column.deeper_than(column):
             return False
