@@ -338,7 +338,7 @@ def _column(data: bytes, start: int) -> int:
 
 
 def _count(found: Sequence[T], holds: Callable[[T], bool]) -> int:
-    """How many of the first of *found* there are for which *holds*, which is True, then False. By bisection."""
+    """For how many of the first of *found* it *holds*, which is True, then False. By bisection."""
     low, high = 0, len(found)
     while low < high:
         middle = (low + high) // 2

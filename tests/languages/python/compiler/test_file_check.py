@@ -314,6 +314,46 @@ def test_what_was_seen_before_changes_no_answer() -> None:
         assert old.faults(text) == new.faults(text)
 
 
+METHODS = [f"    def f{number}(self, a): return a\n\n".encode() for number in range(12)]
+EDITS = (
+    # what stands before a method instead of nothing
+    b"    x = f(a=1, a=2)\n",
+    b"def f(a, a): pass\n",
+    b"    x = '''\n",
+    b"    x = (\n",
+    b"else: pass\n",
+    b"\\\n",
+    b"    def g(self):\n",
+    b"# nothing\n",
+    b"    nonlocal a\n",
+)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_lines_that_stay_are_read_as_in_a_new_file(edit: bytes) -> None:
+    check = FileCheck((3, 11))
+    for place in range(len(METHODS)):
+        for changed in (METHODS, [*METHODS[:place], edit, *METHODS[place:]]):
+            text = b"".join([b"class A:\n", *changed, b"y = 1\n"])
+            assert check.faults(text) == FileCheck((3, 11)).faults(text)
+
+
+WALRUS_IN = {
+    # where an assignment of a comprehension may stand: the versions that take it
+    "x: [(x := 1) for y in z]": {(3, 11), (3, 12), (3, 13)},
+    "class A[T]([(x := 1) for y in z]): pass": set(),
+    "def f[T](a: [(x := 1) for y in z]): pass": set(),
+    "def f[T](): [(x := 1) for y in z]": {(3, 12), (3, 13)},
+    "type X = [(x := 1) for y in z]": set(),
+}
+
+
+@pytest.mark.parametrize("text", WALRUS_IN)
+@pytest.mark.parametrize("version", [(3, 12), (3, 13)])
+def test_where_comprehensions_assign(text: str, version: PythonVersion) -> None:
+    assert (FileCheck(version).faults(f"{text}\n".encode()) == []) is (version in WALRUS_IN[text])
+
+
 @pytest.mark.parametrize(("version", "most"), {(3, 9): 30, (3, 10): 20, (3, 12): 20, (3, 13): 21}.items())
 def test_so_many_clauses_may_be_asynchronous(version: PythonVersion, most: int) -> None:
     for number in range(18, 24):
