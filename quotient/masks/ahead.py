@@ -122,12 +122,9 @@ class Ahead:
             expected = chart.predicted.expected_bits
             for state, _ in chart.entries:
                 expected |= state.expected_bits
-            for alike in groups.alike(node, self._tables):
-                symbols, more = alike.need
-                if symbols < 0 or symbols & expected:
-                    allowed.append(alike.numbers)
-                elif more:
-                    asked.append((path, alike))
+            known = groups.known(node, expected, self._tables)
+            allowed.append(known.allowed)
+            asked += [(path, alike) for alike in known.asked]
             for symbol, child in groups.children[node]:
                 if isinstance(symbol, Column):
                     left.append(((*path, symbol), child))

@@ -17,11 +17,12 @@ from fimlsp.quotient.masks.grouping.groups import Alike, Groups
 from fimlsp.quotient.masks.grouping.token_groups import TokenGroups
 from fimlsp.quotient.masks.plain_walk import Truths
 from fimlsp.quotient.masks.viability import RightLexemes
+from fimlsp.quotient.masks.vocabulary import Words
 
 IsViable = Callable[[LexerState, EarleySet], bool]
 """Whether a middle may go on in a lexer state behind an Earley set."""
 
-_MOST_ALLOWED, _MOST_ANSWERS = 64, 2_000
+_MOST_MASKS, _MOST_ANSWERS, _MOST_CHARTS = 256, 2_000, 4_000
 
 
 class Place(NamedTuple):
@@ -34,12 +35,12 @@ class Place(NamedTuple):
 class Asked:
     """What was asked about the groups of texts in the middles of one connection."""
 
-    __slots__ = ("allowed", "answers", "expected", "right")
+    __slots__ = ("answers", "expected", "masks", "right")
 
     def __init__(self) -> None:
-        self.allowed: BoundedDict[tuple[LexerState, Place], Truths] = BoundedDict(_MOST_ALLOWED)
+        self.masks: BoundedDict[tuple[LexerState, Place], Words] = BoundedDict(_MOST_MASKS)
         self.answers: BoundedDict[tuple[Groups, Place], Truths] = BoundedDict(_MOST_ANSWERS)
-        self.expected: dict[EarleySet, int] = {}
+        self.expected: BoundedDict[EarleySet, int] = BoundedDict(_MOST_CHARTS)
         self.right: RightLexemes | None = None
 
 
@@ -88,8 +89,7 @@ class Questions:
         while waiting:
             node, place = waiting.pop()
             expected = self._expected_at(place.chart)
-            for alike in groups.alike(node, self._tables):
-                found[alike.numbers] = self._may_go_on(alike, place, expected)
+            self._group(groups, node, place, expected, found)
             for symbol, child in groups.children[node]:
                 if not isinstance(symbol, Column):
                     terminal = terminal_of[symbol]
@@ -125,7 +125,7 @@ class Questions:
         for symbols, alike in answer.asked:
             reached = self._behind(place, (symbol, *symbols))
             assert reached is not None
-            found[alike.numbers] = self._each(alike, reached)
+            found[alike.numbers] = self._each(groups, alike, reached)
         return True
 
     def _behind(self, place: Place, symbols: tuple[Symbol, ...]) -> Place | None:
@@ -164,23 +164,25 @@ class Questions:
             self._expected[chart] = found
         return found
 
-    def _may_go_on(self, groups: Alike, place: Place, expected: int) -> Truths | bool:
-        """Which of some groups whose symbols lead to *place* are viable there."""
-        symbols, more = groups.need
+    def _group(self, groups: Groups, node: int, place: Place, expected: int, found: Truths) -> None:
+        """Note in *found* which groups of *node* are viable at *place*, where its symbols lead to."""
         indents = place.indents
         is_deepest = indents is not None and len(indents.columns) > self._lexical.most_blocks
         if is_deepest or place.chart is self._bracketed:
-            return self._each(groups, place)
-        if symbols < 0 or symbols & expected:
-            return True
-        if more:
-            return self._each(groups, place)
-        if not self._right.markers & expected:
-            return False
-        return np.array([self._right.may_be(self._connection, end, expected) for end in groups.ends])
+            for alike in groups.alike(node, self._tables):
+                found[alike.numbers] = self._each(groups, alike, place)
+            return
+        known = groups.known(node, expected, self._tables)
+        found[known.allowed] = True
+        for alike in known.asked:
+            found[alike.numbers] = self._each(groups, alike, place)
+        numbers, ends = known.others
+        if len(numbers) and self._right.markers & expected:
+            states = groups.ends.states
+            found[numbers] = self._right.among(self._connection, states, ends, expected)
 
-    def _each(self, groups: Alike, place: Place) -> Truths:
-        """As `_may_go_on`, each by itself."""
+    def _each(self, groups: Groups, alike: Alike, place: Place) -> Truths:
+        """Which of some groups whose symbols lead to *place* are viable there, each asked by itself."""
         chart, indents = place
-        viable = self._is_viable
-        return np.array([viable(end._replace(indents=indents), chart) for end in groups.ends])
+        viable, states = self._is_viable, groups.ends.states
+        return np.array([viable(states[end]._replace(indents=indents), chart) for end in alike.ends.tolist()])
