@@ -13,9 +13,10 @@ from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.masks.ahead import Ahead
-from fimlsp.quotient.masks.grouping.groups import Alike, Groups
+from fimlsp.quotient.masks.grouping.groups import Alike, Groups, Known
 from fimlsp.quotient.masks.grouping.token_groups import TokenGroups
 from fimlsp.quotient.masks.plain_walk import Truths
+from fimlsp.quotient.masks.text_trie import Ints
 from fimlsp.quotient.masks.viability import RightLexemes
 from fimlsp.quotient.masks.vocabulary import Words
 
@@ -23,6 +24,7 @@ IsViable = Callable[[LexerState, EarleySet], bool]
 """Whether a middle may go on in a lexer state behind an Earley set."""
 
 _MOST_MASKS, _MOST_ANSWERS, _MOST_CHARTS = 256, 2_000, 4_000
+_MOST_AHEAD = 2_000
 
 
 class Place(NamedTuple):
@@ -33,15 +35,16 @@ class Place(NamedTuple):
 
 
 class Asked:
-    """What was asked about the groups of texts in the middles of one connection."""
+    """What was asked about the groups of texts in the middles of a *connection*."""
 
-    __slots__ = ("answers", "expected", "masks", "right")
+    __slots__ = ("ahead", "answers", "expected", "masks", "right")
 
-    def __init__(self) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.masks: BoundedDict[tuple[LexerState, Place], Words] = BoundedDict(_MOST_MASKS)
         self.answers: BoundedDict[tuple[Groups, Place], Truths] = BoundedDict(_MOST_ANSWERS)
         self.expected: BoundedDict[EarleySet, int] = BoundedDict(_MOST_CHARTS)
-        self.right: RightLexemes | None = None
+        self.right = RightLexemes(connection.right_entries)
+        self.ahead = Ahead(connection.tables, connection.grammar.earley, _MOST_AHEAD)
 
 
 class Questions:
@@ -56,9 +59,7 @@ class Questions:
         self._ahead = ahead
         self._bracketed = connection.grammar.start if connection.bracket is not None else None
         self._answers, self._expected = asked.answers, asked.expected
-        if asked.right is None:
-            asked.right = RightLexemes(connection.right_entries)
-        self._right = asked.right
+        self._right, self._ahead_here = asked.right, asked.ahead
 
     def of_tokens(self, groups: TokenGroups, place: Place) -> Truths:
         """Which groups of *groups* may come at *place*."""
@@ -113,19 +114,21 @@ class Questions:
         waiting: list[tuple[int, Place]],
     ) -> bool:
         """Answer what is known behind *symbol* whatever was before, and note what else is to be asked."""
-        kernel = self._ahead.kernel(place.chart, self._tables.terminal_of[symbol])
-        if kernel is None:
+        reached = self._ahead_here.kernel(place.chart, self._tables.terminal_of[symbol])
+        if reached is None:
             return False
-        answer = self._ahead.answer(groups, child, kernel)
+        kernel, is_everywhere = reached
+        ahead = self._ahead if is_everywhere else self._ahead_here
+        answer = ahead.answer(groups, child, kernel, self._straddling)
         found[answer.allowed] = True
         for symbols, node in answer.left:
-            reached = self._behind(place, (symbol, *symbols))
-            if reached is not None:
-                waiting.append((node, reached))
+            following = self._behind(place, (symbol, *symbols))
+            if following is not None:
+                waiting.append((node, following))
         for symbols, alike in answer.asked:
-            reached = self._behind(place, (symbol, *symbols))
-            assert reached is not None
-            found[alike.numbers] = self._each(groups, alike, reached)
+            following = self._behind(place, (symbol, *symbols))
+            assert following is not None
+            found[alike.numbers] = self._each(groups, alike, following)
         return True
 
     def _behind(self, place: Place, symbols: tuple[Symbol, ...]) -> Place | None:
@@ -176,10 +179,14 @@ class Questions:
         found[known.allowed] = True
         for alike in known.asked:
             found[alike.numbers] = self._each(groups, alike, place)
+        found[self._straddling(groups, known, expected)] = True
+
+    def _straddling(self, groups: Groups, known: Known, expected: int) -> Ints:
+        """Which groups may end in a lexeme that straddles the end of the middle."""
         numbers, ends = known.others
-        if len(numbers) and self._right.markers & expected:
-            states = groups.ends.states
-            found[numbers] = self._right.among(self._connection, states, ends, expected)
+        if not len(numbers) or not self._right.markers & expected:
+            return numbers[:0]
+        return numbers[self._right.among(self._connection, groups.ends.states, ends, expected)]
 
     def _each(self, groups: Groups, alike: Alike, place: Place) -> Truths:
         """Which of some groups whose symbols lead to *place* are viable there, each asked by itself."""

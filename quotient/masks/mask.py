@@ -62,7 +62,7 @@ def allowed_texts(state: ParserState, vocabulary: Vocabulary) -> Truths:
 def _asked(state: ParserState, store: MaskStore) -> Asked:
     found = state.connection.asked.get(store)
     if found is None:
-        found = state.connection.asked[store] = Asked()
+        found = state.connection.asked[store] = Asked(state.connection)
     assert isinstance(found, Asked)
     return found
 

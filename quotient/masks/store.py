@@ -16,6 +16,8 @@ from fimlsp.quotient.masks.vocabulary import Vocabulary
 MOST_BYTES = 1 << 26
 """What a store may hold in memory."""
 
+_MOST_AHEAD = 20_000
+
 
 class MaskStore:
     """What is known of the texts of a vocabulary, whatever the parser says.
@@ -27,7 +29,7 @@ class MaskStore:
     def __init__(self, tables: LanguageTables, vocabulary: Vocabulary) -> None:
         self.tables = tables
         self.vocabulary = vocabulary
-        self.ahead = Ahead(tables)
+        self.ahead = Ahead(tables, tables.forward.earley, _MOST_AHEAD)
         self.ends = Ends()
         self._automaton = automaton_of(tables.lexical)
         self._of_suffixes: dict[int, FirstLexemes] = {}

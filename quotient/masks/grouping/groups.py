@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -64,7 +64,7 @@ class Groups:
 
     def __init__(self, ends: Ends) -> None:
         self.ends = ends
-        self.children: list[Sequence[tuple[Symbol, int]]] = [()]
+        self.children: list[list[tuple[Symbol, int]]] = [[]]
         self.n_groups = 1
         self._members: list[list[tuple[int, int]]] = [[]]
         self._alike: list[tuple[tuple[Alike, ...], int] | None] = [None]
@@ -88,8 +88,8 @@ class Groups:
             found = self._nodes.get((node, symbol))
             if found is None:
                 found = self._nodes[node, symbol] = len(self.children)
-                self.children[node] = (*self.children[node], (symbol, found))
-                self.children.append(())
+                self.children[node].append((symbol, found))
+                self.children.append([])
                 self._members.append([])
                 self._alike.append(None)
             node = found
