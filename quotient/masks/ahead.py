@@ -2,8 +2,8 @@
 
 After such a symbol, an operator or an opening bracket, nothing is complete yet. What may follow then depends
 on the rules in which the symbol stands, not on where they began. Only where one of them is completed does
-that matter; these questions are left to who knows. Where all rules are those of the language, the answer holds
-at all cursors, else at all places of one.
+that matter; these questions are left to who knows. Where all rules are those of the language, the answer
+holds at all cursors, else at all places of one.
 """
 
 from __future__ import annotations

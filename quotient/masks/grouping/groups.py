@@ -37,7 +37,10 @@ class Ends:
 
 
 class Alike(NamedTuple):
-    """Groups with the same symbols that need the same of the parser: their *numbers*, and those of their *ends*."""
+    """Groups with the same symbols that need the same of the parser.
+
+    *numbers* are theirs, *ends* those of the lexer states that they end in.
+    """
 
     need: Need
     numbers: Ints
@@ -47,8 +50,8 @@ class Alike(NamedTuple):
 class Known(NamedTuple):
     """What symbols are expected tells of the groups of a node.
 
-    Those *allowed* are viable; those of *asked* may be, for other reasons. Of the *others* only those are that
-    straddle the end of the middle: their numbers, and those of their ends.
+    Those *allowed* are viable; those of *asked* may be, for other reasons. Of the *others* only those are
+    that straddle the end of the middle: their numbers, and those of their ends.
     """
 
     allowed: Ints

@@ -128,7 +128,9 @@ class _Grouping:
         parts = [Part((), self.own)]
         first = self.own.n_groups
         for symbols, groups, texts, numbers in self.parts:
-            self.of_text[texts] = np.where(numbers == DEAD_GROUP, DEAD_GROUP, numbers.astype(np.int32) + first)
+            self.of_text[texts] = np.where(
+                numbers == DEAD_GROUP, DEAD_GROUP, numbers.astype(np.int32) + first
+            )
             parts.append(Part(symbols, groups))
             first += groups.n_groups
         self.own.finish()
