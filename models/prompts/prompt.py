@@ -16,9 +16,11 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.fim_format import FimFormat
 from fimlsp.models.prompts.neighbours import BYTES_PER_TOKEN_MAX, Neighbour, read_neighbours
 from fimlsp.models.prompts.vocabulary import Vocabulary
+from fimlsp.quotient.language.editor_policy import Comment
 
 NEIGHBOURS_ONE_IN = 4
 STEPS = 16
+HASH = Comment("#")
 BYTES_PER_TOKEN = 6
 
 
@@ -39,12 +41,14 @@ def build_prompt(
     reserve: int,
     neighbours: Sequence[Neighbour] = (),
     path: str | None = None,
+    comment: Comment | None = HASH,
     steady: bool = False,
 ) -> Prompt:
     """Prompt for a cursor between *left* and *right*, keeping *reserve* tokens for the middle.
 
     *neighbours* are other files to read, the most important first, and *path* is that of the file itself;
-    both are left out for a model that was never shown several files. If *steady*, text that does not fit is
+    both are left out for a model that was never shown several files. *comment* is how their language writes
+    remarks. If *steady*, text that does not fit is
     cut in steps of a sixteenth of the budget, so that the beginning of the prompt stays the same while
     somebody types. Encodes 6, at most 16 bytes per token of the context for each side and each neighbour,
     however large the files are.
@@ -54,9 +58,7 @@ def build_prompt(
     """
     budget = context - reserve - fim.overhead
     if budget <= 0:
-        raise ModelError(
-            f"{reserve} tokens for the middle do not fit into a context of {context}; ask for fewer."
-        )
+        raise _no_room(reserve, context)
     step = max(1, budget // STEPS) if steady else 1
     has_files = bool(neighbours) and fim.reads_files
     encode = vocabulary.encode if has_files else vocabulary.encode_first
@@ -65,13 +67,37 @@ def build_prompt(
     files, here = list[int](), list[int]()
     if has_files:
         room = max(budget - len(before) - len(after), budget // NEIGHBOURS_ONE_IN)
-        files, here = read_neighbours(vocabulary, fim, neighbours, path, room - room % step)
+        files, here = read_neighbours(vocabulary, fim, neighbours, path, comment, room - room % step)
     n_before, n_after = share(budget - len(files) - len(here), len(before), len(after))
     cut = _rounded_up(len(before) - n_before, step)
     if n_after < len(after):
         n_after -= n_after % step
     tokens = fim.arrange(before[cut:], after[:n_after], files, here)
     return Prompt(tuple(tokens), context - len(tokens))
+
+
+def build_continuation(
+    vocabulary: Vocabulary, fim: FimFormat, context: int, text: bytes, reserve: int
+) -> Prompt:
+    """Prompt for what comes after *text* from left to right, keeping *reserve* tokens for that.
+
+    Of a text that does not fit the beginning is cut off.
+
+    Raises:
+        ModelError: *reserve* leaves nothing of the context.
+    """
+    budget = context - reserve - 1
+    if budget <= 0:
+        raise _no_room(reserve, context)
+    read = _encoded(vocabulary.encode_first, text, budget, lambda size: ending(text, size))
+    tokens = fim.continued(read[max(0, len(read) - budget) :])
+    return Prompt(tuple(tokens), context - len(tokens))
+
+
+def _no_room(reserve: int, context: int) -> ModelError:
+    return ModelError(
+        f"{reserve} tokens to be written do not fit into a context of {context}; ask for fewer."
+    )
 
 
 def _encoded(

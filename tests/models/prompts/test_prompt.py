@@ -6,13 +6,14 @@ import pytest
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.neighbours import Neighbour
-from fimlsp.models.prompts.prompt import build_prompt, share
+from fimlsp.models.prompts.prompt import build_continuation, build_prompt, share
 from fimlsp.models.prompts.vocabulary import read_vocabulary
+from fimlsp.quotient.language.editor_policy import Comment
 from hypothesis import given
 from hypothesis import strategies as st
 
 from .. import tiny_checkpoints as c
-from ..tiny_checkpoints import SANTACODER, byte_tokenizer
+from ..tiny_checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer
 
 CASES = {
     (10, 3, 4): (3, 4),
@@ -127,11 +128,11 @@ def test_only_the_prefix_of_codellama_begins_with_a_space(order):
     assert "\nleft" in shown(b"left", neighbours=[A], path="b.py")
 
 
-def shown_with_files(special, context=200, neighbours=(A, B), left=b"left", order=None):
+def shown_with_files(special, context=200, neighbours=(A, B), left=b"left", order=None, **options):
     tokenizer = byte_tokenizer(special)
     fim = find_format(tokenizer.get_vocab(), "test", order=order)
     vocabulary = read_vocabulary(tokenizer, fim.markers)
-    built = build_prompt(vocabulary, fim, context, left, b"right", 10, neighbours, "pkg/c.py")
+    built = build_prompt(vocabulary, fim, context, left, b"right", 10, neighbours, "pkg/c.py", **options)
     assert built.room == context - len(built.tokens) >= 10
     table = vocabulary.token_bytes
     return b"".join(table[token] or tokenizer.id_to_token(token).encode() for token in built.tokens).decode()
@@ -140,6 +141,20 @@ def shown_with_files(special, context=200, neighbours=(A, B), left=b"left", orde
 @pytest.mark.parametrize(("special", "order", "expected"), WITH_FILES)
 def test_other_files_stand_as_the_family_has_learnt_to_read_them(special, order, expected):
     assert shown_with_files(special, order=order) == expected
+
+
+IN_OTHER_LANGUAGES = [
+    (c.SANTACODER, Comment("--"), FILES_OF_PROJECT.replace("#", "--")),
+    (c.SANTACODER, Comment("/*", "*/"), FILES_OF_PROJECT.replace("#", "/*").replace(".py", ".py */")),
+    (c.SANTACODER, None, ""),
+    (c.STARCODER2, None, PROJECT),
+]
+
+
+@pytest.mark.parametrize(("special", "comment", "expected"), IN_OTHER_LANGUAGES)
+def test_names_of_files_are_remarks_of_their_language(special, comment, expected):
+    shown = shown_with_files(special, order="psm", comment=comment)
+    assert shown.replace("<fim-prefix>", "").startswith(expected or "left")
 
 
 @pytest.mark.parametrize("special", [c.SANTACODER, c.STARCODER2, c.QWEN, c.FIMLSP])
@@ -196,3 +211,34 @@ def test_steady_prompts_fit_and_lose_little(before, after, steady):
     (found,) = typed_prompts(b"x" * before, b"y" * after, 1, steady=steady)
     plain = min(before + after, 157)
     assert plain - (2 * (157 // 16) if steady else 1) <= len(found) - 3 <= plain
+
+
+def continuation(family_markers, text, context=100, reserve=10):
+    tokenizer = byte_tokenizer(family_markers)
+    fim = find_format(tokenizer.get_vocab(with_added_tokens=True), "test")
+    vocabulary = read_vocabulary(tokenizer, fim.markers)
+    return fim, vocabulary, build_continuation(vocabulary, fim, context, text, reserve)
+
+
+def test_a_prompt_from_left_to_right_has_no_markers():
+    _, vocabulary, prompt = continuation(SANTACODER, b"x = 1\n")
+    assert list(prompt.tokens) == vocabulary.encode("x = 1\n")
+    assert prompt.room == 100 - len(prompt.tokens)
+
+
+def test_a_prompt_from_left_to_right_is_never_empty():
+    fim, _, prompt = continuation(SANTACODER, b"")
+    assert prompt.tokens == (min(fim.stops),)
+
+
+def test_a_prompt_from_left_to_right_begins_as_the_family_begins():
+    fim, vocabulary, prompt = continuation(DEEPSEEK, b"x")
+    begin = fim.marker_ids["<｜begin▁of▁sentence｜>"]
+    assert list(prompt.tokens) == [begin, *vocabulary.encode("x")]
+
+
+def test_a_prompt_from_left_to_right_loses_its_beginning():
+    _, vocabulary, prompt = continuation(SANTACODER, b"abc" * 100, context=60, reserve=40)
+    assert vocabulary.decode(prompt.tokens) == (b"abc" * 100)[-19:]
+    with pytest.raises(ModelError, match="100 tokens to be written do not fit into a context of 60"):
+        continuation(SANTACODER, b"", context=60, reserve=100)
