@@ -13,7 +13,6 @@ from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.masks.plain_walk import Truths
 from fimlsp.quotient.masks.text_trie import Ints
 from numpy.typing import NDArray
 
@@ -96,7 +95,7 @@ class RightLexemes:
 
     def among(
         self, connection: Connection, lexers: Sequence[LexerState], numbers: Ints, expected: int
-    ) -> Truths:
+    ) -> NDArray[np.bool_]:
         """Which of *numbers*, those of lexemes in progress in *lexers*, may be one that is *expected*.
 
         *lexers* is nearly always the same list, to which states are added.
