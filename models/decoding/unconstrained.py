@@ -23,7 +23,7 @@ class Unconstrained:
 
     def mask(self, vocabulary: Vocabulary) -> Words:
         """The mask of all tokens that have a text, and of stops."""
-        return vocabulary.mask(vocabulary.words(self.allowed_texts(vocabulary)), complete=True)
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=True)
 
     def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
         """All."""

@@ -99,7 +99,11 @@ class Vocabulary:
         words: Words = np.packbits(tokens, bitorder="little").view("<u4").astype(np.uint32, copy=False)
         return words
 
-    def mask(self, words: Words, *, complete: bool) -> Words:
+    def mask(self, allowed: NDArray[np.bool_], *, complete: bool) -> Words:
+        """As `tokens`, as words of bits."""
+        return self.with_stops(self.words(allowed), complete=complete)
+
+    def with_stops(self, words: Words, *, complete: bool) -> Words:
         """A copy of *words*, with stops if the text is *complete*."""
         return words | self._stop_words if complete else words.copy()
 

@@ -62,7 +62,7 @@ class FileStart:
 
     def mask(self, vocabulary: Vocabulary) -> Words:
         """As in `State`."""
-        return vocabulary.mask(vocabulary.words(self.allowed_texts(vocabulary)), complete=self.complete)
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
 
     def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
         """As in `State`."""

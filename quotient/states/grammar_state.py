@@ -259,7 +259,7 @@ class GrammarState:
         """As in `State`."""
         from fimlsp.quotient.masks.mask import mask
 
-        return vocabulary.mask(mask(self, vocabulary), complete=self.complete)
+        return vocabulary.with_stops(mask(self, vocabulary), complete=self.complete)
 
     def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
         """As in `State`."""

@@ -66,7 +66,7 @@ class LexemeState:
 
     def mask(self, vocabulary: Vocabulary) -> Words:
         """As in `State`."""
-        return vocabulary.mask(vocabulary.words(self.allowed_texts(vocabulary)), complete=self.complete)
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
 
     def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
         """As in `State`."""
