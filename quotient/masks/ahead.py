@@ -1,8 +1,8 @@
-"""What the parser says of texts behind a symbol that opens something, whatever was before.
+"""Answers ahead: which texts may follow an operator or opening bracket, whatever precedes it.
 
 After such a symbol, an operator or an opening bracket, nothing is complete yet. What may follow then depends
 on the rules in which the symbol stands, not on where they began. Only where one of them is completed does
-that matter; these questions are left to who knows. Where all rules are those of the language, the answer
+that matter; these questions are left to `asking.py`. Where all rules are those of the language, the answer
 holds at all cursors, else at all places of one.
 """
 
@@ -17,8 +17,10 @@ from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import Symbol
 from fimlsp.quotient.earley.automaton import Predicted, State
 from fimlsp.quotient.earley.sets import Earley, EarleySet, Entry
+from fimlsp.quotient.grammar.rules import Rules
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.grouping.groups import Alike, Groups, Known
+from fimlsp.quotient.masks.repetition import changes_nothing
 from fimlsp.quotient.masks.text_trie import Ints
 
 _MOST_KERNELS = 5_000
@@ -77,15 +79,17 @@ Straddling = Callable[[Groups, Known, int], Ints]
 class Ahead:
     """Answers about groups with the grammar of *earley*, which is that of a language, or of middles in it.
 
-    It remembers at *most* so many.
+    The rules *right* are those that end in the right context. It remembers at *most* so many.
     """
 
-    def __init__(self, tables: LanguageTables, earley: Earley, most: int) -> None:
+    def __init__(self, tables: LanguageTables, earley: Earley, most: int, right: Rules | None = None) -> None:
+        self._right = right
         self._tables = tables
         self._earley = earley
         self._rules = tables.forward.rules
         self._answers: BoundedDict[tuple[Groups, int, Kernel], Answer] = BoundedDict(most)
         self._sets: BoundedDict[Kernel, EarleySet] = BoundedDict(_MOST_KERNELS)
+        self._scans: BoundedDict[tuple[EarleySet, int], EarleySet | None] = BoundedDict(_MOST_KERNELS)
 
     def kernel(self, chart: EarleySet, terminal: int) -> tuple[Kernel, bool] | None:
         """The states that *terminal* leads to after *chart*, and whether all are of the language alone.
@@ -128,7 +132,7 @@ class Ahead:
         return found
 
     def _walk(self, groups: Groups, node: int, kernel: Kernel, straddling: Straddling) -> Answer:
-        earley, terminal_of = self._earley, self._tables.terminal_of
+        terminal_of = self._tables.terminal_of
         allowed: list[Ints] = []
         left: list[tuple[tuple[Symbol, ...], int]] = []
         asked: list[tuple[tuple[Symbol, ...], Alike]] = []
@@ -148,12 +152,23 @@ class Ahead:
                 terminal = terminal_of[symbol]
                 if terminal < 0 or not expected >> terminal & 1:
                     continue
-                try:
-                    after = earley.scan(chart, (terminal,))
-                except OriginNeededError:
+                after = self._after(chart, terminal)
+                if after is _UNKNOWN:
                     left.append(((*path, symbol), child))
-                    continue
-                if after is not None:
+                elif after is not None:
                     waiting.append((child, after, (*path, symbol)))
         numbers = np.concatenate(allowed) if allowed else np.zeros(0, np.int32)
         return Answer(numbers, tuple(left), tuple(asked))
+
+    def _after(self, chart: EarleySet, terminal: int) -> EarleySet | None:
+        """The set after *terminal*, `_UNKNOWN` where an origin decides, *chart* itself if nothing changes."""
+        key = chart, terminal
+        if key not in self._scans:
+            try:
+                after = self._earley.scan(chart, (terminal,))
+                if after is not None and changes_nothing(chart, after, self._rules, self._right):
+                    after = chart
+            except OriginNeededError:
+                after = _UNKNOWN
+            self._scans[key] = after
+        return self._scans[key]

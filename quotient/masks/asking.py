@@ -16,6 +16,7 @@ from fimlsp.quotient.masks.ahead import Ahead
 from fimlsp.quotient.masks.grouping.groups import Alike, Groups, Known
 from fimlsp.quotient.masks.grouping.token_groups import TokenGroups
 from fimlsp.quotient.masks.plain_walk import Truths
+from fimlsp.quotient.masks.repetition import changes_nothing
 from fimlsp.quotient.masks.text_trie import Ints
 from fimlsp.quotient.masks.viability import RightLexemes
 from fimlsp.quotient.masks.vocabulary import Words
@@ -44,7 +45,8 @@ class Asked:
         self.answers: BoundedDict[tuple[Groups, Place], Truths] = BoundedDict(_MOST_ANSWERS)
         self.expected: BoundedDict[EarleySet, int] = BoundedDict(_MOST_CHARTS)
         self.right = RightLexemes(connection.right_entries)
-        self.ahead = Ahead(connection.tables, connection.grammar.earley, _MOST_AHEAD)
+        right = connection.grammar.right.partial_rules
+        self.ahead = Ahead(connection.tables, connection.grammar.earley, _MOST_AHEAD, right)
 
 
 class Questions:
@@ -143,7 +145,10 @@ class Questions:
         lexical = self._lexical
         if not isinstance(symbol, Column):
             after = self._scan(chart, symbol)
-            return None if after is None else Place(after, indents)
+            if after is None:
+                return None
+            rules, right = self._tables.forward.rules, self._connection.grammar.right.partial_rules
+            return place if changes_nothing(chart, after, rules, right) else Place(after, indents)
         assert indents is not None
         entered = indents.enter(symbol, lexical.most_blocks)
         if entered is None:

@@ -35,8 +35,7 @@ class ParserState(Protocol):
 def mask(state: ParserState, vocabulary: Vocabulary) -> Words:
     """The words of the mask of *state*, without stop tokens; nobody may change them.
 
-    What was asked before is remembered: about the language for ever, about a place of the parser with the
-    connection.
+    Answers are remembered: about the language with the vocabulary, about this connection with it.
     """
     store = store_of(state.connection.tables, vocabulary)
     key = store.key(state.lexer)
