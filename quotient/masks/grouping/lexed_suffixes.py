@@ -18,7 +18,7 @@ from fimlsp.quotient.masks.vocabulary import Suffixes
 from numpy.typing import NDArray
 
 _FEW = 48
-"""So many texts are read one by one rather than in arrays."""
+"""Up to this many texts are read one by one rather than in arrays."""
 
 Mask = NDArray[np.bool_]
 
