@@ -79,8 +79,9 @@ def indenter_of(files: GrammarFiles, terminals: Collection[str], needed: Collect
             f"{files.name} needs {indent}, but has no terminal {newline} of line ends; define it, or name "
             f'it in a comment: // NL_type = "{newline}"'
         )
-    opening = told.get("OPEN_PAREN_types", [name for name in _OPENING if name in terminals])
-    closing = told.get("CLOSE_PAREN_types", [_OPENING[name] for name in opening if name in _OPENING])
+    opening: object = told.get("OPEN_PAREN_types", [name for name in _OPENING if name in terminals])
+    usual_closing = [_OPENING.get(str(name), "") for name in opening] if isinstance(opening, list) else []
+    closing: object = told.get("CLOSE_PAREN_types", usual_closing)
     if not isinstance(opening, list) or not isinstance(closing, list) or len(opening) != len(closing):
         raise GrammarError(f"{files.name}: OPEN_PAREN_types and CLOSE_PAREN_types are lists of one length.")
     tab_len = told.get("tab_len", 8)
