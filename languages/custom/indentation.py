@@ -87,7 +87,7 @@ def indenter_of(files: GrammarFiles, terminals: Collection[str], needed: Collect
     tab_len = told.get("tab_len", 8)
     if not isinstance(tab_len, int) or tab_len < 1:
         raise GrammarError(f"{files.name}: tab_len is a number of columns, 1 or more.")
-    pairs = zip(opening, closing, strict=True)
+    pairs = zip(map(str, opening), map(str, closing), strict=True)
     brackets = {one: other for one, other in pairs if one in terminals and other in terminals}
     return Indenter(newline, indent, dedent, brackets, tab_len)
 
