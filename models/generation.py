@@ -29,7 +29,8 @@ def generate(
 
     The model reads *written* alone, without fill-in-the-middle markers. *start* says what may come after it:
     with nothing on its right a text that is valid as a whole. *on_text* gets each piece as soon as it is
-    written, and nothing is taken back; the pieces are together the text of the result. Law: with
+    written, and nothing is taken back; the pieces are together the text of the result. (With beams all of it
+    comes at the end.) Law: with
     `settings.steer` the result is complete unless it was cancelled.
 
     Args:
@@ -45,7 +46,12 @@ def generate(
     """
     settings = replace(settings, lines=None, stop_rule="last")
     prompt = build_continuation(model.vocabulary, model.fim, model.context, written, settings.tokens)
-    decoding = Decoding.begin(network_at(model, written, b""), prompt, start, settings)
+    network = network_at(model, written, b"")
+    if settings.beams > 1:
+        (result,) = decode_several(network, prompt, start, replace(settings, candidates=1), should_stop)
+        on_text(result.text)
+        return result
+    decoding = Decoding.begin(network, prompt, start, settings)
     n_told = 0
 
     def tell(text: bytes) -> None:
