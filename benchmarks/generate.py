@@ -3,7 +3,8 @@
 A GPTBigCode of SantaCoder's size with random weights writes behind the beginnings of files of the standard
 library, left to right and in the middle, alone and under the constraint, in turn. Prints for each size of a
 batch how much longer a token takes, in CPU time on one thread; the first run of each kind, in which tables
-are made, is told apart. Random weights write anything, so nothing that masks have seen comes again: a trained model is served better.
+are made, is told apart. Random weights write anything, so nothing that masks have seen comes again: a trained
+model is served better.
 """
 
 from __future__ import annotations
