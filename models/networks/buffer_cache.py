@@ -25,7 +25,7 @@ from fimlsp.models.protocols import Attended, Candidates, Maskable, NextToken, T
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from fimlsp.quotient.masks.vocabulary import Vocabulary
+    from fimlsp.quotient.masks.vocabulary import Vocabulary as MaskVocabulary
 
 AGREEMENT_MAX = 32
 VOTE_BASE = 2.0
@@ -86,7 +86,7 @@ class BufferCache:
         return self._network.attended(should_stop) if isinstance(self._network, Attended) else nullcontext()
 
     @property
-    def mask_vocabulary(self) -> Vocabulary:
+    def mask_vocabulary(self) -> MaskVocabulary:
         """As of `Maskable`, if the network is one.
 
         Raises:

@@ -91,5 +91,6 @@ class CheckpointRows:
             use_cache=True,
             logits_to_keep=1,
         )
-        self._last: Tensor = output.logits[:, -1]
-        return self._last
+        scores: Tensor = output.logits[:, -1]
+        self._last = scores
+        return scores
