@@ -36,7 +36,7 @@ def beam_search(first: Decoding, should_stop: Callable[[], bool]) -> tuple[Middl
     ended.sort(key=_score, reverse=True)
     found = dict[bytes, Middle]()
     for run in (*ended, *alive):
-        middle = run.ended(should_stop)
+        middle = run.run(should_stop)
         found.setdefault(middle.text, middle)
         if len(found) == first.settings.candidates and len(ended) >= len(found):
             break

@@ -137,10 +137,9 @@ class Decoding:
         share their watch.
         """
         self.watch.engine_done()
-        candidates = self.model.begin(self.prompt.tokens, self.middle.tokens)
+        step = DecodeStep(self.middle, self.model.begin(self.prompt.tokens, self.middle.tokens))
         self.watch.model_done()
-        step, left = DecodeStep(self.middle, candidates), self.budget - len(self.middle.tokens)
-        self.refused = []
+        left, self.refused = self.budget - len(self.middle.tokens), []
         for continuation in islice(self._allowed(step), most):
             if self._steers_away(continuation, left - 1):
                 self.steered = True
@@ -155,10 +154,6 @@ class Decoding:
     def total(self) -> float:
         """The log-probability (nats) of what is written, its end included if the network has ended it."""
         return self.middle.total + (self.steps[-1].candidates.stop if self.stop_reason == "end" else 0.0)
-
-    def ended(self, should_stop: Callable[[], bool]) -> Middle:
-        """What is written, finished for the reason there is; without one the budget is used up."""
-        return self._result(self.interruption(should_stop) or "budget")
 
     @property
     def budget(self) -> int:
@@ -392,7 +387,7 @@ class Decoding:
         middle = self.middle
         takes_first = self.settings.stop_rule == "first"
         if reason == "lines" and self.rule.leaves_line(middle):
-            within = self._best_stop(len(middle.tokens))
+            within = best_stop(self.steps[: len(middle.tokens) + 1], self.model, self.prompt)
             return within if within is not None and within.text else middle
         if reason in ("cancelled", "lines", "asked", "unsure"):
             return middle
@@ -401,8 +396,5 @@ class Decoding:
         if self.settings.stop_rule == "last" or (reason == "end" and takes_first):
             return middle
         length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)
-        return self._best_stop(length) or (middle.completed() if self.settings.steer else middle)
-
-    def _best_stop(self, length: int) -> PartialMiddle | None:
-        """The best place to stop among the first *length* tokens."""
-        return best_stop(self.steps[: length + 1], self.model, self.prompt)
+        best = best_stop(self.steps[: length + 1], self.model, self.prompt)
+        return best or (middle.completed() if self.settings.steer else middle)
