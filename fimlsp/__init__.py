@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from fimlsp.languages.python import python as python
     from fimlsp.models.completion import complete_many as complete_many
     from fimlsp.models.decoding.settings import DecodeSettings as DecodeSettings
+    from fimlsp.models.generation import generate as generate
+    from fimlsp.models.generation import generate_many as generate_many
     from fimlsp.models.loading import load_model as load_model
     from fimlsp.models.masked_logits import MaskedLogits as MaskedLogits
     from fimlsp.models.masked_logits import fill_bitmask as fill_bitmask
@@ -32,6 +34,8 @@ __all__ = [
     "Vocabulary",
     "complete_many",
     "fill_bitmask",
+    "generate",
+    "generate_many",
     "json",
     "load_grammar",
     "load_model",
@@ -48,6 +52,8 @@ _ORIGINS = {
     "Vocabulary": ("fimlsp.quotient.masks.vocabulary", "Vocabulary"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
     "fill_bitmask": ("fimlsp.models.masked_logits", "fill_bitmask"),
+    "generate": ("fimlsp.models.generation", "generate"),
+    "generate_many": ("fimlsp.models.generation", "generate_many"),
     "json": ("fimlsp.languages.json", "json"),
     "load_grammar": ("fimlsp.languages.custom", "load_grammar"),
     "load_model": ("fimlsp.models.loading", "load_model"),

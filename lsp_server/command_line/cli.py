@@ -7,86 +7,27 @@ Everything but click is imported by the command that needs it, so that `fimlsp -
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from fimlsp.lsp_server.command_line.generate_command import generate
 from fimlsp.lsp_server.command_line.models_command import models
-from fimlsp.lsp_server.settings.options import MODEL_FIELDS, OPTIONS, Option, Settings, load_of
+from fimlsp.lsp_server.command_line.parameters import (
+    PYTHON,
+    is_given,
+    model_options,
+    to_address,
+    to_grammar,
+    to_language,
+    to_position,
+)
+from fimlsp.lsp_server.settings.options import Settings, load_of
 
 from fimlsp import __version__
 
 if TYPE_CHECKING:
     from fimlsp.quotient.language.contract import Language
-
-
-def to_address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
-    """`HOST:PORT` of this machine: the server trusts whoever connects, so it listens nowhere else."""
-    if value is None:
-        return None
-    host, colon, port = value.rpartition(":")
-    if not (colon and port.isdecimal() and int(port) < 65_536):
-        raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:8765.")
-    host = host.strip("[]")
-    if not is_loopback(host):
-        raise click.BadParameter(
-            f"{host!r} is not this machine; use 127.0.0.1, as the server is not for networks."
-        )
-    return host, int(port)
-
-
-def to_position(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
-    """`LINE:COLUMN`, both from 1."""
-    line, _colon, column = value.partition(":")
-    if not (line.isdecimal() and column.isdecimal() and int(line) > 0 and int(column) > 0):
-        raise click.BadParameter(f"{value!r} is not LINE:COLUMN with numbers from 1, such as 12:5.")
-    return int(line), int(column)
-
-
-def to_python(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
-    """A version of Python, such as 3.11."""
-    from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
-
-    versions = {version_text(version): version for version in PYTHON_VERSIONS}
-    if value not in versions:
-        raise click.BadParameter(f"{value!r} is not one of {', '.join(versions)}.")
-    return versions[value]
-
-
-def to_language(_: click.Context, __: click.Parameter, value: str) -> Language:
-    """A language by its name."""
-    from fimlsp.languages import UnknownLanguageError, language_named
-
-    try:
-        return language_named(value)
-    except UnknownLanguageError as error:
-        raise click.BadParameter(f"{error}.") from None
-
-
-def to_grammar(file: Path, start: str) -> Language:
-    """The language of a Lark grammar."""
-    from fimlsp.languages.custom import load_grammar
-    from fimlsp.quotient.grammar.cfg import GrammarError
-
-    try:
-        return load_grammar(file, start)
-    except GrammarError as error:
-        raise click.ClickException(str(error)) from None
-
-
-def is_given(context: click.Context, name: str) -> bool:
-    """Whether the parameter *name* was written on the command line."""
-    return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-
-
-def is_loopback(host: str) -> bool:
-    """Whether *host* names this machine and nothing else."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -136,48 +77,6 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
         raise click.ClickException(f"The server cannot be started ({error}); choose another port.") from error
 
 
-def to_value(option: Option) -> Callable[[click.Context, click.Parameter, object], object]:
-    """What makes a value of the server's *option* from a text."""
-
-    def convert(_: click.Context, __: click.Parameter, value: object) -> object:
-        is_number = isinstance(option.default, int) and isinstance(value, str) and value.isdecimal()
-        typed = int(str(value)) if is_number else value
-        if not option.values.allows(typed):
-            raise click.BadParameter(f"{option.name} must be {option.values.words}, not {value!r}.")
-        if option.field == "model" and typed:
-            from fimlsp.models.checkpoints.hub import find_on_command_line
-
-            return find_on_command_line(str(typed))
-        return typed
-
-    return convert
-
-
-def model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives *command* the options about models, whose values it gets as `Settings` would."""
-    wanted = [option for option in OPTIONS if option.field in MODEL_FIELDS]
-    for option in reversed(wanted):
-        command = click.option(
-            f"--{option.field.replace('_', '-')}",
-            default=str(option.default),
-            callback=to_value(option),
-            metavar=option.name.upper(),
-            help=f"{option.meaning} Values: {option.values.words}.",
-        )(command)
-    return command
-
-
-_PYTHON = click.option(
-    "--python-version",
-    "python",
-    metavar="VERSION",
-    default="3.11",
-    show_default=True,
-    callback=to_python,
-    help="Whose grammar holds: 3.8 to 3.13.",
-)
-
-
 @command_line.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
@@ -188,7 +87,7 @@ _PYTHON = click.option(
     help="The cursor stands before this character.",
 )
 @model_options
-@_PYTHON
+@PYTHON
 @click.option("--max-tokens", default=64, show_default=True, type=click.IntRange(1, 1024))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def complete(
@@ -234,7 +133,7 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     help="A Lark grammar of your own that holds instead.",
 )
 @click.option("--start", metavar="RULE", help="The rule of --grammar that a file is made of. Default: start.")
-@_PYTHON
+@PYTHON
 @click.option(
     "--check",
     type=click.Choice(["parse", "compile"]),
@@ -307,4 +206,5 @@ def train(context: click.Context, arguments: tuple[str, ...]) -> None:
     train_model.main(list(arguments), prog_name=context.command_path)
 
 
+command_line.add_command(generate)
 command_line.add_command(models)

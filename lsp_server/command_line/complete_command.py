@@ -14,12 +14,11 @@ import click
 from fimlsp.languages import LANGUAGES
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.lsp_server.documents.open_documents import LARGEST_DOCUMENT
+from fimlsp.lsp_server.command_line.reading import read_bytes
 from fimlsp.lsp_server.documents.text_positions import Text, encode
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load
 from fimlsp.lsp_server.session.status import describe_relaxed
 from fimlsp.lsp_server.worker.backend import Backend
-from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
 from fimlsp.quotient.language.contract import Language
 
 from fimlsp.errors import explain
@@ -82,12 +81,7 @@ def grammar_of_file(file: Path, python: PythonVersion) -> Language:
 
 def read_source(file: Path) -> bytes:
     """A Python file as UTF-8 without a byte order mark, whatever encoding its first lines declare."""
-    try:
-        data = read_regular_file(file, LARGEST_DOCUMENT)
-    except OSError as error:
-        raise click.ClickException(f"{file} cannot be read ({error.strerror}).") from error
-    if data is None:
-        raise click.ClickException(f"{file} is not a regular file of at most {LARGEST_DOCUMENT:,} bytes.")
+    data = read_bytes(file)
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return encode(data.decode(encoding))

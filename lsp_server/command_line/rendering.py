@@ -24,7 +24,7 @@ def print_in_place(left: str, inserted: str, right: str, note: str) -> None:
 
 def numbered_lines(left: str, inserted: str, right: str) -> list[StyledText]:
     """The lines to print. Those with inserted text are also marked with `+`, for when there is no colour."""
-    left, inserted, right = (_printable(part) for part in (left, inserted, right))
+    left, inserted, right = (printable(part) for part in (left, inserted, right))
     before, with_it, all_of_it = (
         part.expandtabs() for part in (left, left + inserted, left + inserted + right)
     )
@@ -42,6 +42,6 @@ def _gutter(number: int, is_new: bool) -> StyledText:
     return StyledText(f"{number:>5} {'+' if is_new else ' '} ", style="bold green" if is_new else "dim")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """*text* with plain line ends, and with pictures for characters that would steer the terminal."""
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_PICTURES)

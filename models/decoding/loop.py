@@ -135,14 +135,18 @@ class Decoding:
             return nullcontext()
         return self.model.attended(lambda: should_stop() or monotonic() >= self.ends_at)
 
-    def run(self, should_stop: Callable[[], bool]) -> Middle:
-        """Take steps until there is a reason to stop."""
+    def run(
+        self, should_stop: Callable[[], bool], on_text: Callable[[bytes], None] = lambda _: None
+    ) -> Middle:
+        """Take steps until there is a reason to stop; *on_text* gets the bytes that each adds to the text."""
         while (reason := self.interruption(should_stop)) is None:
             try:
                 step = self._ask_network()
             except Interrupted:
                 return self._result(self.interruption(should_stop) or "cancelled")
             self._write_token(step)
+            if self.middle is not step.middle:
+                on_text(self.middle.text[len(step.middle.text) :])
         return self._result(reason)
 
     def step_with(self, candidates: Candidates) -> None:
@@ -321,7 +325,7 @@ class Decoding:
     def _finished(self, reason: StopReason) -> PartialMiddle:
         """The part of the middle to keep, completed where that is wanted and does not take too long."""
         try:
-            with interruptible(time_limit(ENGINE_SECONDS)):
+            with interruptible(time_limit(max(ENGINE_SECONDS, self.ends_at - monotonic()))):
                 return self._finished_in_time(reason)
         except Interrupted:
             return self.middle
@@ -332,7 +336,11 @@ class Decoding:
         if reason == "lines" and self.rule.leaves_line(middle):
             within = self._best_stop(len(middle.tokens))
             return within if within is not None and within.text else middle
-        if reason in ("cancelled", "lines", "asked", "unsure") or (reason == "end" and takes_first):
+        if reason in ("cancelled", "lines", "asked", "unsure"):
+            return middle
+        if self.settings.stop_rule == "last" and not middle.complete:
+            return middle.completed() if self.settings.steer else middle
+        if self.settings.stop_rule == "last" or (reason == "end" and takes_first):
             return middle
         length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)
         return self._best_stop(length) or (middle.completed() if self.settings.steer else middle)

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from fimlsp.models.protocols import Preference
 
-StopRule = Literal["first", "best"]
+StopRule = Literal["first", "best", "last"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class DecodeSettings:
             "best": decoding goes on until the model ends the middle or the budget is used up; the result is
             the complete beginning with the best length-normalised log-probability, its end included (the
             rule of the evaluation by Melcer et al. 2024).
+            "last": nothing that was written is taken back; the middle ends where the model ends it or the
+            budget is used up.
         stop_when: a rule of the caller's own: it is given the text after each token with which the middle is
             complete, and ends it there by saying True.
         candidates: how many different middles are wanted.

@@ -20,6 +20,9 @@ from fimlsp.models.prompts.families import (
     Project,
 )
 
+FILE_BEGINS = ("<s>", "<bos>", "<｜begin▁of▁sentence｜>")
+"""Markers with which families begin every text."""
+
 _LIKE_A_MARKER = re.compile(
     r"\W*(?:fim|suf|suffix|pre|prefix|mid|middle|hole|infill|code)(?:\W+|_|$)", re.IGNORECASE
 )
@@ -61,6 +64,16 @@ class FimFormat:
         for part in self.prompt:
             tokens.extend([part] if isinstance(part, int) else slots[part])
         return tokens
+
+    def continued(self, text: Sequence[int]) -> list[int]:
+        """The prompt for what comes after *text* from left to right; never empty.
+
+        It has no markers, but for one with which the family begins every text. If there is nothing else, it
+        is a token that ends texts, as others begin behind it.
+        """
+        begins = {self.marker_ids[marker] for marker in FILE_BEGINS if marker in self.marker_ids}
+        first = [part for part in self.prompt[:1] if isinstance(part, int) and part in begins]
+        return [*first, *text] or [min(self.stops)]
 
 
 def find_format(

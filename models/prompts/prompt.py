@@ -54,9 +54,7 @@ def build_prompt(
     """
     budget = context - reserve - fim.overhead
     if budget <= 0:
-        raise ModelError(
-            f"{reserve} tokens for the middle do not fit into a context of {context}; ask for fewer."
-        )
+        raise _no_room(reserve, context)
     step = max(1, budget // STEPS) if steady else 1
     has_files = bool(neighbours) and fim.reads_files
     encode = vocabulary.encode if has_files else vocabulary.encode_first
@@ -72,6 +70,30 @@ def build_prompt(
         n_after -= n_after % step
     tokens = fim.arrange(before[cut:], after[:n_after], files, here)
     return Prompt(tuple(tokens), context - len(tokens))
+
+
+def build_continuation(
+    vocabulary: Vocabulary, fim: FimFormat, context: int, text: bytes, reserve: int
+) -> Prompt:
+    """Prompt for what comes after *text* from left to right, keeping *reserve* tokens for that.
+
+    Of a text that does not fit the beginning is cut off.
+
+    Raises:
+        ModelError: *reserve* leaves nothing of the context.
+    """
+    budget = context - reserve - 1
+    if budget <= 0:
+        raise _no_room(reserve, context)
+    read = _encoded(vocabulary.encode_first, text, budget, lambda size: ending(text, size))
+    tokens = fim.continued(read[max(0, len(read) - budget) :])
+    return Prompt(tuple(tokens), context - len(tokens))
+
+
+def _no_room(reserve: int, context: int) -> ModelError:
+    return ModelError(
+        f"{reserve} tokens to be written do not fit into a context of {context}; ask for fewer."
+    )
 
 
 def _encoded(

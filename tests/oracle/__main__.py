@@ -1,4 +1,4 @@
-"""Holds the engine against CPython: `python -m tests.oracle conformance|completeness|soundness|compile`."""
+"""Holds the engine against CPython, and masks against the engine: `python -m tests.oracle SUITE`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from . import compiling, completeness, conformance, recovery, soundness, typing_replay
+from . import compiling, completeness, conformance, masks, recovery, soundness, typing_replay
 from .bench import Worker
 from .interpreters import Interpreter, NoInterpreterError, interpreter
 from .known import stale
@@ -59,7 +59,7 @@ class Settings:
 
 
 @click.command()
-@click.argument("suite", type=click.Choice([*SUITES, "all", "recovery", "typing"]))
+@click.argument("suite", type=click.Choice([*SUITES, "all", "masks", "recovery", "typing"]))
 @click.option("--python", "version", default="3.11", help="The version whose interpreter is the judge.")
 @click.option("--seed", type=int, help="Repeats a run; it is printed, and random by default.")
 @click.option("--workers", type=int, default=os.cpu_count(), help="Processes; all cores by default.")
@@ -72,6 +72,13 @@ class Settings:
 )
 @click.option("--breaks", type=click.IntRange(1, 2), default=1, help="recovery: breaks in each file.")
 @click.option("--suggest", type=int, default=0, help="typing: files with suggestions too.")
+@click.option("--verdicts", type=int, default=masks.VERDICTS, help="masks: how many; ten million by default.")
+@click.option(
+    "--tokenizer",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    default=masks.BUNDLED,
+    help="masks: whose tokens are judged; those of the bundled model by default.",
+)
 @click.option("--show", default="", help="recovery: shows failed cases of one kind of break, or of all.")
 def main(
     suite: str,
@@ -84,8 +91,12 @@ def main(
     breaks: int,
     show: str,
     suggest: int,
+    verdicts: int,
+    tokenizer: Path,
 ) -> None:
     """Hold the engine against the parser of CPython; ends with status 1 on an unexplained disagreement.
+
+    masks holds the masks of tokens against feeding each of them, in four languages.
 
     recovery measures instead what is completed in files that are broken elsewhere, and typing what is offered
     while a function is written line by line.
@@ -95,6 +106,8 @@ def main(
     if suite == "recovery":
         recovery.run(console, seed, limit or recovery.FILES, workers, breaks, show)
         return
+    if suite == "masks":
+        sys.exit(not masks.run(console, seed, verdicts, tokenizer))
     if suite == "typing":
         typing_replay.run(console, seed, limit or typing_replay.FILES, workers, suggest)
         return

@@ -9,7 +9,7 @@ import pytest
 
 from tests.quotient.corpus import complaint
 
-from . import completeness, recovery, soundness, typing_replay
+from . import completeness, masks, recovery, soundness, typing_replay
 from .bench import Worker
 from .breaks import KINDS
 from .conformance import Conformance
@@ -143,3 +143,21 @@ def test_typing():
 
 def test_known_differences_still_differ():
     assert stale(worker(), (3, 11)) == []
+
+
+def test_some_masks_allow_what_feeding_allows():
+    for found in masks.judged(4, 300_000):
+        assert not found.wrong
+    assert found.verdicts >= 300_000
+    assert len(found.by_language) == 2 * len(masks.LANGUAGES)
+
+
+def test_a_wrong_bit_of_a_mask_is_seen(monkeypatch):
+    vocabulary = masks.vocabulary_of("json", random.Random(1), masks.BUNDLED)
+    place = next(masks.places(random.Random(1), "json", vocabulary.texts))
+    allowed = place.state.allowed_texts(vocabulary).copy()
+    allowed[7] = not allowed[7]
+    monkeypatch.setattr(type(place.state), "allowed_texts", lambda *_: allowed)
+    found = masks.Judged()
+    masks.judge(found, place, vocabulary)
+    assert [text for _, text, _ in found.wrong] == [vocabulary.texts[7]]

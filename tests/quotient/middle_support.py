@@ -55,13 +55,14 @@ def verdict(state: GrammarState | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A middle about which the engine is wrong."""
+    """A middle about which the engine is wrong; *grammar* says of which language, where there are several."""
 
     complaint: str
     left: bytes
     middle: bytes
     right: bytes
     detail: str = ""
+    grammar: str = ""
 
 
 def fault(left: bytes, middle: bytes, right: bytes, state: GrammarState | None) -> Fault | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
@@ -22,6 +23,10 @@ from fimlsp.languages.slua.incremental.tokens import (
 )
 from fimlsp.languages.slua.incremental.utf8 import START, after_byte, missing_bytes
 from fimlsp.languages.slua.interface import Interface, UnknownRootError
+
+if TYPE_CHECKING:  # NumPy is imported by who asks for masks
+    from fimlsp.quotient.masks.plain_walk import Truths
+    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 _MOST_TRIED = 24
 _SIGN_BYTES = frozenset("".join(SIGNS).encode())
@@ -84,6 +89,16 @@ class ScriptState:
         if self.complete:
             return b""
         return min(self._completions(), key=len)
+
+    def mask(self, vocabulary: Vocabulary) -> Words:
+        """As in `fimlsp.quotient.states.protocol.State`."""
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
+
+    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+        """As in `fimlsp.quotient.states.protocol.State`, found by feeding every text."""
+        from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
+
+        return allowed_by_feeding(vocabulary, self, ScriptState.feed)
 
     def _completions(self) -> Iterator[bytes]:
         if not self.begun:

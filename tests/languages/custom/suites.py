@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
+from fimlsp.languages.custom.files import GrammarFiles
+from fimlsp.languages.custom.language import LarkLanguage
 from fimlsp.quotient.grammar.cfg import GrammarError
+from lark import Lark
 from lark.exceptions import LarkError
 
-from .checking import Tally, Trial, engine_of, judge_of
+from ..judged.checking import Judge, Judged, Tally
 from .random_grammars import random_grammar
 
-ALPHABET = ("a", "b", "c", " ")
+ALPHABET = (b"a", b"b", b"c", b" ")
 
 
-def trials(seed: int) -> Iterator[Trial]:
+def judge_of(text: str) -> Judge:
+    """Whether Lark accepts a text; each is parsed once."""
+    parser = Lark(text, parser="earley", lexer="basic")
+    known: dict[bytes, bool] = {}
+
+    def accepts(whole: bytes) -> bool:
+        if whole not in known:
+            try:
+                parser.parse(whole.decode())
+            except LarkError:
+                known[whole] = False
+            else:
+                known[whole] = True
+        return known[whole]
+
+    return accepts
+
+
+def judged_grammars(seed: int) -> Iterator[Judged]:
     """Grammars without end that both Lark and the engine take."""
     number = 0
     while True:
@@ -23,31 +45,24 @@ def trials(seed: int) -> Iterator[Trial]:
         text = random_grammar(rng).text
         try:
             accepts = judge_of(text)
-            engine = engine_of(text)
+            of = Judged(LarkLanguage(GrammarFiles((("test.lark", text),)), "start"), accepts, grammar=text)
+            of.fresh_engine()
         except (GrammarError, LarkError):
             continue
-        yield Trial(text, engine, accepts)
+        yield of
 
 
-def judged_trials(seed: int, *, most_symbols: int = 4, cuts: int = 6) -> Iterator[Tally]:
-    """The tallies of `trials`: whole texts, then middles in cuts of texts that are valid."""
+def endless(
+    seed: int, _files: Sequence[Path] = (), *, most_symbols: int = 4, n_cuts: int = 6
+) -> Iterator[Tally]:
+    """Whole texts of each grammar, then middles in cuts of those that are valid."""
     rng = random.Random(seed)
-    for trial in trials(seed):
-        valid = trial.walk("", "", ALPHABET, most_symbols)
-        for _ in range(cuts if valid else 0):
-            whole = rng.choice(valid[-40:]) + rng.choice(("", rng.choice(valid)))
+    for of in judged_grammars(seed):
+        tally = of.walk(b"", b"", ALPHABET, most_symbols)
+        valid = of.accepted(b"", b"", ALPHABET, most_symbols)
+        for _ in range(n_cuts if valid else 0):
+            whole = rng.choice(valid[-40:]) + rng.choice((b"", rng.choice(valid)))
             start = rng.randint(0, len(whole))
             end = rng.randint(start, len(whole))
-            trial.walk(whole[:start], whole[end:], ALPHABET, most_symbols - 1)
-        yield trial.tally
-
-
-def judged(seed: int, cases: int, **options: int) -> Tally:
-    """As many tallies as have *cases* judged verdicts."""
-    found = Tally()
-    for tally in judged_trials(seed, **options):
-        found.judged += tally.judged
-        found.faults += tally.faults
-        if found.judged >= cases:
-            break
-    return found
+            tally.include(of.walk(whole[:start], whole[end:], ALPHABET, most_symbols - 1))
+        yield tally

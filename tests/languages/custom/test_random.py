@@ -2,11 +2,12 @@
 
 import pytest
 
-from .suites import judged
+from ..judged.checking import total
+from .suites import endless
 
 
 @pytest.mark.parametrize("seed", [1, 4, 7])
 def test_random_grammars(seed):
-    found = judged(seed, 8_000, most_symbols=3, cuts=3)
+    found = total(endless(seed, most_symbols=3, n_cuts=3), 8_000)
     assert found.judged >= 8_000
     assert found.faults == []

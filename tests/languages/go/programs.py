@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from functools import cache
 
 from fimlsp.languages.go import go
-from fimlsp.quotient.grammar.cfg import Grammar
+
+from ..judged.programs import lexemes
 
 WORDS = {
     "NAME": (b"a", b"b", b"T", b"P", b"x1", b"_", b"\xc3\xa9", b"gopher"),
@@ -31,31 +31,11 @@ LINES = (b"\n", b"\n\t", b" // remark\n", b"\r\n", b" /* over\nlines */ ", b"\n\
 TIGHT = frozenset((b"(", b")", b",", b"{", b"}", b"]", b"[", b"."))
 
 
-@cache
-def depths() -> dict[int, int]:
-    """How deep the shallowest derivation of each nonterminal is."""
-    grammar = go.grammar()
-    found = dict.fromkeys(range(len(grammar.terminals)), 0)
-    changed = True
-    while changed:
-        changed = False
-        for production in grammar.productions:
-            if all(symbol in found for symbol in production.rhs):
-                depth = 1 + max(found[symbol] for symbol in production.rhs)
-                if depth < found.get(production.lhs, 1 << 30):
-                    found[production.lhs] = depth
-                    changed = True
-    return found
-
-
 def program(rng: random.Random, size: int) -> bytes:
     """A valid program of about *size* lexemes or more."""
-    grammar = go.grammar()
-    lexemes: list[bytes] = []
-    _derive(grammar, grammar.start, rng, [size], lexemes)
     text = b""
     ends = False
-    for lexeme in lexemes:
+    for lexeme in lexemes(go, WORDS, rng, size):
         if lexeme == b";" and ends and rng.random() < 0.8:
             text += rng.choice(LINES)
             ends = False
@@ -71,20 +51,3 @@ def program(rng: random.Random, size: int) -> bytes:
         text += gap + lexeme
         ends = lexeme in ENDERS or any(lexeme in words for words in WORDS.values())
     return text + rng.choice((b"", b"\n"))
-
-
-def _derive(grammar: Grammar, symbol: int, rng: random.Random, left: list[int], out: list[bytes]) -> None:
-    waiting = [symbol]
-    while waiting:
-        symbol = waiting.pop()
-        if grammar.is_terminal(symbol):
-            name = grammar.name(symbol)
-            out.append(rng.choice(WORDS[name]) if name in WORDS else name.encode())
-            left[0] -= 1
-            continue
-        options = grammar.productions_of(symbol)
-        if left[0] <= len(waiting):
-            depth = depths()
-            best = min(max(depth[part] for part in option.rhs) for option in options)
-            options = tuple(o for o in options if max(depth[part] for part in o.rhs) == best)
-        waiting.extend(reversed(rng.choice(options).rhs))

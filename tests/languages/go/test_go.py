@@ -9,9 +9,11 @@ from fimlsp.languages.go.language import START
 from fimlsp.quotient.language.tables import ends, tables_of
 
 from ...quotient.middle_cases import cases
-from .checking import Tally, engine, start_between, verdict
+from ...quotient.middle_support import verdict
+from ..judged.checking import total
+from ..judged.typing import type_a_line
 from .programs import program
-from .suites import ALPHABETS, OUTER, endless, judged, walk
+from .suites import ALPHABETS, GO, OUTER, endless
 
 HERE = Path(__file__).parent
 CASES = list(cases(HERE / "cases" / "middles.txt"))
@@ -20,7 +22,7 @@ CASES = list(cases(HERE / "cases" / "middles.txt"))
 def test_middles():
     wrong = []
     for left, middle, right, expected in CASES:
-        start = start_between(left, right)
+        start = GO.start_between(left, right)
         state = start and start.feed(middle)
         if verdict(state) != expected:
             wrong.append((left, middle, right, verdict(state), expected))
@@ -32,9 +34,9 @@ def test_random_programs_are_read_as_the_grammar_made_them():
     for seed in range(60):
         rng = random.Random(seed)
         data = program(rng, rng.choice((5, 20, 100)))
-        assert start_between(b"", data).complete
+        assert GO.start_between(b"", data).complete
         place = rng.randrange(len(data) + 1)
-        assert start_between(data[:place], data[place:]).complete
+        assert GO.start_between(data[:place], data[place:]).complete
 
 
 def test_no_symbol_ends_both_where_a_line_may_end_and_where_it_may_not():
@@ -50,19 +52,12 @@ def test_no_symbol_ends_both_where_a_line_may_end_and_where_it_may_not():
 
 
 def test_a_line_that_is_edited():
-    data = program(random.Random(2), 3000)
-    document = engine().document(data)
-    place = data.index(b"\n", len(data) // 2) + 1
-    for text in (b"a", b" ", b"/", b"*", b"\n", b" x ", b"*", b"/", b"`", b"`"):
-        document.edit(place, place, text)
-        place += len(text)
-        fresh = engine().document(document.data).middle_at_bytes(place, place, relax=False).start
-        state = document.middle_at_bytes(place, place, relax=False).start
-        assert verdict(state) == verdict(fresh)
+    pieces = (b"a", b" ", b"/", b"*", b"\n", b" x ", b"*", b"/", b"`", b"`")
+    type_a_line(GO, program(random.Random(2), 3000), pieces)
 
 
 def test_a_middle_stays_in_the_comment_over_lines():
-    state = start_between(b"package p\nvar x = 1 /* a\n", b" b */\n", may_escape=False)
+    state = GO.start_between(b"package p\nvar x = 1 /* a\n", b" b */\n", may_escape=False)
     assert state.complete
     assert state.feed(b" c\n").complete
     assert state.feed(b"*/") is None
@@ -70,16 +65,16 @@ def test_a_middle_stays_in_the_comment_over_lines():
 
 @pytest.mark.go
 def test_middles_judged():
-    tally = Tally()
+    tally = GO.tally()
     for left, middle, right, _ in CASES:
-        start = start_between(left, right)
+        start = GO.start_between(left, right)
         tally.judge(left, middle, right, start and start.feed(middle))
     assert tally.faults == []
 
 
 @pytest.mark.go
 def test_random_programs_judged():
-    found = judged(endless(3), 20_000)
+    found = total(endless(3), 20_000)
     assert found.faults == []
     assert found.undecided < found.judged / 20
 
@@ -87,7 +82,5 @@ def test_random_programs_judged():
 @pytest.mark.go
 @pytest.mark.parametrize("alphabet", [*ALPHABETS, *OUTER], ids=lambda alphabet: alphabet[0].decode())
 def test_short_texts(alphabet):
-    tally = Tally()
     for left, right in ((b"", b""), (b"package p;func f(){", b"}")):
-        walk(left, right, alphabet, 3, tally)
-    assert tally.faults == []
+        assert GO.walk(left, right, alphabet, 3).faults == []

@@ -8,7 +8,7 @@ import pytest
 from fimlsp.lexing.line import Line, LineReader
 from fimlsp.quotient.engine import EditedDocument
 
-from .checking import fresh_engine
+from .suites import JSON
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def read(monkeypatch):
 def prepared(count: int, indent: int | None) -> EditedDocument:
     """A document of *count* records, of which everything is known."""
     records = [{"id": n, "text": f"one, {n}, two", "list": [n, [n + 1], {}]} for n in range(count)]
-    document = fresh_engine().document(json.dumps(records, indent=indent).encode())
+    document = JSON.fresh_engine().document(json.dumps(records, indent=indent).encode())
     document.prepare()
     return document
 
@@ -76,7 +76,7 @@ def test_equal_contexts_are_one_however_many_others_lie_between():
     between = ",\n".join(json.dumps(varied(rng, 6), indent=1) for _ in range(15))
     marked = '{"a": [[{"b": [\n0,\n1]}]]}'
     data = f"[0,\n0,\n{marked},\n{between},\n{marked}]".encode()
-    document = fresh_engine().document(data)
+    document = JSON.fresh_engine().document(data)
     document.prepare()
     first, last = data.index(b"\n0,\n1") + 1, data.rindex(b"\n0,\n") + 1
     assert document.left_at(first)[1] is document.left_at(last)[1]

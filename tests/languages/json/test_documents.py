@@ -5,9 +5,10 @@ import random
 import pytest
 from fimlsp.quotient.engine import EditedDocument
 
+from ...quotient.middle_support import fed, verdict
+from ..judged.cuts import cuts, mutated
 from . import realistic
-from .checking import engine, fed, fresh_engine, verdict
-from .suites import PIECES, cuts, mutated
+from .suites import JSON, PIECES
 
 PROBES = (
     b"",
@@ -38,7 +39,7 @@ def answers(document: EditedDocument, start: int, end: int, *, relax: bool) -> o
 def difference(document: EditedDocument, start: int, end: int, *, relax: bool) -> object:
     """What *document* says otherwise than one made anew of the same text, None if nothing."""
     found = answers(document, start, end, relax=relax)
-    expected = answers(fresh_engine().document(document.data), start, end, relax=relax)
+    expected = answers(JSON.fresh_engine().document(document.data), start, end, relax=relax)
     return None if found == expected else (document.data, start, end, relax, found, expected)
 
 
@@ -47,14 +48,14 @@ def edit_randomly(document: EditedDocument, rng: random.Random) -> tuple[int, by
     start, end = next(cuts(document.data, rng, 1))
     end = min(end, start + 40)
     old = document.data[start:end]
-    document.edit(start, end, rng.choice([b"", rng.choice(PIECES), mutated(old, rng)]))
+    document.edit(start, end, rng.choice([b"", rng.choice(PIECES), mutated(JSON, old, rng)]))
     return start, old
 
 
 def check_edits(data: bytes, seed: int, count: int) -> None:
     """Edit *data*, also back to what it was, and ask where it was edited and elsewhere."""
     rng = random.Random(seed)
-    document = engine().document(data)
+    document = JSON.engine.document(data)
     for _ in range(count):
         length = len(document.data)
         start, old = edit_randomly(document, rng)
@@ -100,7 +101,7 @@ EDITS = {
 def test_edits_that_change_where_lines_end(name):
     data, *edit = EDITS[name]
     for place in range(len(data) + len(edit[2]) - edit[1] + edit[0] + 1):
-        document = engine().document(data)
+        document = JSON.engine.document(data)
         document.prepare()
         for asked in range(len(data) + 1):
             document.middle_at_bytes(asked, asked)
@@ -111,7 +112,7 @@ def test_edits_that_change_where_lines_end(name):
 
 def test_minified_text_is_read_in_small_parts():
     data = b"[" + b",".join(b'{"n":%d,"s":"x,y"}' % n for n in range(1000)) + b"]"
-    document = engine().document(data)
+    document = JSON.engine.document(data)
     document.prepare()
     starts = {document.left_at(place)[0] for place in range(0, len(data), 7)}
     assert max(b - a for a, b in zip(sorted(starts), sorted(starts)[1:], strict=False)) < 40
@@ -119,6 +120,6 @@ def test_minified_text_is_read_in_small_parts():
 
 def test_a_long_string_with_separators_is_one_line():
     data = b'["' + b"a,b " * 1000 + b'", 1]'
-    document = engine().document(data)
+    document = JSON.engine.document(data)
     assert document.left_at(2000)[0] == 0
     assert document.left_at(len(data))[0] == data.rindex(b",") + 1

@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from .checking import start_between
-from .suites import ALPHABETS, SYMBOLS, cut_everywhere, valid_texts, whole_texts, wrongly_dead
+from .suites import ALPHABETS, JSON, SYMBOLS, cut_everywhere, valid_texts, whole_texts, wrongly_dead
 
 
 @pytest.mark.parametrize("alphabet", ALPHABETS, ids=range(len(ALPHABETS)))
@@ -38,7 +37,7 @@ def test_sides_that_were_not_made_for_each_other():
     for _ in range(25):
         left, right = rng.choice(lefts), rng.choice(rights)
         assert wrongly_dead(left, right, SYMBOLS[:-2], 4) == []
-        state = start_between(left, right)
+        state = JSON.start_between(left, right)
         assert state is None or state.feed(state.shortest_completion).complete
 
 

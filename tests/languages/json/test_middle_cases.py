@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from ...quotient.middle_cases import Case, cases
-from .checking import fault, fed, start_between, verdict
+from ...quotient.middle_support import fed, verdict
+from .suites import JSON
 
 FILES = sorted((Path(__file__).parent / "cases" / "middle").glob("*.txt"))
 
@@ -13,10 +14,12 @@ FILES = sorted((Path(__file__).parent / "cases" / "middle").glob("*.txt"))
 def wrong(case: Case) -> object:
     """What the engine gets wrong about *case*, if anything."""
     left, middle, right, expected = case
-    state = fed(start_between(left, right), middle)
+    state = fed(JSON.start_between(left, right), middle)
     if verdict(state) != expected:
         return case, verdict(state)
-    return fault(left, middle, right, state)
+    tally = JSON.tally()
+    tally.judge(left, middle, right, state)
+    return tally.faults
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -4,12 +4,13 @@ import random
 
 import pytest
 
+from ..judged.checking import total
 from . import realistic
 from .judge import is_json
-from .suites import broken_cuts, endless, judged, realistic_cuts, staying_cuts
+from .suites import endless, realistic_broken_cuts, realistic_cuts, realistic_staying_cuts
 
 
-@pytest.mark.parametrize("suite", [realistic_cuts, staying_cuts, broken_cuts])
+@pytest.mark.parametrize("suite", [realistic_cuts, realistic_staying_cuts, realistic_broken_cuts])
 @pytest.mark.parametrize("size", [30, 300, 3000])
 def test_cuts(suite, size):
     rng = random.Random(size)
@@ -28,6 +29,6 @@ def test_the_texts_are_valid_and_various():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_many_judged_cases(seed):
-    found = judged(endless(seed), 30_000)
+    found = total(endless(seed), 30_000)
     assert found.judged >= 30_000
     assert found.faults == []

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.quotient.middle_support import sides
-
-from .checking import engine, fed
+from ...quotient.middle_support import fed, sides
+from .suites import JSON
 
 # text with a cursor, the side that is relaxed, a middle that is then complete
 RELAXED = [
@@ -24,7 +23,7 @@ RELAXED = [
 @pytest.mark.parametrize("may_escape", [True, False])
 def test_what_is_left_out(marked, relaxed, middle, may_escape):
     left, right = marked.encode().split(b"<|>")
-    constraint = engine().document(left + right).middle(len(left), len(left), may_escape=may_escape)
+    constraint = JSON.engine.document(left + right).middle(len(left), len(left), may_escape=may_escape)
     assert sides(constraint, len(left)) == relaxed
     state = fed(constraint.start, middle)
     assert state is not None

@@ -8,10 +8,12 @@ import pytest
 pytest.importorskip("lupa", reason="Lua's judge: pip install lupa")
 
 from ...quotient.middle_cases import cases
-from .checking import Tally, engine, start_between, verdict
+from ...quotient.middle_support import verdict
+from ..judged.checking import total
+from ..judged.typing import type_a_line
 from .judge import is_lua
 from .programs import program
-from .suites import ALPHABETS, endless, judged, walk
+from .suites import ALPHABETS, LUA, endless
 
 HERE = Path(__file__).parent
 CASES = list(cases(HERE / "cases" / "middles.txt"))
@@ -20,9 +22,9 @@ CASES = list(cases(HERE / "cases" / "middles.txt"))
 def test_middles():
     wrong = []
     for left, middle, right, expected in CASES:
-        start = start_between(left, right)
+        start = LUA.start_between(left, right)
         state = start and start.feed(middle)
-        tally = Tally()
+        tally = LUA.tally()
         tally.judge(left, middle, right, state)
         if verdict(state) != expected or tally.faults:
             wrong.append((left, middle, right, verdict(state)))
@@ -31,16 +33,14 @@ def test_middles():
 
 
 def test_random_programs():
-    found = judged(endless(3), 6_000)
+    found = total(endless(3), 6_000)
     assert found.faults == []
     assert found.undecided < found.judged / 20
 
 
 @pytest.mark.parametrize("alphabet", ALPHABETS, ids=lambda alphabet: alphabet[0].decode())
 def test_short_texts(alphabet):
-    tally = Tally()
-    walk(b"", b"", alphabet, 2 if len(alphabet) > 9 else 3, tally)
-    assert tally.faults == []
+    assert LUA.walk(b"", b"", alphabet, 2 if len(alphabet) > 9 else 3).faults == []
 
 
 def test_the_plugin_for_neovim():
@@ -50,17 +50,10 @@ def test_the_plugin_for_neovim():
     for file in files:
         text = file.read_bytes()
         assert is_lua(text)
-        assert start_between(b"", text).complete
+        assert LUA.start_between(b"", text).complete
 
 
 def test_a_line_that_is_edited():
-    data = program(random.Random(2), 3000)
-    document = engine().document(data)
-    place = data.index(b"\n", len(data) // 2) + 1
-    for text in (b"-", b"-", b"[", b"[", b" x ", b"]", b"]"):
-        document.edit(place, place, text)
-        place += len(text)
-        fresh = engine().document(document.data).middle(place, place, relax=False).start
-        state = document.middle(place, place, relax=False).start
-        assert verdict(state) == verdict(fresh)
-    assert is_lua(document.data) is not False
+    pieces = (b"-", b"-", b"[", b"[", b" x ", b"]", b"]")
+    typed = type_a_line(LUA, program(random.Random(2), 3000), pieces)
+    assert is_lua(typed) is not False

@@ -11,7 +11,8 @@ from functools import partial
 
 import pytest
 from click.testing import CliRunner
-from fimlsp.lsp_server.command_line.cli import command_line, is_loopback
+from fimlsp.lsp_server.command_line.cli import command_line
+from fimlsp.lsp_server.command_line.parameters import is_loopback
 
 from ..wire import message
 

@@ -98,6 +98,13 @@ def test_at_the_end_of_the_budget_the_best_place_to_stop_is_chosen():
     check([[b"a", b"x"], likely, unlikely], b"a", "budget", tokens=4)
 
 
+def test_with_the_rule_last_nothing_is_taken_back():
+    check([[b"a"], [b"b", END]], b"abbb", "budget", tokens=4, stop_rule="last", lines=None)
+    check([[b"a"]], b"aaa)", "budget", start=b"(", tokens=3, stop_rule="last", lines=None, steered=True)
+    check([[b"a"]], b"a" * 30, "budget", tokens=30, stop_rule="last", lines=None)
+    check([[b"b"], [b")"]], b"b)", "dead_end", start=b"(", tokens=3, stop_rule="last", rejected=1)
+
+
 def test_without_a_place_to_stop_the_shortest_completion_is_written():
     check([[b"a"]], b"aaa)", "budget", start=b"(", steered=True, tokens=3)
     check([[b"[a"]], b"[a])", "dead_end", start=b"(", steered=True, tokens=3)
@@ -362,7 +369,7 @@ def test_lines_are_exceeded_by_two_where_blocks_nest():
         ({"temperature": -1.0}, "temperature must be at least 0 and finite"),
         ({"temperature": float("nan")}, "temperature"),
         ({"top_p": 0.0}, "top_p must be above 0 and at most 1"),
-        ({"stop_rule": "last"}, "stop_rule must be one of first, best"),
+        ({"stop_rule": "none"}, "stop_rule must be one of first, best, last"),
         ({"candidates": 0}, "candidates must be at least 1"),
         ({"tokens": 0}, "tokens must be at least 1"),
         ({"lines": -1}, "lines must be None or at least 0"),

@@ -6,13 +6,13 @@ import pytest
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.neighbours import Neighbour
-from fimlsp.models.prompts.prompt import build_prompt, share
+from fimlsp.models.prompts.prompt import build_continuation, build_prompt, share
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 
 from .. import tiny_checkpoints as c
-from ..tiny_checkpoints import SANTACODER, byte_tokenizer
+from ..tiny_checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer
 
 CASES = {
     (10, 3, 4): (3, 4),
@@ -196,3 +196,34 @@ def test_steady_prompts_fit_and_lose_little(before, after, steady):
     (found,) = typed_prompts(b"x" * before, b"y" * after, 1, steady=steady)
     plain = min(before + after, 157)
     assert plain - (2 * (157 // 16) if steady else 1) <= len(found) - 3 <= plain
+
+
+def continuation(family_markers, text, context=100, reserve=10):
+    tokenizer = byte_tokenizer(family_markers)
+    fim = find_format(tokenizer.get_vocab(with_added_tokens=True), "test")
+    vocabulary = read_vocabulary(tokenizer, fim.markers)
+    return fim, vocabulary, build_continuation(vocabulary, fim, context, text, reserve)
+
+
+def test_a_prompt_from_left_to_right_has_no_markers():
+    _, vocabulary, prompt = continuation(SANTACODER, b"x = 1\n")
+    assert list(prompt.tokens) == vocabulary.encode("x = 1\n")
+    assert prompt.room == 100 - len(prompt.tokens)
+
+
+def test_a_prompt_from_left_to_right_is_never_empty():
+    fim, _, prompt = continuation(SANTACODER, b"")
+    assert prompt.tokens == (min(fim.stops),)
+
+
+def test_a_prompt_from_left_to_right_begins_as_the_family_begins():
+    fim, vocabulary, prompt = continuation(DEEPSEEK, b"x")
+    begin = fim.marker_ids["<｜begin▁of▁sentence｜>"]
+    assert list(prompt.tokens) == [begin, *vocabulary.encode("x")]
+
+
+def test_a_prompt_from_left_to_right_loses_its_beginning():
+    _, vocabulary, prompt = continuation(SANTACODER, b"abc" * 100, context=60, reserve=40)
+    assert vocabulary.decode(prompt.tokens) == (b"abc" * 100)[-19:]
+    with pytest.raises(ModelError, match="100 tokens to be written do not fit into a context of 60"):
+        continuation(SANTACODER, b"", context=60, reserve=100)

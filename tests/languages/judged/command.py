@@ -1,0 +1,45 @@
+"""The command `python -m tests.languages.LANGUAGE`, which judges as many cases as there is time for."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from time import perf_counter
+
+import click
+
+from .checking import Tally, total
+
+Endless = Callable[[int, Sequence[Path]], Iterator[Tally]]
+"""Tallies of all suites in turn, from a seed; of real files too, if there are any."""
+
+
+def command(title: str, about: str, endless: Endless, suffix: str | None = None) -> click.Command:
+    """The command for the language *title*; with a *suffix*, files that end with it can be cut as well."""
+
+    @click.command(help=about)
+    @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+    @click.option("--cases", default=100_000, show_default=True, help="Judged verdicts.")
+    @click.option("--seed", type=int, help="Repeats a run; it is printed, and random by default.")
+    def main(cases: int, seed: int | None, folder: Path | None = None) -> None:
+        """Judge, and print what was found; files in FOLDER are cut as well."""
+        seed = random.randrange(1 << 32) if seed is None else seed
+        begun = perf_counter()
+        files = sorted(folder.rglob(f"*{suffix}")) if folder else []
+        found = total(endless(seed, files), cases)
+        for fault in found.faults[:20]:
+            around = fault.left[-160:], fault.middle[-60:], fault.right[:60]
+            click.echo(f"{fault.complaint}: {' <|> '.join(map(repr, around))} {fault.detail}")
+            click.echo(fault.grammar, nl=bool(fault.grammar))
+        click.echo(
+            f"{title}, seed {seed}, {len(files)} files: {found.judged:,} judged cases, "
+            f"{found.undecided:,} open, {len(found.faults):,} disagreements, "
+            f"{found.dead_ends:,} dead ends, {perf_counter() - begun:,.0f} s"
+        )
+        sys.exit(bool(found.faults))
+
+    if suffix is None:
+        main.params = [each for each in main.params if each.name != "folder"]
+    return main

@@ -1,0 +1,94 @@
+"""Suites of judged cases in the cuts of a text: each makes a tally of some hundred verdicts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from ...quotient.middle_support import fed
+from .checking import Judged, Tally
+
+LENGTHS = (0, 1, 2, 5, 20, 100)
+_TRIES_BETWEEN = 5
+
+
+def cuts(data: bytes, rng: random.Random, count: int) -> Iterator[tuple[int, int]]:
+    """Random parts of *data*, also from its very beginning and up to its very end."""
+    for _ in range(count):
+        start = rng.choice([rng.randrange(len(data) + 1), rng.randrange(len(data) + 1), 0])
+        yield start, rng.choice([min(len(data), start + rng.choice(LENGTHS)), len(data)])
+
+
+def mutated(of: Judged, middle: bytes, rng: random.Random) -> bytes:
+    """*middle* with a piece put in or instead of some bytes, or with some left out or doubled."""
+    place = rng.randrange(len(middle) + 1)
+    until = min(len(middle), place + rng.choice((0, 0, 1, 2, 8)))
+    put = rng.choice([rng.choice(of.pieces), rng.choice(of.pieces), b"", middle[place:until] * 2])
+    return middle[:place] + put + middle[until:]
+
+
+def cut_text(of: Judged, data: bytes, rng: random.Random) -> Tally:
+    """A valid text, cut: prefixes of the truth live, mutants are judged, and what is dead stays so."""
+    tally = of.tally()
+    document = of.engine.document(data)
+    for start, end in cuts(data, rng, 6):
+        left, middle, right = data[:start], data[start:end], data[end:]
+        state = document.middle_at_bytes(start, end, relax=False).start
+        _judge_prefixes(of, tally, left, middle[: of.longest], middle[of.longest :] + right, rng)
+        for mutant in [mutated(of, middle, rng) for _ in range(6)]:
+            reached = fed(state, mutant)
+            tally.judge(left, mutant, right, reached)
+            if reached is None:
+                _judge_dead(of, tally, left, mutant, right, rng, of.tries)
+    return tally
+
+
+def _judge_prefixes(
+    of: Judged, tally: Tally, left: bytes, middle: bytes, right: bytes, rng: random.Random
+) -> None:
+    """Judge the prefixes of a true middle, a piece at a time."""
+    state = of.start_between(left, right)
+    place = 0
+    while place < len(middle):
+        if state is None:
+            tally.fault("refuses a true prefix", left, middle[:place], right)
+            return
+        tally.judge(left, middle[:place], right, state)
+        size = rng.choice((1, 1, 2, 4))
+        state, place = state.feed(middle[place : place + size]), min(len(middle), place + size)
+    tally.judge(left, middle, right, state)
+
+
+def _judge_dead(
+    of: Judged, tally: Tally, left: bytes, middle: bytes, right: bytes, rng: random.Random, tries: int
+) -> None:
+    """Look for something that completes a middle said to be dead."""
+    for tried in [b"".join(rng.choices(of.pieces, k=rng.randrange(1, 4))) for _ in range(tries)]:
+        tally.judge(left, middle + tried, right, None)
+
+
+def staying_cuts(of: Judged, data: bytes, rng: random.Random) -> Tally:
+    """Middles that stay where both sides are: what they complete is valid."""
+    tally = of.tally()
+    document = of.engine.document(data)
+    for start, end in cuts(data, rng, 6):
+        left, right = data[:start], data[end:]
+        state = document.middle_at_bytes(start, end, relax=False, may_escape=False).start
+        for middle in (b"", *[mutated(of, data[start:end], rng) for _ in range(4)]):
+            reached = fed(state, middle)
+            if reached is not None and (reached.complete or of.accepts(left + middle + right) is False):
+                tally.judge(left, middle, right, reached)
+    return tally
+
+
+def broken_cuts(of: Judged, one: bytes, other: bytes, rng: random.Random) -> Tally:
+    """Two sides that were not made for each other: a start exists exactly if something connects them."""
+    tally = of.tally()
+    left = one[: rng.randrange(len(one) + 1)]
+    right = mutated(of, other[rng.randrange(len(other) + 1) :], rng)
+    state = of.start_between(left, right)
+    if state is None:
+        _judge_dead(of, tally, left, b"", right, rng, _TRIES_BETWEEN)
+    else:
+        tally.judge(left, b"", right, state)
+    return tally

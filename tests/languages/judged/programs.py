@@ -1,0 +1,68 @@
+"""Random programs: derivations of a language's grammar, as lexemes and in cuts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from fimlsp.quotient.language.contract import Language
+
+from .checking import Judged, Tally
+from .cuts import broken_cuts, cut_text, staying_cuts
+
+Program = Callable[[random.Random, int], bytes]
+"""A valid program of about so many lexemes or more."""
+
+
+@cache
+def depths(language: Language) -> dict[int, int]:
+    """How deep the shallowest derivation of each symbol is."""
+    grammar = language.grammar()
+    found = dict.fromkeys(range(len(grammar.terminals)), 0)
+    changed = True
+    while changed:
+        changed = False
+        for production in grammar.productions:
+            if all(symbol in found for symbol in production.rhs):
+                depth = 1 + max(found[symbol] for symbol in production.rhs)
+                if depth < found.get(production.lhs, 1 << 30):
+                    found[production.lhs] = depth
+                    changed = True
+    return found
+
+
+def lexemes(
+    language: Language, texts: Mapping[str, Sequence[bytes]], rng: random.Random, size: int
+) -> list[bytes]:
+    """The lexemes of a random derivation, about *size* or more; *texts* are those of each named terminal."""
+    grammar, depth = language.grammar(), depths(language)
+    found: list[bytes] = []
+    waiting = [grammar.start]
+    while waiting:
+        symbol = waiting.pop()
+        if grammar.is_terminal(symbol):
+            name = grammar.name(symbol)
+            found.append(rng.choice(texts[name]) if name in texts else name.encode())
+            continue
+        options = grammar.productions_of(symbol)
+        if size - len(found) <= len(waiting):
+            best = min(max(depth[part] for part in option.rhs) for option in options)
+            options = tuple(o for o in options if max(depth[part] for part in o.rhs) == best)
+        waiting.extend(reversed(rng.choice(options).rhs))
+    return found
+
+
+def in_cuts(of: Judged, program: Program, rng: random.Random, files: Sequence[Path]) -> Iterator[Tally]:
+    """All suites of cuts in two programs, and one in one of *files*, if there are any."""
+    data = program(rng, rng.choice((5, 20, 100, 500)))
+    yield cut_text(of, data, rng)
+    yield staying_cuts(of, data, rng)
+    other = program(rng, 50)
+    for _ in range(5):
+        yield broken_cuts(of, data, other, rng)
+    if files:
+        text = rng.choice(files).read_bytes()
+        if of.accepts(text):
+            yield cut_text(of, text, rng)

@@ -1,0 +1,90 @@
+"""`fimlsp generate` with the real engine and the bundled model."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import pytest
+from click.testing import CliRunner
+from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.interface import read_interface
+from fimlsp.lsp_server.command_line.cli import command_line
+
+INTERFACE = """
+object Actor { name: string; mutable health: number; };
+interface Effect { id: string; OnTurn: (Actor) -> void; };
+global NewEffect: (Effect) -> void;
+global Tell: (text: string) -> void;
+"""
+LISTS = 'start: "[" [start ("," start)*] "]"\n'
+
+
+def run(*arguments, prompt=None):
+    arguments = ["generate", "--tokens", 30, *arguments, *([] if prompt is None else ["--prompt", "-"])]
+    return CliRunner().invoke(command_line, [str(argument) for argument in arguments], input=prompt)
+
+
+def written(*arguments, prompt=None):
+    result = run(*arguments, prompt=prompt)
+    assert result.exit_code == 0, result.output
+    assert " tokens, " in result.stderr.splitlines()[-1]
+    return result.stdout
+
+
+def test_a_program_that_goes_on_from_its_prompt():
+    prompt = "def mean(values):\n    return "
+    text = written("--temperature", 1.0, "--seed", 5, prompt=prompt)
+    assert text.startswith(prompt)
+    compile(text, "mean.py", "exec")
+
+
+def test_the_prompt_may_be_a_file(tmp_path):
+    (tmp_path / "a.py").write_text("x = [", encoding="utf-8")
+    assert ast.parse(written("--prompt", tmp_path / "a.py"))
+
+
+def test_other_languages(tmp_path):
+    json.loads(written("--language", "json", prompt='{"a": '))
+    (tmp_path / "lists.lark").write_text(LISTS, encoding="utf-8")
+    text = written("--grammar", tmp_path / "lists.lark")
+    assert text.strip("[],") == ""
+    assert json.loads(text) is not None
+
+
+def test_one_value_of_an_interface(tmp_path):
+    (tmp_path / "game.txt").write_text(INTERFACE, encoding="utf-8")
+    options = "--language", "slua", "--interface", tmp_path / "game.txt"
+    text = written(*options, "--root", "effect")
+    assert text.startswith("NewEffect({")
+    assert text.count("NewEffect") == 1
+    assert not check_script(text, read_interface(INTERFACE)).faults
+    assert not check_script(written(*options, prompt="Tell("), read_interface(INTERFACE)).faults
+    refused = run(*options, "--root", "Talent")
+    assert refused.stderr == (
+        "Error: No function of the interface takes just one Talent; those that can be written: effect.\n"
+    )
+
+
+REFUSED = [
+    (["--prompt", "-"], "x = 1\ny = )\n", "No Python 3.11 begins like the prompt: line 2 does not fit."),
+    (["--start", "a"], None, "--start is a rule of --grammar"),
+    (["--root", "Effect"], None, "--root is for --language slua."),
+    (["--language", "slua", "--root", "Effect"], None, "--root is a type of --interface"),
+    (["--language", "json", "--check", "parse"], None, "--check is of Python alone"),
+    (["--language", "json", "--python-version", "3.9"], None, "--python-version is of Python alone"),
+    (["--model", "./nothing"], None, "is neither a folder nor a hub name"),
+    (["--tokens", "100000"], None, "do not fit into a context"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "prompt", "message"), REFUSED)
+def test_what_cannot_be_done_is_said_in_a_sentence(arguments, prompt, message):
+    result = (
+        run(*arguments)
+        if prompt is None
+        else CliRunner().invoke(command_line, ["generate", *arguments], input=prompt)
+    )
+    assert result.exit_code in (1, 2)
+    assert message in result.stderr
+    assert "Traceback" not in result.output

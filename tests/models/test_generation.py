@@ -1,0 +1,84 @@
+"""Texts from left to right: told as they are written, valid when they end."""
+
+import ast
+import json as json_module
+
+import pytest
+from fimlsp.languages.json import json
+from fimlsp.languages.lua import lua
+from fimlsp.languages.python import Python
+from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.incremental.parser import begin
+from fimlsp.languages.slua.interface import Interface
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.errors import ModelError
+from fimlsp.models.generation import generate, generate_many
+from fimlsp.models.loading import load_model
+from fimlsp.quotient.engine import Engine
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_model()
+
+
+def start_behind(language, text):
+    start = Engine(language).document(text).middle(len(text), len(text), relax=False).start
+    assert start is not None
+    return start
+
+
+PYTHON = Python((3, 11), "compile")
+LANGUAGES = {
+    "python": (PYTHON, [b"", b"def f(a):\n", b"x = {'", b"class A:\n    async def g(self"], ast.parse),
+    "json": (json, [b"", b'{"a": [1, '], json_module.loads),
+    "lua": (lua, [b"", b"local function f(a)\n"], None),
+}
+SETTINGS = {
+    "greedy": {},
+    "drawn": {"temperature": 1.5, "seed": 3},
+    "short": {"tokens": 2, "temperature": 3.0},
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("how", SETTINGS)
+def test_what_is_written_is_told_in_pieces_and_valid(model, language, how):
+    language, beginnings, judge = LANGUAGES[language]
+    for written in beginnings:
+        start, pieces = start_behind(language, written), []
+        settings = DecodeSettings(**({"tokens": 40} | SETTINGS[how]))
+        result = generate(model, written, start, settings, on_text=pieces.append)
+        assert b"".join(pieces) == result.text
+        assert result.complete
+        assert start.feed(result.text).complete
+        if judge is not None:
+            judge((written + result.text).decode())
+
+
+def test_pieces_come_as_they_are_written(model):
+    told = []
+    stopped = generate(
+        model, b"", start_behind(PYTHON, b""), should_stop=lambda: len(told) == 5, on_text=told.append
+    )
+    assert (stopped.stop_reason, len(told)) == ("cancelled", 5)
+    assert stopped.text == b"".join(told)
+
+
+def test_a_script_of_slua(model):
+    result = generate(model, b"", begin(Interface()), DecodeSettings(tokens=30, temperature=1.0))
+    assert result.complete
+    assert not check_script(result.text.decode(), Interface()).faults
+
+
+def test_several(model):
+    start = start_behind(PYTHON, b"x = ")
+    best = generate_many(model, b"x = ", start, DecodeSettings(tokens=8, candidates=3))
+    assert len({result.text for result in best}) == len(best) > 1
+    draws = DecodeSettings(tokens=8, candidates=4, temperature=1.0, independent=True)
+    assert [each.complete for each in generate_many(model, b"x = ", start, draws)] == [True] * 4
+
+
+def test_too_many_tokens(model):
+    with pytest.raises(ModelError, match="do not fit into a context"):
+        generate(model, b"", start_behind(PYTHON, b""), DecodeSettings(tokens=1_000_000))
