@@ -1,4 +1,4 @@
-"""A fight in the terminal, whose talents and effects are scripts: `python examples/dungeon/fight.py --seed 7`."""
+"""A fight in the terminal, with scripted talents and effects: `python examples/dungeon/fight.py --seed 7`."""
 
 from __future__ import annotations
 

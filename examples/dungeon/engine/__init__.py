@@ -1,1 +1,1 @@
-"""A small turn-based game, whose talents and effects are scripts. Its interface's objects are classes here."""
+"""A small turn-based game with scripted talents and effects. Its interface's objects are classes here."""

@@ -22,6 +22,7 @@ HEROES = (("Ada", 46), ("Boyle", 40), ("Curie", 36), ("Darwin", 40))
 MONSTERS = (("ghoul", 38), ("imp", 30), ("ogre", 54), ("wraith", 40))
 COLD_FROM, LAST_ROUND = 30, 60
 BLOW, ENERGY_GAINED = 7, 8
+FIRST_TURNS = 12
 MOST_COST, MOST_RANGE, MOST_REST = 100, 30, 20
 
 
@@ -86,9 +87,11 @@ class Fight:
             "g_math": Math(self),
             "g_str": Strings(),
         }
-        self.scripting = Scripting(library, values, self._register, self.stopped.append)
+        self.scripting = Scripting(library, values, self.stopped.append)
+        self.scripting.run_all(self._register)
         self._gather("heroes", HEROES, 2)
         self._gather("monsters", MONSTERS, self.level.width - 1)
+        self._begin_under_effects()
 
     def _register(self, script: Script, registered: Any) -> None:  # noqa: ANN401
         if script.kind == "effect":
@@ -106,6 +109,14 @@ class Fight:
             actor = Actor(self, name, side, Coord(column, 2 + 2 * row), health)
             actor.talents += [*islice(written, 2), *islice(generated, 1)]
             self.actors.append(actor)
+
+    def _begin_under_effects(self) -> None:
+        """Let everybody bear an effect that was generated, if there are any."""
+        kinds = self._deck([name for name, kind in self.effects.items() if kind.is_generated])
+        for actor, name in zip(self.actors, kinds, strict=False):
+            settings = self.scripting.settings(name)
+            if settings is not None:
+                self.effects[name].Apply(actor, actor, FIRST_TURNS, settings)
 
     def _deck(self, names: list[str]) -> Iterator[str]:
         """*names* in a random order, again and again."""

@@ -22,13 +22,10 @@ class Level:
     def __init__(self, fight: Fight) -> None:
         self.fight = fight
         self.width, self.height = WIDTH, HEIGHT
+        self.places = [Coord(x, y) for y in range(1, HEIGHT + 1) for x in range(1, WIDTH + 1)]
         self.walls: set[Coord] = set()
         while len(self.walls) < PILLARS:
             self.walls.add(Coord(fight.random.randint(5, WIDTH - 4), fight.random.randint(2, HEIGHT - 1)))
-
-    def places(self) -> list[Coord]:
-        """All places, row by row."""
-        return [Coord(x, y) for y in range(1, self.height + 1) for x in range(1, self.width + 1)]
 
     def is_inside(self, place: Coord) -> bool:
         """Whether *place* is on the level."""
@@ -89,8 +86,8 @@ class Level:
         return was_there
 
     def RandomFreePlace(self) -> Coord:
-        free = [place for place in self.places() if self.is_free(place)]
-        return self.fight.random.choice(free)
+        taken = self.walls | {actor.place for actor in self.fight.living()}
+        return self.fight.random.choice([place for place in self.places if place not in taken])
 
     def FreePlaceBeside(self, place: Any) -> Coord:  # noqa: ANN401
         around = [each for each in self._around(Coord.of(place)) if self.is_free(each)]

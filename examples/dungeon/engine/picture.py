@@ -27,7 +27,7 @@ def picture(fight: Fight, title: str) -> RenderableType:
 
 
 def _level(fight: Fight) -> Text:
-    rows = groupby(fight.level.places(), key=lambda place: place.y)
+    rows = groupby(fight.level.places, key=lambda place: place.y)
     return Text("\n").join(_row_of_level(fight, row) for _, row in rows)
 
 
@@ -76,7 +76,7 @@ def _row(fight: Fight, actor: Actor) -> list[Text]:
 def _events(fight: Fight) -> Text:
     """A line for each turn, with all that happened in it."""
     turns = [list(events) for _, events in groupby(fight.events, key=lambda event: event.turn)]
-    return Text("\n").join(Text(" · ", "dim").join(map(_told, events)) for events in turns[-LINES:])
+    return Text("\n").join(Text(" · ").join(map(_told, events)) for events in turns[-LINES:])
 
 
 def _told(event: Event) -> Text:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from fimlsp.languages.slua.running.sandbox import Sandbox, ScriptError
+from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, Type
 
 from engine.library import Library, Script
 
@@ -15,38 +16,47 @@ MOST_NESTED = 3
 MOST_BODIES = 500
 """Bodies that one hook, with all that it sets off, is given to go through actors and places."""
 
-ROUNDS, INSTRUCTIONS = 500, 200_000
+SIMPLE_VALUES: Mapping[Type, object] = {NUMBER: 2, STRING: "something", BOOLEAN: True}
+ROUNDS, INSTRUCTIONS = 100, 200_000
 
 
 class Scripting:
-    """A sandbox with the scripts of *library*, given the *values* of its interface's globals.
+    """A sandbox for the scripts of *library*, given the *values* of its interface's globals.
 
-    *register* is called with each script and what it registered; *stopped* with why a hook was stopped.
+    *stopped* is called with why a hook was stopped.
     """
 
     def __init__(
-        self,
-        library: Library,
-        values: Mapping[str, object],
-        register: Callable[[Script, Any], None],
-        stopped: Callable[[str], None],
+        self, library: Library, values: Mapping[str, object], stopped: Callable[[str], None]
     ) -> None:
+        self._library = library
         self._nested = 0
         self._bodies = 0
         self._stopped = stopped
-        registered: list[Any] = []
-        endings = dict.fromkeys(library.interface.endings(None), registered.append)
+        self._registered: list[Any] = []
+        endings = dict.fromkeys(library.interface.endings(None), self._registered.append)
         self._sandbox = Sandbox(
             library.interface, {**values, **endings}, rounds=ROUNDS, instructions=INSTRUCTIONS
         )
-        for script in library.scripts:
+
+    def run_all(self, register: Callable[[Script, Any], None]) -> None:
+        """Run the scripts; *register* is called with each, and with what it has registered."""
+        for script in self._library.scripts:
+            self._bodies = MOST_BODIES
             try:
                 self._sandbox.run(script.lua, script.name)
             except ScriptError as error:
-                stopped(str(error))
-            for each in registered:
-                register(script, each)
-            registered.clear()
+                self._stopped(str(error))
+            for registered in self._registered:
+                register(script, registered)
+            self._registered.clear()
+
+    def settings(self, effect: str) -> Any | None:  # noqa: ANN401
+        """Some settings of the effect *effect*, for the game to apply it; None if they are not simple."""
+        fields = self._library.interface.types[f"{effect}_Settings"].fields.values()
+        if not all(field.type in SIMPLE_VALUES for field in fields):
+            return None
+        return self._sandbox.table({field.name: SIMPLE_VALUES[field.type] for field in fields})
 
     def call(self, hook: Callable[..., Any] | None, *arguments: object, otherwise: Any = None) -> Any:  # noqa: ANN401
         """What *hook* gives; *otherwise* if there is none, if too many run already, or if it was stopped."""
