@@ -61,6 +61,10 @@ LANGUAGES: Mapping[str, KnownLanguage] = MappingProxyType(
 """All languages, by the names that users give them."""
 
 
+IDENTIFIERS = tuple(identifier for known in LANGUAGES.values() for identifier in known.identifiers)
+"""What editors call the documents of all languages: their clients and the server begin with this list."""
+
+
 class UnknownLanguageError(UserError, ValueError):
     """No language has that name."""
 

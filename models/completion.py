@@ -12,8 +12,9 @@ from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.prompts.neighbours import Neighbour
-from fimlsp.models.prompts.prompt import beginning, build_prompt, ending
+from fimlsp.models.prompts.prompt import HASH, beginning, build_prompt, ending
 from fimlsp.models.protocols import NextToken
+from fimlsp.quotient.language.editor_policy import Comment
 from fimlsp.quotient.states.protocol import State
 
 BUFFER_BYTES = 16_000
@@ -30,6 +31,7 @@ def complete_many(
     *,
     neighbours: Sequence[Neighbour] = (),
     path: str | None = None,
+    comment: Comment | None = HASH,
 ) -> tuple[Middle, ...]:
     """Up to `settings.candidates` different middles, best first; always at least one.
 
@@ -48,6 +50,7 @@ def complete_many(
         should_stop: whether the caller has lost interest.
         neighbours: other files to read before this one, the most important first.
         path: the path of this file, told to the model along with neighbours.
+        comment: how its language writes remarks, in which names of files are told; None: it has none.
 
     Raises:
         ModelError: `settings.tokens` do not fit into the model's context.
@@ -61,6 +64,7 @@ def complete_many(
         settings.tokens,
         neighbours,
         path,
+        comment,
         steady=settings.stop_rule == "first",
     )
     network = network_at(model, left, right, neighbours)

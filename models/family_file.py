@@ -5,7 +5,8 @@ For example, with the slots `{left}`, `{right}`, `{files}` and `{here}` (see `fa
     {"name": "Mine", "psm": ["<PRE>", "{left}", "<SUF>", "{right}", "<MID>"], "stops": ["<EOT>"]}
 
 `spm` is the prompt with the suffix first, `files` how other files are written: `begin`, `file` with
-`{path}` and `{text}`, `end`, and `here` with `{path}`.
+`{path}` and `{text}`, `end`, and `here` with `{path}`. `{comment}` and `{end}` are what begins and ends a
+remark in the language of the files.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from fimlsp.datasets.cases.similarity import is_one_line
 from fimlsp.datasets.cuts.cut_record import CutRecord
 from fimlsp.datasets.cuts.strategies import Cut
 from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
+from fimlsp.datasets.languages.own_grammar import OwnGrammar
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.sources.source_file import SourceFile
 from fimlsp.languages.python import Python, python
@@ -52,6 +53,7 @@ class BenchSettings:
             left of the cut first if the model knows that order.
         python_version: the version of Python's grammar; None: that of the judge.
         check: whether an answer in Python has to parse or to compile.
+        own: the grammar of a language of the user's own, which then is that of the files.
     """
 
     model: str | None = None
@@ -63,10 +65,13 @@ class BenchSettings:
     order: Order | None = None
     python_version: PythonVersion | None = None
     check: Check = "parse"
+    own: OwnGrammar | None = None
 
     @property
     def replay_language(self) -> ReplayLanguage:
         """The language, with the grammar of the version that is asked for."""
+        if self.own is not None:
+            return self.own.replay_language
         language = LANGUAGES[self.language]
         if not isinstance(language.grammar, Python):
             return language

@@ -5,26 +5,24 @@ Each command imports what it needs when it runs, so that `fimlsp --help` is quic
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
+from fimlsp.datasets.command_line import options
 
 from fimlsp.extras import install_command, missing_modules
 
 if TYPE_CHECKING:
     from fimlsp.datasets.cuts.selection import Selection, Shard
+    from fimlsp.datasets.languages.own_grammar import OwnGrammar
+    from fimlsp.datasets.languages.replay_language import ReplayLanguage
     from fimlsp.datasets.runs.run_folder import RunFolder
     from fimlsp.languages.python.versions import PythonVersion
     from fimlsp.models.networks.torch.placement import DType
     from fimlsp.models.prompts.families import Order
-
-KINDS = ("boundary", "randspan", "line", "block", "user", "paper-boundary", "paper-randspan")
-LANGUAGES = ("python", "json", "lua", "go")
 
 
 class RunByDefault(click.Group):
@@ -37,54 +35,6 @@ class RunByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
-def to_kinds(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
-    """Kinds of cuts, separated by commas."""
-    kinds = tuple(dict.fromkeys(kind.strip() for kind in value.split(",")))
-    unknown = [kind for kind in kinds if kind not in KINDS]
-    if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(KINDS)}.")
-    return kinds
-
-
-def to_files(_: click.Context, __: click.Parameter, value: str) -> range:
-    """`START:STOP` or `START:STOP:STEP`; each number may be left out."""
-    try:
-        numbers = [int(part) if part else None for part in value.split(":")]
-        start, stop, step = (*numbers, None, None)[:3] if 1 < len(numbers) < 4 else (None, None, 0)
-        return range(start or 0, 1 << 62 if stop is None else stop, 1 if step is None else step)
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not START:STOP or START:STOP:STEP.") from error
-
-
-def to_shard(_: click.Context, __: click.Parameter, value: str) -> Shard:
-    """`I/N` with 1 <= I <= N."""
-    from fimlsp.datasets.cuts.selection import Shard
-
-    number, slash, count = value.partition("/")
-    if not (slash and number.isdecimal() and count.isdecimal() and 0 < int(number) <= int(count)):
-        raise click.BadParameter(f"{value!r} is not I/N, such as 1/8.")
-    return Shard(int(number), int(count))
-
-
-def to_version(_: click.Context, __: click.Parameter, value: str | None) -> PythonVersion | None:
-    """`3.N`: a version that the grammar knows, and no newer than the judge."""
-    from fimlsp.languages.python.versions import UnknownVersionError, known_version, version_text
-
-    if value is None:
-        return None
-    major, _dot, minor = value.partition(".")
-    if not (major.isdecimal() and minor.isdecimal()):
-        raise click.BadParameter(f"{value!r} is not a version such as 3.11.")
-    try:
-        version = known_version((int(major), int(minor)))
-    except UnknownVersionError as error:
-        raise click.BadParameter(str(error)) from error
-    judge = sys.version_info[:2]
-    if version > judge:
-        raise click.BadParameter(f"the judge is Python {version_text(judge)}; use that of {value}.")
-    return version
-
-
 @click.group(cls=RunByDefault, context_settings={"help_option_names": ["-h", "--help"]})
 def replay() -> None:
     """Cut holes into files, fill them with and without the constraint, and report.
@@ -95,62 +45,25 @@ def replay() -> None:
         raise click.ClickException(f"{missing[0]} is not installed; run: {install_command('replay')}")
 
 
-_LANGUAGE = click.option(
-    "--language",
-    default="python",
-    show_default=True,
-    type=click.Choice(LANGUAGES),
-    help="The language of the files.",
-)
-_CUTS = click.option(
-    "--cuts",
-    "kinds",
-    default="boundary,randspan",
-    show_default=True,
-    metavar="NAME[,NAME]",
-    callback=to_kinds,
-    help=f"Kinds of holes: {', '.join(KINDS)}.",
-)
-_PER_FILE = click.option("--per-file", default=10, show_default=True, type=click.IntRange(1))
-_SEED = click.option("--seed", default=0, show_default=True, help="Of all cuts.")
-_LIMIT = click.option("--limit", type=click.IntRange(1), help="At most so many cases.")
-_FILES = click.option(
-    "--files",
-    default="0:",
-    metavar="START:STOP:STEP",
-    callback=to_files,
-    help="Numbers of the files to look at; the paper has 0:10000.",
-)
-_SHARD = click.option(
-    "--shard", default="1/1", metavar="I/N", callback=to_shard, help="Only part I of N equal parts."
-)
-_BYTES = click.option(
-    "--bytes-max",
-    default=1_000_000,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Leave out larger files.",
-)
-_SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-_OUT = click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder.")
-
-
 @replay.command()
-@_SOURCES
-@_OUT
-@_LANGUAGE
-@_CUTS
-@_PER_FILE
-@_SEED
+@options.SOURCES
+@options.OUT
+@options.LANGUAGE
+@options.GRAMMAR
+@options.START
+@options.CALLED
+@options.CUTS
+@options.PER_FILE
+@options.SEED
 @click.option(
     "--cases",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Cases made by `cut`, or results of another run, instead of new ones.",
 )
-@_LIMIT
-@_FILES
-@_SHARD
-@_BYTES
+@options.LIMIT
+@options.FILES
+@options.SHARD
+@options.BYTES
 @click.option("--model", metavar="PATH_OR_NAME", help="A model's folder or hub name, not the bundled one.")
 @click.option("--device", help="cpu, cuda or cuda:N.")
 @click.option(
@@ -169,7 +82,7 @@ _OUT = click.option("--out", required=True, type=click.Path(file_okay=False, pat
 @click.option(
     "--python-version",
     metavar="3.N",
-    callback=to_version,
+    callback=options.to_version,
     help="Of the grammar, at most that of the judge, which is this Python.  [default: the judge's]",
 )
 @click.option(
@@ -189,6 +102,9 @@ def run(
     sources: tuple[str, ...],
     out: Path,
     language: str,
+    grammar: Path | None,
+    start: str | None,
+    patterns: tuple[str, ...],
     kinds: tuple[str, ...],
     per_file: int,
     seed: int,
@@ -217,35 +133,44 @@ def run(
     """
     from fimlsp.datasets.cases.bench import BenchSettings
     from fimlsp.datasets.command_line.run_command import run_cases
+    from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
     from fimlsp.datasets.runs.runner import Workers
     from fimlsp.models.checkpoints.hub import find_on_command_line
 
-    selection = select(sources, language, kinds, per_file, seed, files, shard, bytes_max, cases)
+    own = own_grammar(grammar, start, patterns)
+    chosen_language = KNOWN[language] if own is None else own.replay_language
+    selection = select(sources, chosen_language, kinds, per_file, seed, files, shard, bytes_max, cases)
     chosen = model and find_on_command_line(model)
     settings = BenchSettings(
-        chosen, device, tokens, language, precision, family, order, python_version, check
+        chosen, device, tokens, language, precision, family, order, python_version, check, own
     )
     with plain_errors():
         run_cases(selection, settings, Workers(workers, ray, seconds), out, limit)
 
 
 @replay.command()
-@_SOURCES
+@options.SOURCES
 @click.option(
     "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File for the cases."
 )
-@_LANGUAGE
-@_CUTS
-@_PER_FILE
-@_SEED
-@_LIMIT
-@_FILES
-@_SHARD
-@_BYTES
+@options.LANGUAGE
+@options.GRAMMAR
+@options.START
+@options.CALLED
+@options.CUTS
+@options.PER_FILE
+@options.SEED
+@options.LIMIT
+@options.FILES
+@options.SHARD
+@options.BYTES
 def cut(
     sources: tuple[str, ...],
     out: Path,
     language: str,
+    grammar: Path | None,
+    start: str | None,
+    patterns: tuple[str, ...],
     kinds: tuple[str, ...],
     per_file: int,
     seed: int,
@@ -256,15 +181,18 @@ def cut(
 ) -> None:
     """Save cases without their texts, as JSON lines for `--cases`."""
     from fimlsp.datasets.command_line.run_command import save_cases
+    from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
 
     with plain_errors():
-        selection = select(sources, language, kinds, per_file, seed, files, shard, bytes_max, None)
+        own = own_grammar(grammar, start, patterns)
+        chosen_language = KNOWN[language] if own is None else own.replay_language
+        selection = select(sources, chosen_language, kinds, per_file, seed, files, shard, bytes_max, None)
         save_cases(selection, out, limit)
 
 
 @replay.command()
 @click.argument("case")
-@_OUT
+@options.OUT
 def show(case: str, out: Path) -> None:
     """Print CASE of the run in --out: the cut, the truth, and each method's answer."""
     from fimlsp.datasets.command_line.show_command import show_case
@@ -275,7 +203,7 @@ def show(case: str, out: Path) -> None:
 
 @replay.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@_OUT
+@options.OUT
 def report(folders: tuple[Path, ...], out: Path) -> None:
     """Write the report of a run, or of all its shards together, into --out."""
     from fimlsp.datasets.reports.report import write_report
@@ -285,23 +213,9 @@ def report(folders: tuple[Path, ...], out: Path) -> None:
     click.echo(out / "report.md")
 
 
-def to_options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, object]:
-    """`option=value` pairs; a value is JSON, or else a text."""
-    options = dict[str, object]()
-    for each in values:
-        name, equals, value = each.partition("=")
-        if not (name and equals):
-            raise click.BadParameter(f"{each!r} is not OPTION=VALUE, such as maxTokens=32.")
-        try:
-            options[name] = json.loads(value)
-        except ValueError:
-            options[name] = value
-    return options
-
-
 @replay.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@_OUT
+@options.OUT
 @click.option("--cursors", default=600, show_default=True, type=click.IntRange(1), help="How many to ask at.")
 @click.option("--seed", default=0, show_default=True, help="Of the cursors.")
 @click.option(
@@ -309,7 +223,7 @@ def to_options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
     "options",
     multiple=True,
     metavar="OPTION=VALUE",
-    callback=to_options,
+    callback=options.to_options,
     help="An option of the server, as an editor would send it; may be given again.",
 )
 def judge(folders: tuple[Path, ...], out: Path, cursors: int, seed: int, options: dict[str, object]) -> None:
@@ -327,7 +241,7 @@ def judge(folders: tuple[Path, ...], out: Path, cursors: int, seed: int, options
 
 @replay.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@_OUT
+@options.OUT
 def compare(runs: tuple[Path, ...], out: Path) -> None:
     """Write one report about several RUNS... of `judge`, side by side, into --out."""
     from fimlsp.datasets.shown.report import Judged, write_report
@@ -372,9 +286,25 @@ def open_run(path: Path) -> RunFolder:
     return folder
 
 
+def own_grammar(file: Path | None, start: str | None, patterns: tuple[str, ...]) -> OwnGrammar | None:
+    """The language of the user's own that the options describe, if they do."""
+    from fimlsp.datasets.languages.own_grammar import OwnGrammar
+    from fimlsp.languages.custom import load_grammar
+    from fimlsp.quotient.grammar.cfg import GrammarError
+
+    if file is None:
+        if start is not None or patterns:
+            raise click.UsageError("--start and --called are of --grammar; give that as well.")
+        return None
+    try:
+        return OwnGrammar(load_grammar(file, start or "start"), patterns or (f"*.{file.stem}",))
+    except GrammarError as error:
+        raise click.ClickException(str(error)) from None
+
+
 def select(
     sources: tuple[str, ...],
-    language: str,
+    language: ReplayLanguage,
     kinds: tuple[str, ...],
     per_file: int,
     seed: int,
@@ -385,11 +315,10 @@ def select(
 ) -> Selection:
     """The selection that the options describe."""
     from fimlsp.datasets.cuts.selection import Selection, read_cases
-    from fimlsp.datasets.languages.known import LANGUAGES as KNOWN_LANGUAGES
     from fimlsp.datasets.sources.filters import Filters
     from fimlsp.datasets.sources.source import Source, SourceError
 
-    filters = Filters(KNOWN_LANGUAGES[language], bytes_max)
+    filters = Filters(language, bytes_max)
     try:
         for source in sources:
             Source(source, filters.language).check()

@@ -33,7 +33,8 @@ def plan_of(selection: Selection, settings: BenchSettings) -> dict[str, Any]:
     files, shard = selection.files, selection.shard
     saved = selection.saved
     return {
-        "language": settings.language,
+        "language": settings.replay_language.name,
+        "own_grammar": None if settings.own is None else settings.own.to_json(),
         "sources": list(selection.sources),
         "files": f"{files.start}:{'' if files.stop >= 1 << 62 else files.stop}:{files.step}",
         "cuts": list(selection.kinds) if saved is None else digest(sorted(saved)),

@@ -15,6 +15,7 @@ from typing import Any
 
 from fimlsp.datasets.cases.result import Result
 from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
+from fimlsp.datasets.languages.own_grammar import OwnGrammar
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.sources.source_file import Excluded
 
@@ -23,6 +24,11 @@ from fimlsp.errors import UserError
 
 class RunFolderError(UserError):
     """The folder cannot take or give a run; the message is a sentence for the user."""
+
+
+def _change(name: str, before: object, now: object) -> str:
+    """What of a plan has changed; of a grammar not its whole text."""
+    return "another grammar" if name == "own_grammar" else f"{name}: {before}, now {now}"
 
 
 class RunFolder:
@@ -50,7 +56,7 @@ class RunFolder:
             before = self.plan
             changed = [name for name in {**before, **plan} if before.get(name) != plan.get(name)]
             if changed:
-                changes = ", ".join(f"{name}: {before.get(name)}, now {plan.get(name)}" for name in changed)
+                changes = ", ".join(_change(name, before.get(name), plan.get(name)) for name in changed)
                 raise RunFolderError(
                     f"{self.path} holds a run with another configuration ({changes}); choose another --out."
                 )
@@ -75,6 +81,9 @@ class RunFolder:
     @property
     def language(self) -> ReplayLanguage:
         """The language of the files; runs from before there were several are in Python."""
+        own = self.plan.get("own_grammar")
+        if own is not None:
+            return OwnGrammar.from_json(own).replay_language
         return LANGUAGES[self.plan.get("language", PYTHON.name)]
 
     @property

@@ -18,11 +18,8 @@ from fimlsp.datasets.shown.cursors import Cursor, EditedFile
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.languages.python.analysis.questions import Cursor as Place
+from fimlsp.languages.python.editor_policy import PYTHON_POLICY as POLICY
 from fimlsp.languages.python.names.preference import NamePreference
-from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
-from fimlsp.languages.python.suggested.faults import first_fault
-from fimlsp.languages.python.suggested.idle_names import stops_idly
-from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 from fimlsp.models.acceptance.beginnings import Beginning, Surroundings, beginnings
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.extent import is_one_line
@@ -130,7 +127,7 @@ class Recorder:
         text = file.file.content
         left, right = text[: cursor.start].encode(), text[cursor.end :].encode()
         truth, within = text[cursor.start : cursor.end], cursor.is_within_line
-        one_line = is_one_line("auto", left, right)
+        one_line = is_one_line("auto", left, right, POLICY)
         start = self._engine.document(left + right).middle(len(left), len(left), may_escape=False).start
         if start is None:
             return Recorded(cursor.case, cursor.kind, one_line, None, False, 0, (), ())
@@ -138,14 +135,14 @@ class Recorder:
         settings = DecodeSettings(tokens=TOKENS, lines=1 if one_line else None, preference=preference)
         (middle,) = complete_many(self._model, left, right, start, settings, lambda: False)
         misfit = preference.first_misfit((token.text, token.log_probability) for token in middle.trace)
-        faults = [each for each in (first_fault(left, middle.text, right), misfit) if each is not None]
+        faults = [each for each in (POLICY.first_fault(left, middle.text, right), misfit) if each is not None]
         limit = min(faults, default=None)
         found = [
             each
-            for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
+            for each in beginnings(middle, start, Surroundings(left, right, POLICY))
             if (limit is None or len(each.text) <= limit)
-            and first_unknown_name(left, each.text, right) is None
-            and not stops_idly(left, each.text, right, middle.text)
+            and POLICY.first_unknown_name(left, each.text, right) is None
+            and not POLICY.stops_idly(left, each.text, right, middle.text)
             and not preference.is_left_uncalled(each.text)
         ]
         written = middle.text.decode(errors="replace") if middle.complete else ""

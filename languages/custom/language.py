@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from fimlsp.languages.custom.compiling import compiled
+from fimlsp.languages.custom.editing import policy_of
 from fimlsp.languages.custom.files import GrammarFiles, Read, read_files
 from fimlsp.languages.custom.lexemes import REJECTED, terminal_of
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.contract import Language
+from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _SEPARATORS = b"\r\n,;}"
@@ -36,6 +39,11 @@ class LarkLanguage(Language):
         of_text = {text: name for name, text in compiled(self.files, self.start).literals.items()}
         return {of_text[a]: of_text[b] for a, b in _PAIRS.items() if a in of_text and b in of_text}
 
+    @property
+    def editor(self) -> EditorPolicy:
+        """As in `Language`, as far as the grammar tells it."""
+        return _policy(self)
+
     def lexis(self) -> Lexis:
         """As in `Language`."""
         found = compiled(self.files, self.start)
@@ -57,6 +65,12 @@ class LarkLanguage(Language):
     def terminal(self, kind: str) -> str:
         """As in `Language`."""
         return terminal_of(kind)
+
+
+@lru_cache(32)
+def _policy(language: LarkLanguage) -> EditorPolicy:
+    found = compiled(language.files, language.start)
+    return policy_of(language.name, found.dfa, found.ignored, found.literals)
 
 
 def load_grammar(path: str | Path, start: str = "start", *, read: Read | None = None) -> LarkLanguage:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from fimlsp.languages.go.editor_policy import GO_POLICY
 from fimlsp.languages.go.lexis import COMMENT_OVER_LINES, LINE_END, go_lexis
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.lexing.terminators import TerminatorModes
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
+from fimlsp.quotient.language.editor_policy import EditorPolicy
 from fimlsp.quotient.language.terminators import LineMayEnd
 
 START = "file"
@@ -35,6 +37,11 @@ class Go(Language):
     name = "Go"
     enclosures = {"(": ")", "{": "}", "[": "]"}  # noqa: RUF012 -- a constant of the class
     byte_order_mark = True
+
+    @property
+    def editor(self) -> EditorPolicy:
+        """As in `Language`."""
+        return GO_POLICY
 
     def lexis(self) -> Lexis:
         """As in `Language`."""

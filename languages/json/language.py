@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from fimlsp.languages.json.editor_policy import JSON_POLICY
 from fimlsp.languages.json.lexis import json_lexis
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 from fimlsp.quotient.language.contract import Language
+from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 START = "text"
 
@@ -21,6 +23,11 @@ class Json(Language):
 
     name = "JSON"
     enclosures = {"{": "}", "[": "]"}  # noqa: RUF012 -- a constant of the class
+
+    @property
+    def editor(self) -> EditorPolicy:
+        """As in `Language`."""
+        return JSON_POLICY
 
     def lexis(self) -> Lexis:
         """As in `Language`."""

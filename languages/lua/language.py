@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
+from fimlsp.languages.lua.editor_policy import LUA_POLICY
 from fimlsp.languages.lua.lexis import lua_lexis
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 from fimlsp.quotient.language.contract import Language
+from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 START = "chunk"
 
@@ -26,6 +28,11 @@ class Lua(Language):
 
     name = "Lua"
     enclosures = {"(": ")", "{": "}", "[": "]"}  # noqa: RUF012 -- a constant of the class
+
+    @property
+    def editor(self) -> EditorPolicy:
+        """As in `Language`."""
+        return LUA_POLICY
 
     def lexis(self) -> Lexis:
         """As in `Language`."""

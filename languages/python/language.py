@@ -15,6 +15,7 @@ from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, kno
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
+from fimlsp.quotient.language.editor_policy import EditorPolicy
 from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 _IN_KINDS = ("FSTRING_START:", "STRING:", "BYTES:", "FSTRING_TEXT:")
@@ -39,6 +40,13 @@ class Python(Language):
     def name(self) -> str:  # type: ignore[override]  # an attribute of languages without versions
         """For example `Python 3.11`."""
         return f"Python {version_text(self.version)}"
+
+    @property
+    def editor(self) -> EditorPolicy:
+        """As in `Language`."""
+        from fimlsp.languages.python.editor_policy import PYTHON_POLICY
+
+        return PYTHON_POLICY
 
     def lexis(self) -> Lexis:
         """As in `Language`."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from fimlsp.languages import LANGUAGES
+from fimlsp.languages import LANGUAGES, language_named
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lsp_server.command_line.reading import read_bytes
@@ -47,18 +47,20 @@ def complete_file(
         click.ClickException: The file cannot be read, it has no such line or column, or the model cannot be
         loaded.
     """
-    text = Text(read_source(file))
+    name = name_of_language(file)
+    grammar = Python(python, "compile") if name == "python" else language_named(name)
+    text = Text(read_source(file, is_python=name == "python"))
     offset = find_offset(text, *at)
     backend = Backend()
     try:
         backend.load(model, lambda _, __: None)
     except Exception as error:
         raise click.ClickException(explain(error, "loading the model", log)) from error
-    shown = make(backend, text, offset, limits, grammar_of_file(file, python))
+    shown = make(backend, text, offset, limits, grammar)
     if as_json:
         click.echo(to_json(shown))
     else:
-        show(shown)
+        show(shown, name)
 
 
 def make(backend: Backend, text: Text, offset: int, limits: Limits, grammar: Language) -> Shown:
@@ -71,19 +73,17 @@ def make(backend: Backend, text: Text, offset: int, limits: Limits, grammar: Lan
     return Shown(text, offset, completion, 1000 * (time.perf_counter() - started))
 
 
-def grammar_of_file(file: Path, python: PythonVersion) -> Language:
-    """The language of a file of that name; *python* if no other has such names."""
-    for name, known in LANGUAGES.items():
-        if name != "python" and any(file.match(pattern) for pattern in known.patterns):
-            return known.language()
-    return Python(python, "compile")
+def name_of_language(file: Path) -> str:
+    """The language of a file of that name; Python if no other has such names."""
+    matching = (name for name, known in LANGUAGES.items() if any(map(file.match, known.patterns)))
+    return next(matching, "python")
 
 
-def read_source(file: Path) -> bytes:
-    """A Python file as UTF-8 without a byte order mark, whatever encoding its first lines declare."""
+def read_source(file: Path, *, is_python: bool) -> bytes:
+    """A file as UTF-8 without a byte order mark; of Python, whatever encoding its first lines declare."""
     data = read_bytes(file)
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0] if is_python else "utf-8-sig"
         return encode(data.decode(encoding))
     except (SyntaxError, UnicodeDecodeError) as error:
         raise click.ClickException(f"{file} cannot be decoded ({error}); save it as UTF-8.") from error
@@ -115,13 +115,16 @@ def to_json(shown: Shown) -> str:
     )
 
 
-def show(shown: Shown) -> None:
-    """Print the lines around the cursor with the completion among them, in colour on a terminal."""
+def show(shown: Shown, language: str) -> None:
+    """Print the lines around the cursor with the completion among them, in colour on a terminal.
+
+    *language* is its name in `LANGUAGES`.
+    """
     from fimlsp.lsp_server.command_line.rendering import print_in_place
 
     data = shown.text.data
     left, right = data[: shown.offset].decode(), data[shown.offset :].decode()
-    print_in_place(left, shown.completion.text, right, describe(shown))
+    print_in_place(left, shown.completion.text, right, describe(shown), language)
 
 
 def describe(shown: Shown) -> str:

@@ -14,21 +14,24 @@ _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t
 INSERTED = "bold on dark_green"
 
 
-def print_in_place(left: str, inserted: str, right: str, note: str) -> None:
-    """Print the lines around *inserted*, which stands between *left* and *right*, and *note* below them."""
+def print_in_place(left: str, inserted: str, right: str, note: str, language: str) -> None:
+    """Print the lines around *inserted*, which stands between *left* and *right*, and *note* below them.
+
+    *language* is its name in `LANGUAGES`.
+    """
     console = Console(highlight=False)
-    for line in numbered_lines(left, inserted, right):
+    for line in numbered_lines(left, inserted, right, language):
         console.print(line, soft_wrap=True)
     console.print(StyledText(note, style="dim"))
 
 
-def numbered_lines(left: str, inserted: str, right: str) -> list[StyledText]:
+def numbered_lines(left: str, inserted: str, right: str, language: str) -> list[StyledText]:
     """The lines to print. Those with inserted text are also marked with `+`, for when there is no colour."""
     left, inserted, right = (printable(part) for part in (left, inserted, right))
     before, with_it, all_of_it = (
         part.expandtabs() for part in (left, left + inserted, left + inserted + right)
     )
-    code = Syntax("", "python", background_color="default").highlight(all_of_it)
+    code = Syntax("", language, background_color="default").highlight(all_of_it)
     code.stylize(INSERTED, len(before), len(with_it))
     first, last = left.count("\n"), (left + inserted).count("\n")
     lines = code.split("\n")

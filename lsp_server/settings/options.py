@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
+from fimlsp.languages import IDENTIFIERS
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
 from fimlsp.lsp_server.messages import Limits, Load
 from fimlsp.lsp_server.settings.option_values import (
@@ -177,10 +178,11 @@ class Settings:
         "last. 0: none.",
     )
     languages: tuple[str, ...] = _option(
-        ("python",),
+        IDENTIFIERS,
         names("language identifiers", 100),
         "The editor's names of the languages that are completed: `json`, `lua` and `go` in their own "
-        "grammars, all others as Python.",
+        "grammars, others that you add as Python. The bundled model knows Python only; elsewhere it writes "
+        "only when asked by hand.",
     )
     grammars: tuple[tuple[str, str], ...] = _option(
         (),

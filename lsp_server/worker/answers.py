@@ -11,12 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fimlsp.languages.python.suggested.brackets import swaps_brackets
-from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
-from fimlsp.languages.python.suggested.faults import first_fault
-from fimlsp.languages.python.suggested.idle_names import stops_idly
-from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 from fimlsp.lsp_server.messages import Completion, Limits
+from fimlsp.quotient.language.editor_policy import EditorPolicy
 from fimlsp.quotient.language.whole_text import Fault
 from fimlsp.quotient.recovery.mended_text import Mend
 from fimlsp.quotient.states.protocol import State
@@ -31,18 +27,25 @@ NOT_SURE = "the model is not sure enough of anything here (option confidence)"
 MOST_FOLLOWING = 8_000
 """Bytes behind the cursor in which repeated lines are looked for."""
 
-_BRACKETS = b")]},: \t"
 _LONGEST = 30
 """Characters of the text that is named in an assumption."""
 
 
 def to_completion(
-    written: Sequence[Middle], relaxed: tuple[str, ...], left: bytes, right: bytes, start: State
+    written: Sequence[Middle],
+    relaxed: tuple[str, ...],
+    left: bytes,
+    right: bytes,
+    start: State,
+    policy: EditorPolicy,
 ) -> Completion:
-    """What the editor is told about the middles *written* under the constraint *start*; at least one."""
+    """What the editor is told about the middles *written* under the constraint *start*; at least one.
+
+    *policy* is that of the language.
+    """
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
     nonblank = [middle.text for middle in whole if middle.text.strip()]
-    texts = [without_repetition(left, text, right, start) for text in nonblank]
+    texts = [without_repetition(left, text, right, start, policy) for text in nonblank]
     kept = tuple(dict.fromkeys(text.decode() for text in texts if text))
     reason = None
     if not whole:
@@ -70,45 +73,43 @@ def what_is_sure(
     start: State,
     acceptance: Acceptance,
     limits: Limits,
+    policy: EditorPolicy,
     *,
-    is_python: bool,
     preference: NamePreference | None = None,
 ) -> Middle | None:
     """The beginning of *middle* that is most worth showing between *left* and *right*; None if none is.
 
     Of ten that are shown, 10 * `limits.confidence` are right by *acceptance*. What steering chose
-    is never shown, nor, in Python, what is seen to be wrong, or has names that *preference* does not know
-    unless the model is sure of them. *start* constrained the middle.
+    is never shown, nor what is wrong by the *policy* of the language, or has names that *preference* does not
+    know unless the model is sure of them. *start* constrained the middle.
     """
     from fimlsp.models.acceptance.beginnings import Surroundings, beginnings
 
-    faults = [first_fault(left, middle.text, right)] if is_python else []
+    faults = [policy.first_fault(left, middle.text, right)]
     if preference is not None:
         tokens = ((token.text, token.log_probability) for token in middle.trace)
         faults.append(preference.first_misfit(tokens))
     limit = min((each for each in faults if each is not None), default=None)
     found = [
         each
-        for each in beginnings(middle, start, Surroundings(left, right, BUILTIN_NAMES))
+        for each in beginnings(middle, start, Surroundings(left, right, policy))
         if (limit is None or len(each.text) <= limit)
         and len(each.text.strip()) >= limits.min_length
-        and not (is_python and stops_idly(left, each.text, right, middle.text))
+        and not policy.stops_idly(left, each.text, right, middle.text)
         and not (preference is not None and preference.is_left_uncalled(each.text))
     ]
     cost = acceptance.cost(limits.confidence)
-    best = acceptance.best_sound(
-        found, cost, lambda text: first_unknown_name(left, text, right) if is_python else None
-    )
+    best = acceptance.best_sound(found, cost, lambda text: policy.first_unknown_name(left, text, right))
     return None if best is None else replace(middle, text=best.text, complete=True)
 
 
-def as_limited(written: Sequence[Middle], limits: Limits, start: State) -> list[Middle]:
+def as_limited(written: Sequence[Middle], limits: Limits, start: State, policy: EditorPolicy) -> list[Middle]:
     """What of the middles *written* under *start* is in one line and stays in its bracket, if so wanted.
 
     Where only a text that leaves its bracket connects, the constraint allows that; here it is dropped.
     """
     kept = [first_line(middle, start) for middle in written] if limits.one_line == "always" else written
-    return [middle for middle in kept if limits.context_escape or not swaps_brackets(middle.text)]
+    return [middle for middle in kept if limits.context_escape or not policy.swaps_brackets(middle.text)]
 
 
 def first_line(middle: Middle, start: State) -> Middle:
@@ -120,11 +121,11 @@ def first_line(middle: Middle, start: State) -> Middle:
     return replace(middle, text=middle.text[:end], complete=state is not None and state.complete)
 
 
-def without_repetition(left: bytes, text: bytes, right: bytes, start: State) -> bytes:
+def without_repetition(left: bytes, text: bytes, right: bytes, start: State, policy: EditorPolicy) -> bytes:
     """*text* without the lines at its end that *right* goes on with, if it connects so; or as it is.
 
-    Empty if all of it, together with what *left* has of its first line, stands in *right* already. Lines of
-    closing brackets alone do not count.
+    Empty if all of it, together with what *left* has of its first line, stands in *right* already. Lines that
+    only close something by the language's *policy* do not count.
     """
     following = _significant(right[:MOST_FOLLOWING].partition(b"\n")[2])
     before = left[left.rfind(b"\n") + 1 :].lstrip()
@@ -133,7 +134,7 @@ def without_repetition(left: bytes, text: bytes, right: bytes, start: State) -> 
         lines[0] = 0, before + lines[0][1]
     for count in range(min(len(lines), len(following)), 0, -1):
         same = [line for _, line in lines[-count:]] == [line for _, line in following[:count]]
-        if not same or not any(line.strip(_BRACKETS) for _, line in lines[-count:]):
+        if not same or all(policy.only_closes(line) for _, line in lines[-count:]):
             continue
         if count == len(lines):
             return b""

@@ -6,10 +6,8 @@ The worker process and the command line use it. What is slow to import or to mak
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
@@ -24,11 +22,11 @@ from fimlsp.lsp_server.worker.answers import (
     to_completion,
     what_is_sure,
 )
+from fimlsp.lsp_server.worker.decoding_limits import decode_settings, seconds_left
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
 from fimlsp.lsp_server.worker.names import Names, NamesHere
-from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, shown_path
+from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, open_neighbours, shown_path
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
-from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
@@ -45,10 +43,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fimlsp.models.decoding.middle import Middle
-    from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.loading import FimModel
     from fimlsp.models.prompts.neighbours import Neighbour
-    from fimlsp.models.protocols import Preference
 
 log = logging.getLogger(__name__)
 
@@ -68,9 +64,6 @@ ONLY_ESCAPES = "only a text that closes this bracket and opens another would con
 KNOWS_PYTHON_ONLY = "the bundled model knows Python only, so choose another one (option model)"
 
 TAKES_TOO_LONG = "reading the text around the cursor takes longer than the time limit (option deadlineMs)"
-
-DEADLINE_SHARE_KEPT = 0.25
-"""The share of its time limit that a request keeps for decoding, however long it had to wait."""
 
 CHOOSING_S = 0.5
 """The engine may take so long to judge what was written, even when time is up."""
@@ -169,7 +162,8 @@ class Backend:
 
     def prepare(self) -> bool:
         """Parse a piece of the document touched last, unless that is done; whether there was work."""
-        return self.documents.prepare_newest()
+        newest = self.documents.newest()
+        return newest is not None and not self._is_strange(newest) and self.documents.prepare_newest()
 
     def complete(self, request: Complete, should_stop: Callable[[], bool]) -> Completion:
         """Write middles for the cursor of *request*; they are complete, or there is none and a reason.
@@ -182,6 +176,8 @@ class Backend:
             return Completion(reason="the text was changed")
         if self._model is None:
             return Completion(reason=self._why_no_model)
+        if request.limits.confidence and self._is_strange(entry):
+            return Completion(reason=KNOWS_PYTHON_ONLY, final=True)
         names = self._names_at(request, entry)
         try:
             with interruptible(should_stop):
@@ -194,13 +190,16 @@ class Backend:
         except Exception:
             self.documents.renew(request.document)
             raise
-        is_bundled = self._loaded is not None and not self._loaded.model
-        if answer.reason is not None and is_bundled and not entry.is_python:
+        if answer.reason is not None and self._is_strange(entry):
             answer = replace(answer, reason=f"{answer.reason}; {KNOWS_PYTHON_ONLY}")
         if names is None or self._names is None:
             return answer
         self._names.learn(request.document, names)
         return replace(answer, unknown_names=names.problem)
+
+    def _is_strange(self, entry: Entry) -> bool:
+        """Whether the model has never seen the language of a document; by hand it may still be tried."""
+        return self._loaded is not None and not self._loaded.model and not entry.is_python
 
     def _look(self, document: DocumentId, entry: Entry, offset: int) -> None:
         """Begin to look up the names at *offset*, where the cursor will be; in a cell with those above it."""
@@ -235,6 +234,7 @@ class Backend:
         if constraint.start is None:
             return Completion(reason=cannot_connect(limits), final=True)
         left, right = document.data[: request.offset], document.data[request.offset :]
+        policy = entry.grammar.editor
         relaxed = in_words(document.data, constraint.relaxed)
         path, neighbours = self._beside(model, request, entry)
         written = complete_many(
@@ -247,12 +247,14 @@ class Backend:
                 left,
                 right,
                 seconds_left(limits, request),
+                policy,
                 least_total=model.acceptance.least_total(limits.confidence),
                 preference=None if names is None else names.preference,
             ),
             should_stop,
             neighbours=neighbours,
             path=path,
+            comment=policy.comment,
         )
         if is_too_slow(written):
             return self._too_slow(model, limits)
@@ -274,25 +276,25 @@ class Backend:
         names: NamesHere | None,
     ) -> Completion:
         """What the editor is told of the middles *written* for *request*."""
-        limits = request.limits
-        allowed = as_limited(written, limits, start)
+        limits, policy = request.limits, entry.grammar.editor
+        allowed = as_limited(written, limits, start, policy)
         if not allowed:
-            answer = to_completion(written[:1], relaxed, left, right, start)
+            answer = to_completion(written[:1], relaxed, left, right, start, policy)
             return replace(answer, texts=(), reason=ONLY_ESCAPES)
         if not limits.confidence or allowed[0].stop_reason == "cancelled":
-            return to_completion(allowed, relaxed, left, right, start)
+            return to_completion(allowed, relaxed, left, right, start, policy)
         sure = what_is_sure(
             allowed[0],
             *self.documents.around(request.document, request.offset),
             start,
             model.acceptance,
             limits,
-            is_python=entry.is_python,
+            policy,
             preference=None if names is None else names.preference,
         )
         if sure is not None:
-            return to_completion([sure], relaxed, left, right, start)
-        answer = to_completion(allowed, relaxed, left, right, start)
+            return to_completion([sure], relaxed, left, right, start, policy)
+        answer = to_completion(allowed, relaxed, left, right, start, policy)
         is_cut_short = allowed[0].stop_reason == "unsure"
         return replace(answer, texts=(), reason=NOT_SURE if is_cut_short else answer.reason or NOT_SURE)
 
@@ -314,15 +316,20 @@ class Backend:
     def _beside(self, model: FimModel, request: Complete, entry: Entry) -> tuple[str | None, list[Neighbour]]:
         """The file's path as the model is told it, and what it reads of other files."""
         tokens = request.limits.neighbour_tokens
-        if not (tokens and model.fim.reads_files and entry.is_python):
+        if not (tokens and model.fim.reads_files):
             return None, []
         files = self._files.get(request.document.client) or WorkspaceFiles()
         others = [
             OpenFile(other.path, other.data, other.edited_at)
             for other in self.documents.others(request.document)
+            if other.grammar.editor == entry.grammar.editor
         ]
-        neighbours = neighbours_of(entry.path, entry.data, others, files, tokens)
-        return shown_path(entry.path, files), neighbours
+        ending = entry.grammar.editor.file_ending
+        if entry.is_python:
+            neighbours = neighbours_of(entry.path, entry.data, others, files, tokens)
+        else:
+            neighbours = open_neighbours(entry.path, others, files, tokens, ending)
+        return shown_path(entry.path, files, ending), neighbours
 
 
 def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
@@ -352,35 +359,6 @@ def cannot_connect(limits: Limits) -> str:
     if limits.relaxed_contexts:
         return "the text around the cursor cannot be connected"
     return "the file is broken elsewhere (option relaxedContexts)"
-
-
-def seconds_left(limits: Limits, request: Complete) -> float:
-    """How long *request* may still take; a share of its time even if it had to wait for longer than that."""
-    deadline = limits.deadline_ms / 1000
-    return max(deadline - (time.monotonic() - request.asked_at), DEADLINE_SHARE_KEPT * deadline)
-
-
-def decode_settings(
-    limits: Limits,
-    left: bytes,
-    right: bytes,
-    seconds: float,
-    *,
-    least_total: float = -inf,
-    preference: Preference | None = None,
-) -> DecodeSettings:
-    """*limits* for the decoding loop, at the cursor between *left* and *right*, if *seconds* are left."""
-    from fimlsp.models.decoding.settings import DecodeSettings
-
-    return DecodeSettings(
-        tokens=limits.max_tokens,
-        lines=1 if is_one_line(limits.one_line, left, right) else None,
-        steer=limits.steering,
-        seconds=seconds,
-        candidates=limits.candidates,
-        least_total=least_total,
-        preference=preference,
-    )
 
 
 def is_too_slow(written: Sequence[Middle]) -> bool:

@@ -127,6 +127,10 @@ class EngineDocuments:
             left = b"\n".join([*cells, left])
         return left, right
 
+    def newest(self) -> Entry | None:
+        """The document touched last, if there is one."""
+        return next(reversed(self._entries.values()), None)
+
     def prepare_newest(self) -> bool:
         """Make some contexts of the document touched last, if they are not there; whether there was work.
 

@@ -39,31 +39,48 @@ def neighbours_of(
     *others* are the open documents, the one touched last first. Open documents count as they are in the
     editor, all else as it is on disk.
     """
-    from fimlsp.models.prompts.neighbours import Neighbour
-
     others = list(others)
     opened = {other.path: other.text for other in others if other.path is not None}
-    chosen = list[Neighbour]()
-    room = tokens * BYTES_PER_TOKEN
 
     def read(at: Path) -> bytes | None:
         return opened[at] if at in opened else files.read(at)
 
     imported = _imported(path, source, read, files) if path is not None else iter(())
-    for file, text in [*imported, *_worked_on(path, others)]:
-        text = beginning_of(text, min(room, MOST_OF_ONE))
-        if text:
-            chosen.append(Neighbour(shown_path(file, files), text))
-            room -= len(text)
+    return _fitting([*imported, *_worked_on(path, others, outline)], files, tokens, ".py")
+
+
+def open_neighbours(
+    path: Path | None, others: Iterable[OpenFile], files: WorkspaceFiles, tokens: int, ending: str
+) -> list[Neighbour]:
+    """What to read beside a file of another language: the *others* that are open, *tokens* tokens.
+
+    The language's files end with *ending*.
+    """
+    return _fitting(_worked_on(path, others, lambda text: text), files, tokens, ending)
+
+
+def _fitting(
+    texts: Iterable[tuple[Path | None, bytes]], files: WorkspaceFiles, tokens: int, ending: str
+) -> list[Neighbour]:
+    """The beginnings of *texts*, about *tokens* tokens in all."""
+    from fimlsp.models.prompts.neighbours import Neighbour
+
+    chosen = list[Neighbour]()
+    room = tokens * BYTES_PER_TOKEN
+    for file, text in texts:
+        shown = beginning_of(text, min(room, MOST_OF_ONE))
+        if shown:
+            chosen.append(Neighbour(shown_path(file, files, ending), shown))
+            room -= len(shown)
     return chosen
 
 
-def shown_path(path: Path | None, files: WorkspaceFiles) -> str:
-    """*path* relative to its workspace folder, if it has one."""
+def shown_path(path: Path | None, files: WorkspaceFiles, ending: str) -> str:
+    """*path* relative to its workspace folder, if it has one; without a file there is just an *ending*."""
     for folder in files.folders:
         if path is not None and path.is_relative_to(folder):
             return path.relative_to(folder).as_posix()
-    return path.name if path is not None else "untitled.py"
+    return path.name if path is not None else f"untitled{ending}"
 
 
 def beginning_of(text: bytes, size: int) -> bytes:
@@ -77,8 +94,10 @@ def lines_around(text: bytes, offset: int, size: int) -> bytes:
     return beginning_of(text[start:], size)
 
 
-def _worked_on(path: Path | None, others: Iterable[OpenFile]) -> Iterator[tuple[Path | None, bytes]]:
-    """Other cells of the notebook, then the text around the last edits, then outlines of unedited files."""
+def _worked_on(
+    path: Path | None, others: Iterable[OpenFile], shorten: Callable[[bytes], bytes]
+) -> Iterator[tuple[Path | None, bytes]]:
+    """Other cells of the notebook, then the text around the last edits, then unedited files, shortened."""
     ordered = sorted(others, key=lambda other: (other.path != path or path is None, other.edited_at is None))
     for other in ordered:
         if other.path == path and path is not None:
@@ -86,7 +105,7 @@ def _worked_on(path: Path | None, others: Iterable[OpenFile]) -> Iterator[tuple[
         elif other.edited_at is not None:
             yield other.path, lines_around(other.text, other.edited_at, MOST_OF_ONE)
         else:
-            yield other.path, outline(other.text)
+            yield other.path, shorten(other.text)
 
 
 def _imported(

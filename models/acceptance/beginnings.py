@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fimlsp.models.decoding.middle import Middle
+from fimlsp.quotient.language.editor_policy import EditorPolicy
 from fimlsp.quotient.states.protocol import State
 
 WINDOW = 16_000
@@ -25,7 +26,6 @@ OCCURRENCES_MAX = 50
 _NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _BEGUN_NAME = re.compile(rb"[\w\x80-\xff]*\Z")
 _WORD = re.compile(rb"[\w\x80-\xff]")
-_PROSE = re.compile(rb"\s*#|.*(?:\"\"\"|''')", re.DOTALL)
 _PIECE = re.compile(rb"\n?[^\n]*")
 
 
@@ -41,13 +41,14 @@ class Beginning:
 class Surroundings:
     """What stands around a cursor, as far as it tells whether a text fits there.
 
-    *builtin_names* are the names that need not stand in the file.
+    *policy* is that of the language.
     """
 
-    def __init__(self, left: bytes, right: bytes, builtin_names: Collection[bytes]) -> None:
+    def __init__(self, left: bytes, right: bytes, policy: EditorPolicy) -> None:
         self._near = left[-WINDOW:], right[:WINDOW]
         self._around = left[-NAMES_WINDOW:], right[:NAMES_WINDOW]
-        self._is_known = dict.fromkeys(builtin_names, True)
+        self._is_known = dict.fromkeys(policy.known_names, True)
+        self._prose = policy.prose
         before = self._near[0]
         begun = _BEGUN_NAME.search(before)
         self._begun = begun[0] if begun else b""
@@ -69,7 +70,7 @@ class Surroundings:
             "mean": total / len(log_probabilities),
             "occurrences": math.log1p(occurrences),
             "new_name": float(not all(map(self._knows, names))),
-            "prose": float(_PROSE.match(text) is not None),
+            "prose": float(self._prose.match(text) is not None),
             "several_lines": float(b"\n" in text.strip()),
             "line_begins": float(self._is_line_begin),
             "word_goes_on": float(bool(self._begun)),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-_OPENS_BLOCK = re.compile(
-    rb"\s*(?:async|case|class|def|elif|else|except|finally|for|if|match|try|while|with)\b.*:\s*(?:#.*)?"
-)
+from fimlsp.quotient.language.editor_policy import EditorPolicy
+
 TEXT_IN_LINE = re.compile(rb"[^\S\r\n]*\S")
 """Matches where the rest of a line has text."""
 
 
-def is_one_line(mode: str, left: bytes, right: bytes) -> bool:
+def is_one_line(mode: str, left: bytes, right: bytes, policy: EditorPolicy) -> bool:
     """Whether a completion is to end with its line: always, never, or as the text suggests ("auto").
 
     With text behind the cursor it does. Else it may be a block where one begins, at the beginning of the
-    file, and on a blank line behind a blank one or a comment, which says what is to come.
+    file, and on a blank line behind a blank one or a remark, which says what is to come. *policy* is that
+    of the language.
     """
     if mode != "auto":
         return mode == "always"
@@ -23,11 +23,11 @@ def is_one_line(mode: str, left: bytes, right: bytes) -> bool:
         return True
     *above, line = _lines(left)
     if line.strip():
-        return _OPENS_BLOCK.fullmatch(line) is None
+        return not policy.opens_block(line)
     before = above[-1].strip() if above else b""
-    if not before or before.startswith(b"#"):
+    if not before or policy.is_remark(before):
         return False
-    return _OPENS_BLOCK.fullmatch(above[-1]) is None
+    return not policy.opens_block(above[-1])
 
 
 def _lines(left: bytes) -> list[bytes]:

@@ -45,6 +45,9 @@ Order = Literal["psm", "spm"]
 class Project:
     """How a family writes other files: marker texts, and text with the slots `{path}` and `{text}`.
 
+    `{comment}` and `{end}` are what begins and ends a remark in the language of the files. If it has none, no
+    other files are written.
+
     Attributes:
         begin: before all files.
         file: one other file.
@@ -53,9 +56,14 @@ class Project:
     """
 
     begin: Template = ()
-    file: Template = ("# Path: {path}\n{text}\n",)
+    file: Template = ("{comment} Path: {path}{end}\n{text}\n",)
     end: Template = ()
-    here: Template = ("# Path: {path}\n",)
+    here: Template = ("{comment} Path: {path}{end}\n",)
+
+    @property
+    def needs_comment(self) -> bool:
+        """Whether the names of files are written as remarks."""
+        return any("{comment}" in part for part in self.file + self.here)
 
     @property
     def markers(self) -> list[str]:
@@ -162,7 +170,7 @@ FAMILIES = (
         ),
         None,
         ("<｜end▁of▁sentence｜>", "<|EOT|>"),
-        Project(file=("#{path}\n{text}\n",), here=("#{path}\n",)),
+        Project(file=("{comment}{path}{end}\n{text}\n",), here=("{comment}{path}{end}\n",)),
     ),
     Family(
         "CodeGemma",

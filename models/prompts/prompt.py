@@ -16,9 +16,11 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.fim_format import FimFormat
 from fimlsp.models.prompts.neighbours import BYTES_PER_TOKEN_MAX, Neighbour, read_neighbours
 from fimlsp.models.prompts.vocabulary import Vocabulary
+from fimlsp.quotient.language.editor_policy import Comment
 
 NEIGHBOURS_ONE_IN = 4
 STEPS = 16
+HASH = Comment("#")
 BYTES_PER_TOKEN = 6
 
 
@@ -39,12 +41,14 @@ def build_prompt(
     reserve: int,
     neighbours: Sequence[Neighbour] = (),
     path: str | None = None,
+    comment: Comment | None = HASH,
     steady: bool = False,
 ) -> Prompt:
     """Prompt for a cursor between *left* and *right*, keeping *reserve* tokens for the middle.
 
     *neighbours* are other files to read, the most important first, and *path* is that of the file itself;
-    both are left out for a model that was never shown several files. If *steady*, text that does not fit is
+    both are left out for a model that was never shown several files. *comment* is how their language writes
+    remarks. If *steady*, text that does not fit is
     cut in steps of a sixteenth of the budget, so that the beginning of the prompt stays the same while
     somebody types. Encodes 6, at most 16 bytes per token of the context for each side and each neighbour,
     however large the files are.
@@ -63,7 +67,7 @@ def build_prompt(
     files, here = list[int](), list[int]()
     if has_files:
         room = max(budget - len(before) - len(after), budget // NEIGHBOURS_ONE_IN)
-        files, here = read_neighbours(vocabulary, fim, neighbours, path, room - room % step)
+        files, here = read_neighbours(vocabulary, fim, neighbours, path, comment, room - room % step)
     n_before, n_after = share(budget - len(files) - len(here), len(before), len(after))
     cut = _rounded_up(len(before) - n_before, step)
     if n_after < len(after):

@@ -15,6 +15,7 @@ from fimlsp.lexing.lexis import Lexis
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import Grammar
+from fimlsp.quotient.language.editor_policy import EditorPolicy
 from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 NEWLINE, INDENT, DEDENT = "NEWLINE", "INDENT", "DEDENT"
@@ -78,6 +79,11 @@ class Language(ABC):
     name: str
     enclosures: Mapping[str, str]
     byte_order_mark: bool = False
+
+    @property
+    def editor(self) -> EditorPolicy:
+        """What an editor has to know beside lexemes and grammar."""
+        return EditorPolicy()
 
     @abstractmethod
     def lexis(self) -> Lexis:

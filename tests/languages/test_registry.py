@@ -1,9 +1,16 @@
-"""Languages by name."""
+"""Languages by name, and the one list of them that servers and editors begin with."""
+
+import json as json_module
+import re
+from pathlib import Path
 
 import pytest
-from fimlsp.languages import LANGUAGES, UnknownLanguageError, language_named
+from fimlsp.languages import IDENTIFIERS, LANGUAGES, UnknownLanguageError, language_named
 from fimlsp.languages.json import json
 from fimlsp.languages.python import python
+from fimlsp.lsp_server.settings.options import Settings
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_languages_by_name():
@@ -21,3 +28,19 @@ def test_editors_call_no_two_languages_alike():
     patterns = [each for known in LANGUAGES.values() for each in known.patterns]
     assert len({*identifiers}) == len(identifiers)
     assert len({*patterns}) == len(patterns)
+
+
+def test_editors_wake_up_for_the_documents_that_the_server_completes():
+    package = json_module.loads((ROOT / "vscode-extension/package.json").read_text(encoding="utf-8"))
+    client = (ROOT / "vscode-extension/src/settings.ts").read_text(encoding="utf-8")
+    neovim = (ROOT / "editors/neovim/lua/fimlsp/config.lua").read_text(encoding="utf-8")
+    assert Settings().languages == IDENTIFIERS
+    assert package["activationEvents"] == [f"onLanguage:{each}" for each in IDENTIFIERS]
+    assert listed(client, r"LANGUAGES: readonly string\[\] = \[(.*?)\]") == IDENTIFIERS
+    assert listed(neovim, r"  filetypes = \{(.*?)\}") == IDENTIFIERS
+
+
+def listed(source, pattern):
+    found = re.search(pattern, source)
+    assert found is not None
+    return tuple(re.findall(r"[\"'](\w+)[\"']", found[1]))

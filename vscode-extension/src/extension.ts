@@ -14,7 +14,7 @@ const NEED_RESTART = [`${SECTION}.interpreter`, `${SECTION}.languages`];
 
 let server: Server | undefined;
 
-/** Called by VS Code when the first Python file is opened. */
+/** Called by VS Code when the first file of a language that is completed is opened. */
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("fimlsp", { log: true });
   const bar = new StatusBar();

@@ -104,9 +104,12 @@ export function wheelhouseOf(settings: Settings): string | undefined {
   return settings.get("wheelhouse", "").trim() || undefined;
 }
 
+/** The languages of documents that the extension wakes up for, as the manifest and the server have them. */
+export const LANGUAGES: readonly string[] = ["python", "json", "lua", "go"];
+
 /** The ids of the languages that are completed. */
 export function languagesOf(settings: Settings): readonly string[] {
-  return settings.get("languages", ["python"]);
+  return settings.get("languages", LANGUAGES);
 }
 
 /** *list* without *entry* if it is there, with it if not. */

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
-NEAR = 4
-"""Lines above and below within which the same line is a repetition; blank ones do not count."""
+from fimlsp.languages.suggested_lines import NEAR, TELLS, Line, column_of, written_lines
 
 _DEFINITION = re.compile(rb"(?:async\s+)?(?:def|class)\s+(\w+)")
 _NAMED = re.compile(_DEFINITION.pattern + rb"\W")
@@ -21,24 +19,6 @@ _MAY_DEFINE_AGAIN = re.compile(rb"@(?:.*\.(?:setter|getter|deleter|register)\b|.
 _COMMON = frozenset(
     [b"pass", b"else:", b"try:", b"finally:", b"return", b"continue", b"break", b"raise", b"yield", b"..."]
 )
-_TELLS = re.compile(rb"[\w\x80-\xff]")
-_FAR = 4_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of a suggestion, with what stands left and right of it there, and the offset to cut it off."""
-
-    text: bytes
-    offset: int
-
-    @property
-    def code(self) -> bytes:
-        return self.text.strip()
-
-    @property
-    def column(self) -> int:
-        return _column(self.text)
 
 
 def first_unwanted_line(left: bytes, text: bytes, right: bytes) -> int | None:
@@ -46,18 +26,15 @@ def first_unwanted_line(left: bytes, text: bytes, right: bytes) -> int | None:
 
     O(len(text)), and O(len(left) + len(right)) where it defines or imports something.
     """
-    head = left[left.rfind(b"\n") + 1 :]
-    tail = right.partition(b"\n")[0]
-    above = _significant(reversed(left[: len(left) - len(head)][-_FAR:].split(b"\n")))[:NEAR][::-1]
-    below = _significant(right[len(tail) :][:_FAR].split(b"\n"))[:NEAR]
-    lines = [*_lines(head, text, tail)]
+    around = written_lines(left, text, right)
+    head, lines = around.head, around.lines
     if text[:1] in (b" ", b"\t") and head and not head.strip() and lines:
         return 0
     written = list[bytes]()
     for number, line in enumerate(lines):
         is_begun = number == 0 and bool(head.strip())
-        before = (above + written)[-NEAR:]
-        if _tells(line.code) and line.code in [*before, *below]:
+        before = [*around.above, *written][-NEAR:]
+        if _tells(line.code) and line.code in [*before, *around.below]:
             return len(text.partition(b"\n")[0].rstrip()) - 1 if is_begun else line.offset
         if number and _leaves(line, lines[0], head):
             return line.offset
@@ -69,44 +46,26 @@ def first_unwanted_line(left: bytes, text: bytes, right: bytes) -> int | None:
     return None
 
 
-def _lines(head: bytes, text: bytes, tail: bytes) -> Iterator[_Line]:
-    """The lines of *text* that are not blank; each is cut off at the end of the line before it."""
-    offset, rows = 0, text.split(b"\n")
-    for number, row in enumerate(rows):
-        whole = (head if number == 0 else b"") + row + (tail if number == len(rows) - 1 else b"")
-        if row.strip():
-            yield _Line(whole, max(0, offset - 1))
-        offset += len(row) + 1
-
-
-def _significant(lines: Iterable[bytes]) -> list[bytes]:
-    return [line.strip() for line in lines if line.strip()]
-
-
-def _column(line: bytes) -> int:
-    return len(line) - len(line.lstrip())
-
-
 def _tells(code: bytes) -> bool:
-    return code not in _COMMON and _TELLS.search(code) is not None
+    return code not in _COMMON and TELLS.search(code) is not None
 
 
-def _leaves(line: _Line, first: _Line, head: bytes) -> bool:
+def _leaves(line: Line, first: Line, head: bytes) -> bool:
     """Whether *line* stands behind the block that is being written, whose first line is *first*."""
-    column = _column(head)
+    column = column_of(head)
     if head.strip() and first.offset == 0 and _opens(head, first):
         return (
-            line.column <= column and not _CONTINUES.match(line.code) and _TELLS.match(line.code) is not None
+            line.column <= column and not _CONTINUES.match(line.code) and TELLS.match(line.code) is not None
         )
     return line.column < column
 
 
-def _opens(head: bytes, first: _Line) -> bool:
+def _opens(head: bytes, first: Line) -> bool:
     header = first.text if first.text.startswith(head) else head
     return header.rstrip().endswith(b":") or head.rstrip().endswith(b":")
 
 
-def _exists(line: _Line, begun: bytes, left: bytes, right: bytes, before: list[bytes]) -> bool:
+def _exists(line: Line, begun: bytes, left: bytes, right: bytes, before: list[bytes]) -> bool:
     """Whether the file has the definition, the import or the decorator with arguments of *line* already.
 
     A definition whose name the user has *begun* and ended is meant to be there.
@@ -132,8 +91,8 @@ def _defined(lines: Iterable[bytes], column: int) -> Iterator[bytes]:
     for line in lines:
         if not line.strip():
             continue
-        if _column(line) < column:
+        if column_of(line) < column:
             return
-        found = _DEFINITION.match(line, column) if _column(line) == column else None
+        found = _DEFINITION.match(line, column) if column_of(line) == column else None
         if found is not None:
             yield found[1]

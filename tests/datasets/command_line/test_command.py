@@ -5,7 +5,8 @@ import re
 
 import pytest
 from click.testing import CliRunner
-from fimlsp.datasets.command_line.command import KINDS, LANGUAGES, replay
+from fimlsp.datasets.command_line.command import replay
+from fimlsp.datasets.command_line.options import KINDS, LANGUAGES
 from fimlsp.datasets.cuts.strategies import STRATEGIES
 from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
 
@@ -149,3 +150,35 @@ def test_missing_libraries_are_named(monkeypatch):
     assert "no_such_module is not installed; run: " in done.output
     assert " install 'markdown-it-py>=3' 'pyarrow>=17' " in done.output
     assert call("--help").exit_code == 0
+
+
+def test_files_in_a_grammar_of_the_users_own(folder):
+    (folder / "sums.lark").write_text(
+        'start: (NUMBER ("+" NUMBER)* ";")+\nNUMBER: /[0-9]+/\n%ignore /[ \\n]+/\n'
+    )
+    (folder / "src" / "a.sums").write_text("1 + 2 + 33;\n4 + 5;\n")
+    (folder / "src" / "bad.sums").write_text("1 +\n")
+    command = ("src", "--grammar", "sums.lark", "--per-file", 2, "--tokens", 4, "--out", "out")
+    done = call(*command)
+    assert done.exit_code == 0, done.output
+    rows = results(folder / "out")
+    assert len(rows) == 4
+    assert all(row["attempts"]["steered"]["ok"] for row in rows)
+    (folder / "sums.lark").write_text('start: "1"\n')
+    assert "another grammar" in call(*command).output
+    assert call("report", "out", "--out", "copy").exit_code == 0
+    assert "bad.sums" in (folder / "copy" / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--start", "x"], "are of --grammar"),
+        (["--grammar", "bad.lark"], "bad.lark cannot be read: Unclosed parenthesis, at line 1"),
+    ],
+)
+def test_what_is_wrong_with_a_grammar_is_said(folder, arguments, told):
+    (folder / "bad.lark").write_text("start: (\n")
+    result = call("src", *arguments, "--out", "out")
+    assert result.exit_code
+    assert told in result.output

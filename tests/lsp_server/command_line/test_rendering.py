@@ -17,11 +17,11 @@ SHOWN = [
 
 @pytest.mark.parametrize(("left", "inserted", "right", "lines"), SHOWN)
 def test_lines_around_the_completion(left, inserted, right, lines):
-    shown = numbered_lines(left, inserted, right)
+    shown = numbered_lines(left, inserted, right, "python")
     assert [line.plain.rstrip() for line in shown] == [line.rstrip() for line in lines]
 
 
 def test_the_inserted_text_is_underlaid():
-    (line,) = [line for line in numbered_lines("\tx = '😋' +\t", "y\n", "z") if "y" in line.plain]
+    (line,) = [line for line in numbered_lines("\tx = '😋' +\t", "y\n", "z", "python") if "y" in line.plain]
     (span,) = [span for span in line.spans if span.style == INSERTED]
     assert line.plain[span.start : span.end].strip() == "y"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from fimlsp.languages.go import go
+from fimlsp.languages.lua import lua
 from fimlsp.languages.python import Python
-from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Replacement, Workspace
+from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Replacement, Workspace
 from fimlsp.lsp_server.settings.options import resolve
-from fimlsp.lsp_server.worker.backend import Backend
+from fimlsp.lsp_server.worker.backend import KNOWS_PYTHON_ONLY, Backend
 from fimlsp.models import completion
 from fimlsp.models.acceptance.estimate import Acceptance
 from fimlsp.models.decoding.middle import Middle
@@ -148,6 +150,30 @@ def test_the_model_reads_other_files_if_it_can(tmp_path, asked, reads_files, tok
     backend.open(DocumentId(2, "file:///of/another/client.py"), 1, b"secret = 1\n", Python())
     ask(backend, tmp_path, neighbour_tokens=tokens)
     assert asked == [told]
+
+
+def test_files_of_one_language_are_read_beside_each_other(tmp_path, asked):
+    backend = backend_of(tmp_path)
+    for name, language in [("b.lua", lua), ("c.go", go), ("d.py", Python())]:
+        backend.open(DocumentId(1, (tmp_path / name).as_uri()), 1, b"-- " + name.encode() + b"\n", language)
+    document = DocumentId(1, (tmp_path / "a.lua").as_uri())
+    backend.open(document, 1, b"f()\n", lua)
+    backend.complete(Complete(1, document, 1, 4, Limits(neighbour_tokens=100), 0.0), lambda: False)
+    assert asked == [("a.lua", [("b.lua", "-- b.lua\n")])]
+
+
+def test_the_bundled_model_writes_other_languages_only_by_hand(tmp_path, asked):
+    backend = backend_of(tmp_path)
+    backend._loaded = Load()
+    document = DocumentId(1, (tmp_path / "a.lua").as_uri())
+    backend.open(document, 1, b"f()\n", lua)
+    told = backend.complete(Complete(1, document, 1, 4, Limits(confidence=0.5), 0.0), lambda: False)
+    assert (told.texts, told.reason) == ((), KNOWS_PYTHON_ONLY)
+    assert not backend.prepare()
+    assert asked == []
+    by_hand = backend.complete(Complete(1, document, 1, 4, Limits(confidence=0.0), 0.0), lambda: False)
+    assert by_hand.reason is None or by_hand.reason.endswith(KNOWS_PYTHON_ONLY)
+    assert len(asked) == 1
 
 
 def test_what_a_client_leaves_behind_is_forgotten(tmp_path, asked):

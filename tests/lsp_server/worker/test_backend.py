@@ -7,17 +7,13 @@ from dataclasses import replace
 
 import pytest
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.lexing.interruption import interruptible
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Replacement
 from fimlsp.lsp_server.worker import engine_documents
 from fimlsp.lsp_server.worker.answers import faults_in_words, to_completion
-from fimlsp.lsp_server.worker.backend import (
-    TAKES_TOO_LONG,
-    Backend,
-    decode_settings,
-    loaded,
-    seconds_left,
-)
+from fimlsp.lsp_server.worker.backend import TAKES_TOO_LONG, Backend, loaded
+from fimlsp.lsp_server.worker.decoding_limits import decode_settings, seconds_left
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.models import loading
 from fimlsp.models.decoding.middle import Middle
@@ -29,8 +25,8 @@ from fimlsp.quotient.language.whole_text import Fault
 def test_limits_become_settings_of_the_decoding():
     limits = Limits(max_tokens=7, deadline_ms=1500, one_line="auto", candidates=2, steering=False)
     one_line = DecodeSettings(tokens=7, lines=1, seconds=1.5, candidates=2, steer=False)
-    assert decode_settings(limits, b"x = ", b"", 1.5) == one_line
-    assert decode_settings(limits, b"", b"", 1.5) == replace(one_line, lines=None)
+    assert decode_settings(limits, b"x = ", b"", 1.5, PYTHON_POLICY) == one_line
+    assert decode_settings(limits, b"", b"", 1.5, PYTHON_POLICY) == replace(one_line, lines=None)
 
 
 @pytest.mark.parametrize(("waited", "seconds"), [(0.0, 2.0), (0.5, 1.5), (1.9, 0.5), (60.0, 0.5)])
@@ -91,7 +87,9 @@ def middle(text, complete=True, stop="end"):
 
 @pytest.mark.parametrize(("text", "complete", "stop", "shown", "reason"), ANSWERS)
 def test_only_what_connects_is_shown(text, complete, stop, shown, reason):
-    completion = to_completion([middle(text, complete, stop)], ("line 1",), b"", b"", Anything())
+    completion = to_completion(
+        [middle(text, complete, stop)], ("line 1",), b"", b"", Anything(), PYTHON_POLICY
+    )
     assert (completion.text, completion.reason) == (shown, reason)
     assert (completion.relaxed, completion.tokens, completion.rejected) == (("line 1",), 3, 2)
     assert completion.final is (stop not in ("deadline", "cancelled"))
@@ -105,7 +103,7 @@ def test_faults_that_do_not_count_are_told_with_their_lines():
 
 def test_candidates_are_different_and_useful():
     written = [middle(text) for text in (b"a", b"", b"b", b"a", b"next()")] + [middle(b"c", complete=False)]
-    completion = to_completion(written, (), b"", b"\nnext()\n", Anything())
+    completion = to_completion(written, (), b"", b"\nnext()\n", Anything(), PYTHON_POLICY)
     assert (completion.texts, completion.tokens) == (("a", "b"), 18)
 
 

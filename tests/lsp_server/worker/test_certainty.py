@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
+from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.lsp_server.messages import Limits
 from fimlsp.lsp_server.worker.answers import as_limited, what_is_sure
 from fimlsp.models.acceptance.estimate import Acceptance, Level, Weight
@@ -54,7 +56,7 @@ SURE = [
 @pytest.mark.parametrize(("marked", "written", "shown"), SURE)
 def test_what_is_sure_is_shown(marked, written, shown):
     left, right, start = split(marked)
-    sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5), is_python=True)
+    sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY)
     assert (sure and sure.text.decode()) == shown
     assert sure is None or sure.complete
 
@@ -62,7 +64,7 @@ def test_what_is_sure_is_shown(marked, written, shown):
 def test_nothing_is_sure_enough_for_a_confidence_that_nothing_reached():
     left, right, start = split("price = total = 1\nx = <|>\n")
     assert (
-        what_is_sure(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.9), is_python=True)
+        what_is_sure(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.9), PYTHON_POLICY)
         is None
     )
 
@@ -82,7 +84,7 @@ LIMITED = [
 @pytest.mark.parametrize(("marked", "text", "limits", "kept", "complete"), LIMITED)
 def test_one_line_is_one_line_and_a_bracket_is_not_left(marked, text, limits, kept, complete):
     *_, start = split(marked)
-    found = as_limited([middle((text, -1.0))], Limits(**limits), start)
+    found = as_limited([middle((text, -1.0))], Limits(**limits), start, PYTHON_POLICY)
     assert [each.text.decode() for each in found] == ([] if kept is None else [kept])
     assert all(each.complete is complete for each in found)
 
@@ -92,13 +94,13 @@ def test_a_text_that_is_too_short_is_not_preferred_to_a_longer_one():
     written = middle(("total", -0.1), (" + price + price", -4.2), stop="budget")
     for least, shown in [(0, b"total"), (6, b"total + price + price"), (30, None)]:
         sure = what_is_sure(
-            written, left, right, start, ESTIMATE, Limits(confidence=0.5, min_length=least), is_python=True
+            written, left, right, start, ESTIMATE, Limits(confidence=0.5, min_length=least), PYTHON_POLICY
         )
         assert (sure and sure.text) == shown
 
 
 def test_what_is_known_of_python_says_nothing_of_other_languages():
     left, right, start = split("total = 1\nx = <|>\n")
-    sure = what_is_sure(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.5), is_python=False)
+    sure = what_is_sure(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.5), lua.editor)
     assert sure is not None
     assert sure.text == b"total + price"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
 from fimlsp.lsp_server.worker.answers import without_repetition
 from fimlsp.quotient.engine import Engine
@@ -27,7 +28,22 @@ REPEATED = [
 
 @pytest.mark.parametrize(("marked", "kept"), REPEATED)
 def test_what_follows_anyway_is_not_suggested(marked, kept):
+    check(python(), marked, kept)
+
+
+IN_LUA = [
+    ("if a then\n  <|b()\nend|>\nif c then\nend\n", "b()\nend"),
+    ("if a then\n  <|b()\n  c()|>\n  c()\nend\n", "b()"),
+]
+
+
+@pytest.mark.parametrize(("marked", "kept"), IN_LUA)
+def test_what_only_closes_a_block_may_follow_as_well(marked, kept):
+    check(lua, marked, kept)
+
+
+def check(language, marked, kept):
     left, rest = marked.encode().split(b"<|")
     text, right = rest.split(b"|>")
-    start = Engine(python()).document(left + right).middle(len(left), len(left)).start
-    assert without_repetition(left, text, right, start).decode() == kept
+    start = Engine(language).document(left + right).middle(len(left), len(left)).start
+    assert without_repetition(left, text, right, start, language.editor).decode() == kept

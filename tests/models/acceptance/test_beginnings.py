@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from fimlsp.languages.python.editor_policy import PYTHON_POLICY as POLICY
 from fimlsp.models.acceptance.beginnings import Surroundings, beginnings
 from fimlsp.models.decoding.middle import Middle, TokenTrace
 
@@ -36,7 +37,7 @@ def middle(tokens, text=None, steered=(), stop_reason="lines"):
 
 def found(written, complete=None):
     start = Allowed(b"".join(token.text for token in written.trace), complete)
-    return list(beginnings(written, start, Surroundings(LEFT, RIGHT, [b"print"])))
+    return list(beginnings(written, start, Surroundings(LEFT, RIGHT, POLICY)))
 
 
 @pytest.mark.parametrize(
@@ -105,5 +106,5 @@ def test_how_likely_the_model_finds_it_is_told():
     ],
 )
 def test_what_stands_around_is_told(left, text, right, expected):
-    features = Surroundings(left, right, [b"print"]).features(text, [-1.0])
+    features = Surroundings(left, right, POLICY).features(text, [-1.0])
     assert {name: features[name] for name in expected} == pytest.approx(expected)

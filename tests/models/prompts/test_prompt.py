@@ -8,6 +8,7 @@ from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.neighbours import Neighbour
 from fimlsp.models.prompts.prompt import build_continuation, build_prompt, share
 from fimlsp.models.prompts.vocabulary import read_vocabulary
+from fimlsp.quotient.language.editor_policy import Comment
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,11 +128,11 @@ def test_only_the_prefix_of_codellama_begins_with_a_space(order):
     assert "\nleft" in shown(b"left", neighbours=[A], path="b.py")
 
 
-def shown_with_files(special, context=200, neighbours=(A, B), left=b"left", order=None):
+def shown_with_files(special, context=200, neighbours=(A, B), left=b"left", order=None, **options):
     tokenizer = byte_tokenizer(special)
     fim = find_format(tokenizer.get_vocab(), "test", order=order)
     vocabulary = read_vocabulary(tokenizer, fim.markers)
-    built = build_prompt(vocabulary, fim, context, left, b"right", 10, neighbours, "pkg/c.py")
+    built = build_prompt(vocabulary, fim, context, left, b"right", 10, neighbours, "pkg/c.py", **options)
     assert built.room == context - len(built.tokens) >= 10
     table = vocabulary.token_bytes
     return b"".join(table[token] or tokenizer.id_to_token(token).encode() for token in built.tokens).decode()
@@ -140,6 +141,20 @@ def shown_with_files(special, context=200, neighbours=(A, B), left=b"left", orde
 @pytest.mark.parametrize(("special", "order", "expected"), WITH_FILES)
 def test_other_files_stand_as_the_family_has_learnt_to_read_them(special, order, expected):
     assert shown_with_files(special, order=order) == expected
+
+
+IN_OTHER_LANGUAGES = [
+    (c.SANTACODER, Comment("--"), FILES_OF_PROJECT.replace("#", "--")),
+    (c.SANTACODER, Comment("/*", "*/"), FILES_OF_PROJECT.replace("#", "/*").replace(".py", ".py */")),
+    (c.SANTACODER, None, ""),
+    (c.STARCODER2, None, PROJECT),
+]
+
+
+@pytest.mark.parametrize(("special", "comment", "expected"), IN_OTHER_LANGUAGES)
+def test_names_of_files_are_remarks_of_their_language(special, comment, expected):
+    shown = shown_with_files(special, order="psm", comment=comment)
+    assert shown.replace("<fim-prefix>", "").startswith(expected or "left")
 
 
 @pytest.mark.parametrize("special", [c.SANTACODER, c.STARCODER2, c.QWEN, c.FIMLSP])

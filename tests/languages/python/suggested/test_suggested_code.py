@@ -6,7 +6,7 @@ Cases are `left<|text|>right`; the fault begins at `!`, which is no part of the 
 from __future__ import annotations
 
 import pytest
-from fimlsp.languages.python.suggested.brackets import swaps_brackets
+from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.languages.python.suggested.idle_names import first_idle_name, stops_idly
 from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced_keyword
 from fimlsp.languages.python.suggested.repeated_imports import first_repeated_import
@@ -155,7 +155,7 @@ def test_the_first_keyword_that_the_compiler_would_refuse(marked):
     ],
 )
 def test_a_bracket_is_closed_and_another_opened(text, swaps):
-    assert swaps_brackets(text.encode()) is swaps
+    assert PYTHON_POLICY.swaps_brackets(text.encode()) is swaps
 
 
 KEYS = [

@@ -1,0 +1,53 @@
+"""What an editor has to know of Python: remarks, blocks, and suggestions that are seen to be wrong."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
+from fimlsp.languages.python.suggested.faults import first_fault
+from fimlsp.languages.python.suggested.idle_names import stops_idly
+from fimlsp.languages.python.suggested.visible_names import first_unknown_name
+from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
+
+_OPENS_BLOCK = re.compile(
+    rb"\s*(?:async|case|class|def|elif|else|except|finally|for|if|match|try|while|with)\b.*:\s*(?:#.*)?"
+)
+_NOT_CODE = re.compile(
+    rb"#[^\n]*|\"\"\"(?:\\.|.)*?(?:\"\"\"|\Z)|'''(?:\\.|.)*?(?:'''|\Z)"
+    rb"|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class PythonPolicy(EditorPolicy):
+    """Python's policy, which asks `suggested/` what is wrong with a suggestion."""
+
+    def opens_block(self, line: bytes) -> bool:
+        """As in `EditorPolicy`."""
+        return _OPENS_BLOCK.fullmatch(line) is not None
+
+    def first_fault(self, left: bytes, text: bytes, right: bytes) -> int | None:
+        """As in `EditorPolicy`."""
+        return first_fault(left, text, right)
+
+    def stops_idly(self, left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
+        """As in `EditorPolicy`."""
+        return stops_idly(left, text, right, whole)
+
+    def first_unknown_name(self, left: bytes, text: bytes, right: bytes) -> int | None:
+        """As in `EditorPolicy`."""
+        return first_unknown_name(left, text, right)
+
+
+PYTHON_POLICY = PythonPolicy(
+    file_ending=".py",
+    comment=Comment("#"),
+    known_names=BUILTIN_NAMES,
+    block_closer=re.compile(rb"[)\]},:\s]*\Z"),
+    not_code=_NOT_CODE,
+    prose=re.compile(rb"\s*#|.*(?:\"\"\"|''')", re.DOTALL),
+)
+"""Python's."""

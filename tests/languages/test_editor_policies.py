@@ -1,0 +1,100 @@
+"""What each language's policy says of blocks, remarks, brackets and repeated lines."""
+
+from __future__ import annotations
+
+import pytest
+from fimlsp.languages import LANGUAGES
+from fimlsp.languages.custom import load_grammar
+from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.language.editor_policy import Comment
+
+# left <| suggestion |> right; `¦` stands where the suggestion is cut off
+FAULTS = [
+    ("lua", "<|x = 1|>\n"),
+    ("lua", "x = 1\n<|¦x = 1|>\n"),
+    ("lua", "x = 1\n<|y = 2¦\nx = 1|>\n"),
+    ("lua", "<|y = 2¦\nx = 1|>\nx = 1\n"),
+    ("lua", "if a then\n  return nil\nend\n<|if b then\n  return nil\nend|>\n"),
+    ("lua", "-- one\n<|¦-- two|>\n"),
+    ("lua", "if a then\n  <|b()\nend|>\n"),
+    ("lua", "if a then\n  <|b()¦\nc()|>\n"),
+    ("go", "\tif err != nil {\n\t\treturn err\n\t}\n<|\tif err != nil {\n\t\treturn err\n\t}|>\n"),
+    ("go", "\tx := 1\n<|¦\tx := 1|>\n"),
+    ("go", "// one\n<|¦// two|>\nvar a int\n"),
+    ("go", "func f() {\n\t<|g()\n}|>\n"),
+    ("go", "func f() {\n\t<|g()¦\nvar x int|>\n"),
+    ("json", '{\n  "a": 1,\n  <|¦"a": 2|>\n}\n'),
+    ("json", '{\n  "a": 1,\n  "b": {\n    <|"a": 2|>\n  }\n}\n'),
+    ("json", '{\n  <|"a": 2,¦\n  "b": 3|>,\n  "b": 1\n}\n'),
+    ("json", '{\n  <|"a": 2,¦\n  "a": 3|>\n}\n'),
+    ("json", '{\n  "a": 1,\n  "a": <|2|>\n}\n'),
+    ("json", "[\n  1,\n  <|1,\n  1|>\n]\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "marked"), FAULTS)
+def test_a_suggestion_is_cut_off_before_a_repetition(name, marked):
+    left, rest = marked.split("<|")
+    text, right = rest.split("|>")
+    at = text.find("¦")
+    found = (
+        LANGUAGES[name]
+        .language()
+        .editor.first_fault(left.encode(), text.replace("¦", "").encode(), right.encode())
+    )
+    assert found == (None if at < 0 else at)
+
+
+SWAPS = [
+    ("lua", "a) g(b", True),
+    ("lua", "--[[ )( ]] x", False),
+    ("lua", "[==[ )( ]] ]==] x", False),
+    ("lua", "')(' .. \")(\" -- )(", False),
+    ("go", "a) g(b", True),
+    ("go", '`)(` + ")(" // )(', False),
+    ("go", "/* )(\n */ ')'", False),
+    ("json", "1], [2", True),
+    ("json", '"], ["', False),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "swaps"), SWAPS)
+def test_a_bracket_is_closed_and_another_opened(name, text, swaps):
+    assert LANGUAGES[name].language().editor.swaps_brackets(text.encode()) is swaps
+
+
+COMMENTED = {"python": "x = 1\n", "lua": "x = 1\n", "go": "package p\n"}
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_a_remark_of_the_policy_is_one_of_the_language(name):
+    language = LANGUAGES[name].language()
+    comment = language.editor.comment
+    assert (comment is not None) == (name in COMMENTED)
+    if comment is not None:
+        text = f"{comment.begin} Path: a{comment.end}\n{COMMENTED[name]}".encode()
+        start = Engine(language).document(text).middle(0, 0).start
+        assert start is not None
+        assert start.complete
+        assert language.editor.is_remark(text.partition(b"\n")[0])
+
+
+GRAMMARS = [
+    (r"%ignore /#[^\n]*/", Comment("#")),
+    (r"%ignore /--[^\n]*/", Comment("--")),
+    (r"%ignore /\/\*(.|\n)*?\*\//", Comment("/*", "*/")),
+    (r"%ignore /[ \n]+/", None),
+]
+
+
+@pytest.mark.parametrize(("rest", "comment"), GRAMMARS)
+def test_a_grammar_tells_its_remarks_words_and_strings(tmp_path, rest, comment):
+    (tmp_path / "query.lark").write_text(
+        'start: ("select" (WORD | STRING) "(" ")")+\nWORD: /[a-z]+/\nSTRING: /"[^"]*"/\n%ignore " "\n' + rest
+    )
+    policy = load_grammar(tmp_path / "query.lark").editor
+    assert (policy.comment, policy.file_ending) == (comment, ".query")
+    assert policy.known_names == {b"select"}
+    assert policy.code_alone(b'a ")(" b') == b"a  b"
+    assert policy.opens_block(b"select a (")
+    assert not policy.opens_block(b"select a")
