@@ -1,12 +1,16 @@
-"""A bounded dict that evicts its oldest eighth when full."""
+"""Dicts that evict their oldest entries when they are full: too many of them, or too heavy ones."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from itertools import islice
 from typing import TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+MEGABYTE = 1_000_000
 
 
 class BoundedDict(dict[K, V]):
@@ -24,3 +28,39 @@ class BoundedDict(dict[K, V]):
             for oldest in list(islice(self, self._most // 8 + 1)):
                 del self[oldest]
         super().__setitem__(key, value)
+
+
+class WeighedDict(dict[K, V]):
+    """A dict whose entries weigh at most *most* together, for entries that differ much in size.
+
+    *weigh* tells the weight of an entry, about its bytes; it is asked once, when the entry is added. If that
+    makes all too heavy, those that were added first are evicted, an eighth of *most* at once. The last one is
+    kept even if it alone weighs more. Entries are never deleted in any other way.
+    """
+
+    __slots__ = ("_most", "_total", "_weigh", "_weights")
+
+    def __init__(self, most: int, weigh: Callable[[K, V], int]) -> None:
+        super().__init__()
+        self._most = most
+        self._weigh = weigh
+        self._weights = deque[int]()
+        self._total = 0
+
+    def __setitem__(self, key: K, value: V) -> None:
+        """Set the value of *key*. Amortised O(1)."""
+        if key not in self:
+            weight = self._weigh(key, value)
+            self._weights.append(weight)
+            self._total += weight
+        super().__setitem__(key, value)
+        if self._total > self._most:
+            self._evict()
+
+    def _evict(self) -> None:
+        n_oldest = 0
+        while self._total > self._most - self._most // 8 and len(self._weights) > 1:
+            self._total -= self._weights.popleft()
+            n_oldest += 1
+        for oldest in list(islice(self, n_oldest)):
+            del self[oldest]

@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
 from fimlsp.lexing.columns import MARGIN, Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
@@ -58,6 +58,11 @@ class Line:
         """Whether the line has no lexeme."""
         return self.column is None and not self.broken
 
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory it takes."""
+        return 300 + 8 * len(self.kinds)
+
 
 def joined(lines: Sequence[Line]) -> Line:
     """*lines* as one, where the last closes the brackets that those before it open."""
@@ -86,17 +91,20 @@ class LineReader:
 
     __slots__ = ("_ends", "_joined", "_last_bytes", "_lexical", "_lines", "_long_lines", "_stretch")
 
-    _MOST_REMEMBERED = 30_000
-    _MOST_LONG, _LONGEST = 1_000, 50_000
+    _LONGEST = 50_000
 
     def __init__(self, lexical: LexerTables) -> None:
         self._lexical = lexical
         self._ends = _LINE_ENDS + lexical.separators
         self._last_bytes = bytes(end for end in self._ends if _may_end_line(lexical, end))
         self._stretch = _pattern_of_stretches(lexical.separators) if lexical.separators else None
-        self._lines: BoundedDict[bytes, Line] = BoundedDict(self._MOST_REMEMBERED)
-        self._long_lines: BoundedDict[bytes, tuple[bytes, Line]] = BoundedDict(self._MOST_LONG)
-        self._joined: BoundedDict[tuple[Line, ...], Line] = BoundedDict(self._MOST_LONG)
+        self._lines = WeighedDict[bytes, Line](8 * MEGABYTE, lambda text, line: len(text) + line.weight)
+        self._long_lines = WeighedDict[bytes, tuple[bytes, Line]](
+            2 * MEGABYTE, lambda text, found: len(text) + len(found[0]) + found[1].weight
+        )
+        self._joined = WeighedDict[tuple[Line, ...], Line](
+            2 * MEGABYTE, lambda lines, line: line.weight + sum([line.weight for line in lines])
+        )
 
     def lines(self, data: bytes, start: int, may_follow: MayFollow | None = None) -> Iterator[Line]:
         """The lines of *data* from *start* on, each read when it is asked for, as in `read`."""

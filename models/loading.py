@@ -100,28 +100,24 @@ def load_model(
     """Load a fill-in-the-middle model.
 
     Args:
-        name_or_path: a folder, or the name of a hub model that is on this machine, such as
-            `bigcode/gpt_bigcode-santacoder`; a file that ends with `.gguf`; or the address of a model
-            server, such as `http://127.0.0.1:8012`, with the model's name behind a `#` if it has several.
-            None: the bundled model.
+        name_or_path: a folder; the name of a hub model on this machine; a file that ends with `.gguf`; or the
+            address of a model server, such as `http://127.0.0.1:8012`, with the model's name behind a
+            `#` if it has several. None: the bundled model.
         device: `cpu`, `cuda`, `cuda:N` or `mps`; None: a GPU if there is one (the bundled model always runs
             on the CPU).
         revision: branch, tag or commit of a hub model; None: the newest on this machine.
-        family: the family whose markers the model has, or the path of a file that describes it (see
-            `family_file.py`); None: what a `fim.json` beside the model says, or else the family that is
-            recognised from the tokenizer.
-        order: `psm` for the prefix first, `spm` for the suffix first; None: the suffix first if the family
-            was trained with it, since typing then only appends to the prompt.
+        family: the family whose markers the model has, or a file that describes it (see `family_file.py`);
+            None: what a `fim.json` beside the model says, or else what the tokenizer shows.
+        order: `psm` for the prefix first, `spm` for the suffix first, so that typing only appends to the
+            prompt; None: the latter if the family was trained with it.
         dtype: `float32`, `bfloat16` or `float16`; None: half precision on a GPU, full precision on a CPU if
             that is not too large.
-        bits: 4 or 8: weights are quantised while loading, which needs the extra `quantized`, except for 8
-            bits on a CPU; None: they are not; `auto`: 8 bits on a CPU above 100 million parameters, unless
-            *dtype* is given.
+        bits: 4 or 8: weights are quantised while loading, which needs the extra `quantized` but for 8 bits
+            on a CPU; None: they are not; `auto`: 8 bits on a CPU above 100 million parameters, if no *dtype*.
         threads: the most CPU threads that torch uses, in the whole process; None: as many as before. Small
             models, among them the bundled one, use one.
         uses_buffer: whether predictions are mixed with what the buffer suggests, which helps a small
-            network; None: only if the checkpoint's own config.json asks for it, as do those of the bundled
-            model and of `fimlsp train`.
+            network; None: if the checkpoint's config.json asks for it, as those of `fimlsp train` do.
         api: what a model server speaks: `llama-server`, `completions` (vLLM and others) or `ollama`; None:
             that is found out.
         api_key_variable: the environment variable with the key of a model server; None: FIMLSP_API_KEY.
@@ -138,15 +134,12 @@ def load_model(
         return _served(load_gguf(file, device, threads, own, order), uses_buffer)
     folder = BUNDLED if name_or_path is None else find_folder(name_or_path, revision)
     checkpoint = _read_checkpoint(name_or_path or "bundled", folder, family, order, uses_buffer)
-    files = checkpoint.files
     is_plain = device in (None, "cpu") and dtype is None and bits in (None, "auto")
+    files = checkpoint.files
     with _failures_told(files.name):
         if name_or_path is None or (is_plain and small.fits(files.config, files.weights)):
-            model = _load_small(checkpoint)
-        else:
-            model = _load_with_transformers(checkpoint, device, dtype, bits, threads, on_progress)
-        _try_out(model)
-    return model
+            return _tried_out(_load_small(checkpoint))
+        return _tried_out(_load_with_transformers(checkpoint, device, dtype, bits, threads, on_progress))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +250,7 @@ def _served(served: ServedModel, uses_buffer: bool | None) -> FimModel:
         wants_buffer,
         acceptance,
     )
-    _try_out(model)
-    return model
+    return _tried_out(model)
 
 
 def _estimate_of(folder: Path) -> Acceptance:
@@ -275,8 +267,8 @@ def _estimate_of(folder: Path) -> Acceptance:
     return found
 
 
-def _try_out(model: FimModel) -> None:
-    """Read an empty prompt, so that a fault shows now and not at every request.
+def _tried_out(model: FimModel) -> FimModel:
+    """*model*, which has read an empty prompt, so that a fault shows now and not at every request.
 
     Raises:
         ModelError: the scores are no numbers, for instance because they are too large for their type.
@@ -287,6 +279,7 @@ def _try_out(model: FimModel) -> None:
             f"{model.name} gives no numbers on {model.device}: its weights are damaged, or too large for the "
             f"precision; load it in float32, or fetch it again."
         )
+    return model
 
 
 def _cannot_load(name: str, error: Exception) -> ModelError:

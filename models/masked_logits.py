@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from fimlsp.models.errors import ModelError
@@ -60,8 +60,7 @@ class MaskedLogits:
         import torch
 
         refused = torch.from_numpy(~allowed).to(scores.device)
-        masked: torch.FloatTensor = scores.masked_fill(refused, float("-inf"))  # type: ignore[assignment]
-        return masked
+        return cast("torch.FloatTensor", scores.masked_fill(refused, float("-inf")))
 
     def rest_of(self, sequence: torch.Tensor, prompt: int = 0) -> bytes:
         """A short text that completes a *sequence* that `generate` returned for the prompt of this number.

@@ -1,7 +1,8 @@
 """The grammars of the user's own that the option `grammars` names.
 
 A thread reads their files: no file of a workspace is opened on the event loop. They are compiled in the
-worker, when the first document of the language is opened.
+worker, when the first document of the language is opened. What reads them takes 10 MB, so it is imported
+where there are any.
 """
 
 from __future__ import annotations
@@ -13,8 +14,6 @@ from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
 
-from fimlsp.languages.custom.files import read_files
-from fimlsp.languages.custom.language import LarkLanguage
 from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
@@ -56,6 +55,9 @@ class UserGrammars:
 
 def language_of(file: str, folders: Sequence[str]) -> Language | str:
     """The language of the grammar in *file*, or why there is none."""
+    from fimlsp.languages.custom.files import read_files
+    from fimlsp.languages.custom.language import LarkLanguage
+
     path = Path(file)
     if not path.is_absolute():
         if not folders:

@@ -7,15 +7,13 @@ demand.
 
 from __future__ import annotations
 
-from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.line import Line, LineReader
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.contexts.right import RightContext
 from fimlsp.quotient.language.tables import LanguageTables
 
-_MOST_LINES = 30_000
-_MOST_LETTERS = 3_000
 _MOST_TRANSITIONS = 10_000
 
 
@@ -29,9 +27,13 @@ class ContextTransitions:
         self.lines = LineReader(tables.lexical)
         self._after: BoundedDict[tuple[LeftContext, Line], LeftContext] = BoundedDict(_MOST_TRANSITIONS)
         self._before: BoundedDict[tuple[RightContext, Line], RightContext] = BoundedDict(_MOST_TRANSITIONS)
-        self._letters: BoundedDict[tuple[Column, tuple[int, ...]], Line] = BoundedDict(_MOST_LETTERS)
-        self._letter_of: BoundedDict[tuple[Line, bool], Line | None] = BoundedDict(_MOST_LINES)
-        self._may_stand: BoundedDict[Line, bool] = BoundedDict(_MOST_LINES)
+        self._letters = WeighedDict[tuple[Column, tuple[int, ...]], Line](
+            2 * MEGABYTE, lambda _, line: 2 * line.weight
+        )
+        self._letter_of = WeighedDict[tuple[Line, bool], Line | None](
+            8 * MEGABYTE, lambda key, _: key[0].weight
+        )
+        self._may_stand = WeighedDict[Line, bool](4 * MEGABYTE, lambda line, _: line.weight)
         self._finer: ContextTransitions | None = None
 
     @property
@@ -72,6 +74,8 @@ class ContextTransitions:
 
     def _letter(self, line: Line, inside: bool) -> Line | None:
         """The representative of *line*, either *inside* brackets or outside; None if it has none."""
+        if line.column is None:
+            return None
         try:
             return self._letter_of[line, inside]
         except KeyError:
@@ -79,8 +83,9 @@ class ContextTransitions:
             return found
 
     def _find_letter(self, line: Line, inside: bool) -> Line | None:
-        if line.column is None or self.tables.too_deep(line.kinds, 0):
+        if self.tables.too_deep(line.kinds, 0):
             return None
+        assert line.column is not None
         symbols = self.tables.terminals(line.kinds)
         if not (inside or line.openers or line.closers):
             symbols = self.tables.line_classes.representative(symbols)

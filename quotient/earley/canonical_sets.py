@@ -7,9 +7,10 @@ begins its element at the set after the line before. Without these entries all s
 
 from __future__ import annotations
 
+import sys
 from weakref import WeakValueDictionary
 
-from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.quotient.earley.automaton import Predicted, State
 from fimlsp.quotient.earley.sets import EarleySet, Entry
 
@@ -27,7 +28,9 @@ class CanonicalSets:
     def __init__(self) -> None:
         self._sets: WeakValueDictionary[_Key, EarleySet] = WeakValueDictionary()
         self._origins: BoundedDict[tuple[EarleySet, State], EarleySet] = BoundedDict(_MOST_ORIGINS)
-        self._wanted: BoundedDict[tuple[Predicted, State], frozenset[int]] = BoundedDict(_MOST_ORIGINS)
+        self._wanted = WeighedDict[tuple[Predicted, State], frozenset[int]](
+            2 * MEGABYTE, lambda _, wanted: sys.getsizeof(wanted)
+        )
 
     def standing_for(self, found: EarleySet) -> EarleySet:
         """A set after which the same may follow as after *found*, and to which the same rules are open."""

@@ -5,7 +5,7 @@ Left contexts are parsed forwards; right contexts backwards, with reversed rules
 
 from __future__ import annotations
 
-from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.interruption import EVERY
 from fimlsp.quotient.earley.automaton import Automaton
 from fimlsp.quotient.earley.canonical_sets import CanonicalSets
@@ -14,8 +14,7 @@ from fimlsp.quotient.earley.sets import Earley, EarleySet
 from fimlsp.quotient.grammar.rules import Rules
 from fimlsp.quotient.language.escape import Enclosures, Insides
 
-_MOST_READ = 3_000
-_MOST_OPEN_RULES = 1024
+_MOST_QUERIES = 1024
 _NONE = frozenset[int]()
 
 _Query = tuple[EarleySet, tuple[int, ...] | None, frozenset[int]]
@@ -43,13 +42,13 @@ class Direction:
         self._enclosures = enclosures
         self._finder = OpenRuleFinder(rules)
         self.earley = Earley(Automaton(rules))
-        self._open_rules_at: BoundedDict[_Query, OpenRules] = BoundedDict(_MOST_OPEN_RULES)
-        self._insides: BoundedDict[OpenRules, Insides] = BoundedDict(_MOST_OPEN_RULES)
-        self._possible_bodies: BoundedDict[_Query, frozenset[int]] = BoundedDict(_MOST_OPEN_RULES)
+        self._open_rules_at = WeighedDict[_Query, OpenRules](8 * MEGABYTE, lambda _, rules: rules.weight)
+        self._insides = WeighedDict[OpenRules, Insides](8 * MEGABYTE, lambda rules, _: rules.weight)
+        self._possible_bodies: BoundedDict[_Query, frozenset[int]] = BoundedDict(_MOST_QUERIES)
         self._canonical_sets = CanonicalSets()
         self._starts: dict[frozenset[int], EarleySet] = {}
-        self._sets_after: BoundedDict[tuple[EarleySet, tuple[int, ...]], EarleySet | None] = BoundedDict(
-            _MOST_READ
+        self._sets_after = WeighedDict[tuple[EarleySet, tuple[int, ...]], EarleySet | None](
+            2 * MEGABYTE, lambda key, _: 600 + 8 * len(key[1])
         )
 
     def start(self, bodies: frozenset[int]) -> EarleySet:

@@ -12,12 +12,10 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
 from fimlsp.quotient.earley.automaton import State
 from fimlsp.quotient.earley.sets import Earley, EarleySet
 from fimlsp.quotient.grammar.cfg import Grammar, Production
-
-_MOST_LINES = 30_000
 
 Form = tuple[frozenset[int], frozenset[State], frozenset[State], frozenset[State]]
 """What a line is: the nonterminals that it derives, and three sets of states.
@@ -74,7 +72,9 @@ class LineClasses:
         self._copies = grammar.copies
         self._place_words = grammar.place_words
         self._forward = forward
-        self._representative_of: BoundedDict[tuple[int, ...], tuple[int, ...]] = BoundedDict(_MOST_LINES)
+        self._representative_of = WeighedDict[tuple[int, ...], tuple[int, ...]](
+            4 * MEGABYTE, lambda symbols, _: 150 + 8 * len(symbols)
+        )
         self._representatives: dict[Form, tuple[int, ...]] = {}
 
     @property

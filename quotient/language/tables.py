@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from itertools import pairwise
 
-from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.quotient.earley.common_nodes import CommonNodes, find_common_nodes
@@ -31,7 +31,6 @@ from fimlsp.quotient.language.line_classes import LineClasses
 from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 _MOST_LINE_STARTS = 3_000
-_MOST_COMMON_NODES = 4096
 _INDENT_COST = 4
 _NO_SYMBOL = -1  # no rule expects it
 
@@ -61,8 +60,8 @@ class LanguageTables:
         self.lists: dict[int, int] = {}
         self._suites_of: BoundedDict[frozenset[int], tuple[int, ...]] = BoundedDict(_MOST_LINE_STARTS)
         self._live_terminals: dict[int, tuple[int, ...]] = {}
-        self._common_nodes: BoundedDict[tuple[OpenRules, OpenRules, Open, Open], CommonNodes] = BoundedDict(
-            _MOST_COMMON_NODES
+        self._common_nodes = WeighedDict[tuple[OpenRules, OpenRules, Open, Open], CommonNodes](
+            16 * MEGABYTE, lambda key, found: key[0].weight + key[1].weight + found.weight
         )
         self._at_line_start: BoundedDict[EarleySet, tuple[EarleySet | None, frozenset[int]]] = BoundedDict(
             _MOST_LINE_STARTS

@@ -42,18 +42,18 @@ class _UnknownOrigin(EarleySet):
         return _SOME
 
     @property
-    def predicted(self) -> Predicted:  # type: ignore[override]
+    def predicted(self) -> Predicted:  # type: ignore[override]  # as `entries`
         """Unknown."""
         raise OriginNeededError
 
     @property
-    def waiting(self) -> tuple[Entry, ...]:  # type: ignore[override]
+    def waiting(self) -> tuple[Entry, ...]:  # type: ignore[override]  # as `entries`
         """Unknown."""
         raise OriginNeededError
 
 
 _UNKNOWN = _UnknownOrigin()
-_SOME: tuple[Entry, ...] = ((None, _UNKNOWN),)  # type: ignore[assignment]
+_SOME: tuple[Entry, ...] = ((None, _UNKNOWN),)  # type: ignore[assignment]  # nobody looks at its state
 
 
 class Answer(NamedTuple):

@@ -15,15 +15,14 @@ from fimlsp.languages.python.compiler.syntax.nodes import Constant, Group, Name
 from fimlsp.languages.python.compiler.syntax.statements import Evaluation, Import, ParsedLine
 from fimlsp.languages.python.compiler.syntax.tokens import UnreadableError, tokens_of_line
 from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.quotient.language.whole_text import Fault, Span, WholeTextCheck
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_MOST_LINES = 30_000
-_MOST_LONG_LINES = 16
 _LONG_LINE = 1_000
+_NODES = 50  # bytes of nodes for a byte of text
 _MOST_SCOPES = 5_000
 _UNREADABLE = -2
 _MOST_FILES = 8
@@ -81,14 +80,14 @@ _NOTHING = _Checked(b"", False, [])
 class _ByLine(Generic[K, V]):
     """What is known of lines: of many short ones and a few long ones, which a key typed in them replaces.
 
-    A logical line may be a table of a megabyte, of which the nodes take fifty times as much.
+    A logical line may be a table of a megabyte. *weigh* tells about how many bytes an entry takes.
     """
 
-    def __init__(self) -> None:
-        self._of_short: BoundedDict[K, V] = BoundedDict(_MOST_LINES)
-        self._of_long: BoundedDict[K, V] = BoundedDict(_MOST_LONG_LINES)
+    def __init__(self, weigh: Callable[[K, V], int]) -> None:
+        self._of_short = WeighedDict[K, V](16 * MEGABYTE, weigh)
+        self._of_long = WeighedDict[K, V](2 * MEGABYTE, weigh)
 
-    def like(self, text: bytes) -> BoundedDict[K, V]:
+    def like(self, text: bytes) -> WeighedDict[K, V]:
         """What is known of lines as long as *text*."""
         return self._of_short if len(text) <= _LONG_LINE else self._of_long
 
@@ -98,8 +97,8 @@ class FileCheck(WholeTextCheck):
 
     def __init__(self, version: PythonVersion) -> None:
         self._version = version
-        self._known = _ByLine[bytes, tuple[bytes, int]]()
-        self._parsed = _ByLine[tuple[bytes, bool], ParsedLine]()
+        self._known = _ByLine[bytes, tuple[bytes, int]](lambda text, found: 200 + len(text) + len(found[0]))
+        self._parsed = _ByLine[tuple[bytes, bool], ParsedLine](lambda key, _: 500 + _NODES * len(key[0]))
         self._scopes: BoundedDict[tuple[bytes, object], list[Fault]] = BoundedDict(_MOST_SCOPES)
         self._recent: list[_Checked] = []
 

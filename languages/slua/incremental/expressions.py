@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
-from fimlsp.languages.slua.incremental.machine import Machine, Restore, Sign, Step, Task, Value
+from fimlsp.languages.slua.incremental.machine import Machine, Outline, Restore, Sign, Step, Task, Value
 from fimlsp.languages.slua.incremental.tokens import Expected
 from fimlsp.languages.slua.incremental.wanted import (
     ARITHMETIC,
@@ -274,6 +274,10 @@ class Entries(Task):
     table: Table
     given: frozenset[str]
 
+    def outline(self, below: Outline) -> Outline:
+        """As in `Task`."""
+        return ("}", *below)
+
     def _missing(self) -> list[str]:
         return [f.name for f in self.table.fields.values() if not f.optional and f.name not in self.given]
 
@@ -307,6 +311,10 @@ class EntryName(Task):
 
     table: Table
     given: frozenset[str]
+
+    def outline(self, below: Outline) -> Outline:
+        """As in `Task`."""
+        return ("}", *below)
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""

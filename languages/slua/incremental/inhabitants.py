@@ -27,11 +27,13 @@ class Inhabitants:
     Attributes:
         variables: one variable of each type that has one.
         values: the cheapest text of each type, but for functions, which are found by `value`.
+        paths: the cheapest path to each type, from a variable.
         tables: all tables that can be named.
     """
 
     variables: tuple[tuple[Type, str], ...]
     values: Mapping[Type, str]
+    paths: Mapping[Type, str]
     tables: tuple[Table, ...]
 
     def value(self, type_: Type) -> str | None:
@@ -67,7 +69,7 @@ def inhabitants(variables: tuple[tuple[Type, str], ...], tables: tuple[Table, ..
     """The types with values where there are *variables* (one for each type) and *tables*."""
     values: dict[Type, str] = dict(_LITERALS)
     paths: dict[Type, str] = {}
-    found = Inhabitants(variables, values, tables)
+    found = Inhabitants(variables, values, paths, tables)
     for type_, name in variables:
         _offer(paths, type_, name)
     changed = True

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
@@ -19,6 +20,9 @@ from fimlsp.languages.slua.types import Type
 MOST_HEIGHT = 60
 MOST_WEIGHT = 60
 """Beyond these only what has to be written is read, so that the limits of Lua are kept."""
+
+Outline = tuple[str, ...]
+"""The closing signs and keywords that are still to come, the innermost first."""
 
 
 class Task(ABC):
@@ -37,6 +41,10 @@ class Task(ABC):
     def leave(self, machine: Machine) -> Machine:
         """What *machine*, from which this task is taken, becomes where what is below it comes."""
         return machine
+
+    def outline(self, below: Outline) -> Outline:
+        """What is still to be closed with this task above *below*."""
+        return below
 
     @abstractmethod
     def expected(self, machine: Machine) -> Expected:
@@ -71,11 +79,21 @@ class Step(Task):
         raise AssertionError(f"{self} was not done: {machine}")
 
 
+_OPENING = frozenset(("(", "{"))
+_CLOSING = frozenset((")", "}", "then", "do", "end"))
+
+
 @dataclass(frozen=True, slots=True)
 class Sign(Task):
     """A keyword or sign."""
 
     text: str
+
+    def outline(self, below: Outline) -> Outline:
+        """As in `Task`; what is yet to be opened is not yet to be closed."""
+        if self.text in _OPENING:
+            return below[1:]
+        return (self.text, *below) if self.text in _CLOSING else below
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
@@ -113,7 +131,7 @@ class Value:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stack:
     """A task, and those below it."""
 
@@ -121,8 +139,13 @@ class Stack:
     below: Stack | None
     height: int
 
+    @cached_property
+    def outline(self) -> Outline:
+        """What is still to be closed."""
+        return self.task.outline(() if self.below is None else self.below.outline)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Machine:
     """A place of a script, between two lexemes.
 
@@ -148,6 +171,11 @@ class Machine:
         """How many tasks are open."""
         return 0 if self.stack is None else self.stack.height
 
+    @property
+    def outline(self) -> Outline:
+        """What is still to be closed."""
+        return () if self.stack is None else self.stack.outline
+
     def push(self, *tasks: Task) -> Machine:
         """With *tasks* to do first, in their order."""
         stack = self.stack
@@ -171,6 +199,10 @@ class Machine:
 
     def expected(self) -> Expected:
         """What may come. Beyond the limits that is only what brings the script nearer to its end."""
+        return self._expected
+
+    @cached_property
+    def _expected(self) -> Expected:
         if self.is_full:
             return self._forced()
         found, machine = Expected(), self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -104,13 +104,13 @@ class ScriptState:
         if not self.begun:
             yield _finished(self.machine, "")
             return
-        for added in self._endings():
+        for added in self.endings():
             token = (self.begun + added).decode("utf-8")
             machine = self.machine.take(token)
             if machine is not None:
                 yield added + _finished(machine, token)
 
-    def _endings(self) -> Iterator[bytes]:
+    def endings(self) -> Iterator[bytes]:
         """What may complete the lexeme that has begun."""
         begun, first = self.begun, self.begun[0]
         if first == ord('"'):
@@ -211,9 +211,9 @@ def _finished(machine: Machine, before: str) -> bytes:
     return text.encode("utf-8")
 
 
-def _new_name(machine: Machine, others: object) -> str:
+def _new_name(machine: Machine, others: Iterable[str]) -> str:
     """A name that no variable has."""
-    taken = {*machine.environment.variables, *others}  # type: ignore[misc]
+    taken = {*machine.environment.variables, *others}
     letters = "abcdefghijklmnopqrstuvwxyz"
     return next(
         letter + "x" * more for more in range(50) for letter in letters if letter + "x" * more not in taken

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from fimlsp.languages.slua.incremental.expressions import PathTail, Whole
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
-from fimlsp.languages.slua.incremental.machine import Machine, Restore, Sign, Step, Task, Value
+from fimlsp.languages.slua.incremental.machine import Machine, Outline, Restore, Sign, Step, Task, Value
 from fimlsp.languages.slua.incremental.tokens import Expected
 from fimlsp.languages.slua.incremental.wanted import Truth, wanted_for
 from fimlsp.languages.slua.incremental.ways import StatementGoal
@@ -185,6 +185,10 @@ class Branch(Task):
     returned: bool = True
     is_last: bool = False
 
+    def outline(self, below: Outline) -> Outline:
+        """As in `Task`."""
+        return ("end", *below)
+
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
         del machine
@@ -231,6 +235,10 @@ class LocalType:
 
     name: str
 
+    def outline(self, below: Outline) -> Outline:
+        """As in `Purpose`."""
+        return below
+
     def allows(self, machine: Machine, type_: Type) -> bool:
         """Whether it may be *type_*."""
         return machine.environment.inhabitants.has(type_)
@@ -262,6 +270,10 @@ class LoopName(Task):
     """The name of the variable that counts a loop."""
 
     closing: Restore
+
+    def outline(self, below: Outline) -> Outline:
+        """As in `Task`."""
+        return ("do", "end", *below)
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""

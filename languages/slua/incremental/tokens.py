@@ -106,5 +106,6 @@ def needs_blank(before: str, after: str) -> bool:
     last, first = before[-1:], after[:1]
     if not last or not first:
         return False
-    is_word = (last.isalnum() or last == "_") and (first.isalnum() or first in "_.")
-    return is_word or (last in "-.=<>~" and first in "-.=<>")
+    is_word = (last.isalnum() or last == "_") and (first.isalnum() or first == "_")
+    is_number = before[0].isdigit() and first == "."
+    return is_word or is_number or (last in "-.=<>~" and first in "-.=<>")

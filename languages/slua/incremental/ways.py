@@ -47,6 +47,7 @@ class StatementGoal:
 Goal = ValueGoal | StatementGoal
 
 
+@lru_cache(512)
 def _first_variables(goal: Goal, environment: Environment) -> frozenset[str]:
     scope = environment.inhabitants
     return frozenset(

@@ -8,13 +8,16 @@ from typing import Protocol
 from fimlsp.languages.slua.declaring import MOST_PARAMETERS
 from fimlsp.languages.slua.extending import filled
 from fimlsp.languages.slua.incremental.environment import Environment
-from fimlsp.languages.slua.incremental.machine import Machine, Sign, Task
+from fimlsp.languages.slua.incremental.machine import Machine, Outline, Sign, Task
 from fimlsp.languages.slua.incremental.tokens import Expected
 from fimlsp.languages.slua.types import NUMBER, SIMPLE, VOID, Field, Function, Table, Type, holds_functions
 
 
 class Purpose(Protocol):
     """What a type is written for."""
+
+    def outline(self, below: Outline) -> Outline:
+        """What is still to be closed behind the type."""
 
     def allows(self, machine: Machine, type_: Type) -> bool:
         """Whether it may be *type_*."""
@@ -47,6 +50,10 @@ class WrittenType(Task):
 
     purpose: Purpose
 
+    def outline(self, below: Outline) -> Outline:
+        """As in `Task`."""
+        return self.purpose.outline(below)
+
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
         types = named_types(machine).items()
@@ -71,6 +78,10 @@ class ParameterTypes(Task):
 
     purpose: Purpose
     types: tuple[Type, ...] = ()
+
+    def outline(self, below: Outline) -> Outline:
+        """As in `Task`."""
+        return (")", *self.purpose.outline(below))
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
@@ -97,6 +108,10 @@ class AfterParameter(Task):
     before: tuple[Type, ...]
     word: str
     is_type: bool = False
+
+    def outline(self, below: Outline) -> Outline:
+        """As in `Task`."""
+        return (")", *self.purpose.outline(below))
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
@@ -126,6 +141,10 @@ class NamedParameterType(Task):
     purpose: Purpose
     before: tuple[Type, ...]
 
+    def outline(self, below: Outline) -> Outline:
+        """As in `Task`."""
+        return (")", *self.purpose.outline(below))
+
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
         return Expected(frozenset(plain_types(machine)))
@@ -146,6 +165,10 @@ class ResultType(Task):
 
     purpose: Purpose
     types: tuple[Type, ...]
+
+    def outline(self, below: Outline) -> Outline:
+        """As in `Task`."""
+        return self.purpose.outline(below)
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
@@ -200,6 +223,10 @@ class Fields(Task):
     fields: tuple[Field, ...] = ()
     modifiers: frozenset[str] = frozenset()
 
+    def outline(self, below: Outline) -> Outline:
+        """As in `Task`."""
+        return ("}", *below)
+
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
         del machine
@@ -240,6 +267,10 @@ class FieldType:
 
     fields: Fields
     name: str
+
+    def outline(self, below: Outline) -> Outline:
+        """As in `Purpose`."""
+        return ("}", *below)
 
     def allows(self, machine: Machine, type_: Type) -> bool:
         """Whether it may be *type_*."""

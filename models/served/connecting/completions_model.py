@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fimlsp.models.checkpoints.checkpoint_files import read_tokenizer
-from fimlsp.models.checkpoints.hub import find_folder
+from fimlsp.models.checkpoints.hub import find_folder, is_hub_name
 from fimlsp.models.errors import ModelError
 from fimlsp.models.family_file import family_beside
 from fimlsp.models.prompts.families import Family, Order
@@ -31,7 +31,7 @@ def connect_completions(
         ModelError: its tokenizer is not on this machine, or it was not trained to fill in the middle.
     """
     name = str(listed["id"])
-    folder = _folder(str(listed.get("root") or name), name)
+    folder = _folder(name, listed)
     tokenizer = read_tokenizer(folder, name)
     ids = tokenizer.get_vocab(with_added_tokens=True)
     fim = find_format(ids, name, family=family or family_beside(folder), order=order)
@@ -44,16 +44,24 @@ def connect_completions(
     return ServedModel(name, kind, str(peer.address), LookAhead(server), vocabulary, fim, context)
 
 
-def _folder(root: str, name: str) -> Path:
-    """The folder with the tokenizer of a server's model: the same folder, or that of the same hub name."""
-    folders = filter(None, (_found(each) for each in dict.fromkeys((root, name))))
-    folder = next(folders, None)
-    if folder is None:
-        raise ModelError(
-            f"The tokenizer of {name} is not on this machine, and what the server tells of it is not exact; "
-            f"fetch it once with `fimlsp models pull {name}`."
-        )
-    return folder
+def _folder(name: str, listed: Mapping[str, Any]) -> Path:
+    """The folder with the tokenizer of the model *name*, which may be an alias or an adapter of another.
+
+    That is the folder that the server has it from, if it is on this machine too, or that of a hub name.
+    """
+    told = (listed.get("root"), name, listed.get("parent"))
+    names = [*dict.fromkeys(each for each in told if isinstance(each, str) and each)]
+    folder = next(filter(None, map(_found, names)), None)
+    if folder is not None:
+        return folder
+    problem = f"The tokenizer of {name} is not on this machine, and what the server tells of it is not exact"
+    on_hub = next(filter(is_hub_name, names), None)
+    if on_hub is not None:
+        raise ModelError(f"{problem}; fetch it once with `fimlsp models pull {on_hub}`.")
+    raise ModelError(
+        f"{problem}; start the server with the model's name on the hub as a further one "
+        f"(`--served-model-name {name} OWNER/NAME`), and fetch that with `fimlsp models pull OWNER/NAME`."
+    )
 
 
 def _found(name: str) -> Path | None:

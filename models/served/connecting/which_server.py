@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Literal
 
+from fimlsp.models.checkpoints.hub import is_hub_name
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.served.connecting.completions_model import connect_completions
@@ -71,10 +72,10 @@ def _listed(peer: Peer) -> dict[str, Any]:
         raise nonsense(address, "no list of models") from error
     if address.model in models:
         return models[address.model]
-    if address.model or len(models) != 1:
-        names = ", ".join(list(models)[:8]) or "none"
-        raise ServerError(
-            f"The server at {address} has the models {names}; write the wanted one behind the address, as in "
-            f"http://{address}#NAME."
-        )
-    return next(iter(models.values()))
+    if not address.model and len({str(each.get("root") or name) for name, each in models.items()}) == 1:
+        return models[next(filter(is_hub_name, models), next(iter(models)))]  # the others are aliases
+    names = ", ".join(list(models)[:8]) or "none"
+    raise ServerError(
+        f"The server at {address} has the models {names}; write the wanted one behind the address, as in "
+        f"http://{address}#NAME."
+    )

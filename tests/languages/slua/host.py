@@ -5,6 +5,8 @@ from fimlsp.languages.slua.running.translation import translate
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table
 
 MOST_CALLS = 30
+ROUNDS = 200
+"""Of all loops of one call: enough for every statement in them to run, in little time."""
 
 
 class Host:
@@ -17,7 +19,7 @@ class Host:
         values = {name: self._value(type_) for name, type_ in interface.globals.items()}
         for name, root in interface.endings(None).items():
             values[name] = self._function(Function((root.type,), VOID))
-        self.sandbox = Sandbox(interface, values)
+        self.sandbox = Sandbox(interface, values, rounds=ROUNDS)
 
     def run(self, checked):
         self.calls, self._own = 0, checked.interface

@@ -22,7 +22,8 @@ def test_the_python_runs(capsys):
         if kind == "python":
             exec(compile(text, str(PAGE), "exec"), names)
     completion = "b'0,0,function(a)end);'"
-    assert capsys.readouterr().out == f"()\n7\n{completion}\n()\n"
+    declared = "b'local damage:number=0;'"
+    assert capsys.readouterr().out == f"()\n7\n{completion}\n()\nNone\n{declared}\n"
 
 
 def test_the_command_tells_what_the_page_says(tmp_path, monkeypatch):

@@ -103,6 +103,13 @@ def test_the_models_come_before_numpy_in_the_worker():
     assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
 
 
+def test_a_server_without_grammars_of_the_user_does_not_import_what_reads_them():
+    """That would be 10 of its 60 MB."""
+    script = "import sys, fimlsp.lsp_server.protocol.serving\n"
+    script += "sys.exit(any(name in sys.modules for name in ('lark', 'regex', 'fimlsp.languages.custom')))"
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+
+
 def test_the_package_itself_imports_nothing():
     script = "import sys, __future__; before = {*sys.modules}; import fimlsp; print({*sys.modules} - before)"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from fimlsp.languages.python import python
-from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.bounded_dict import BoundedDict, WeighedDict
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 
@@ -44,8 +44,9 @@ def test_contexts_differ_where_what_is_open_differs():
 
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> Engine:
     """An engine of which each table has one entry."""
-    whole = BoundedDict.__init__
+    whole, weighed = BoundedDict.__init__, WeighedDict.__init__
     monkeypatch.setattr(BoundedDict, "__init__", lambda self, _: whole(self, 1))
+    monkeypatch.setattr(WeighedDict, "__init__", lambda self, *_: weighed(self, 1, lambda *_: 2))
     return Engine(python(), LanguageTables(python()))
 
 
@@ -67,6 +68,18 @@ def test_a_full_table_forgets_its_oldest_entries(most):
         table[key] = key
         assert list(table) == list(range(key + 1))[-len(table) :]
         assert min(key + 1, most - most // 8) <= len(table) <= most
+
+
+@pytest.mark.parametrize("most", [0, 1, 10, 100])
+def test_a_table_that_is_too_heavy_forgets_its_oldest_entries(most):
+    table: WeighedDict[int, int] = WeighedDict(most, lambda key, _: key % 7)
+    for key in range(100):
+        before = [*table]
+        table[key] = table[key] = key
+        assert list(table) == list(range(key + 1))[-len(table) :], "the oldest are gone"
+        assert sum(each % 7 for each in table) <= most or list(table) == [key]
+        if sum(each % 7 for each in [*before, key]) <= most:
+            assert [*table] == [*before, key]
 
 
 def prepared(text: bytes) -> EditedDocument:

@@ -68,10 +68,34 @@ def test_one_that_tells_all_is_asked_for_all(server, monkeypatch):
     assert everything.tokens == listed.tokens, "as many as the stand-in knows"
 
 
+NOT_HERE = {
+    "by its name": ({"id": "no/where", "root": "no/where"}, "models pull no/where`"),
+    "an alias": ({"id": "fast", "root": "no/where"}, "models pull no/where`"),
+    "an adapter": ({"id": "ours", "root": "/adapters/ours", "parent": "no/where"}, "models pull no/where`"),
+    "an alias of a folder there": (
+        {"id": "fast", "root": "/models/there"},
+        "--served-model-name fast OWNER/NAME`.*models pull OWNER/NAME`",
+    ),
+    "nothing told": ({"id": "fast", "root": None}, "--served-model-name fast OWNER/NAME`"),
+}
+
+
+@pytest.mark.parametrize(("listed", "remedy"), NOT_HERE.values(), ids=NOT_HERE)
 @pytest.mark.parametrize("server", ["vLLM"], indirect=True)
-def test_a_tokenizer_that_is_not_here_is_asked_for(server):
-    server.listed["data"][0] = server.listed["data"][0] | {"id": "no/where", "root": "no/where"}
-    with pytest.raises(ModelError, match="fimlsp models pull no/where"):
+def test_a_tokenizer_that_is_not_here_is_asked_for(server, listed, remedy):
+    server.listed["data"][0] = server.listed["data"][0] | listed
+    with pytest.raises(ModelError, match=remedy):
+        load_model(server.address)
+
+
+@pytest.mark.parametrize("server", ["vLLM"], indirect=True)
+def test_several_names_of_one_model_are_one_model(server):
+    entry = server.listed["data"][0]
+    server.listed["data"] = [entry | {"id": name} for name in ("fast", "some/one", "tiny")]
+    assert load_model(server.address).name == "some/one (vLLM)"
+    assert load_model(f"{server.address}#fast").name == "fast (vLLM)"
+    server.listed["data"].append(entry | {"id": "other", "root": "no/where"})
+    with pytest.raises(ServerError, match="fast, some/one, tiny, other"):
         load_model(server.address)
 
 

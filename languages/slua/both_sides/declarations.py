@@ -1,0 +1,128 @@
+"""What may be declared where the right text uses a name that nobody declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, product
+
+from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_called, of_value, plain_types
+from fimlsp.languages.slua.both_sides.reading import Stop
+from fimlsp.languages.slua.both_sides.right_text import RightText
+from fimlsp.languages.slua.incremental.expressions import Operand
+from fimlsp.languages.slua.incremental.machine import Machine
+from fimlsp.languages.slua.incremental.statements import Block
+from fimlsp.languages.slua.incremental.wanted import ARITHMETIC, ORDERS, Truth
+from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Type, holds_functions
+
+_MOST_TABLES = 40
+
+
+def declarations(stop: Stop, block: Machine, right: RightText) -> Iterator[str]:
+    """Statements for *block*, each of which may mend what *right* lacks at *stop*, likely ones first."""
+    if stop.lacks_type:
+        yield from _tables(stop.text, block, right)
+        return
+    scope, tried = block.environment.inhabitants, set[Type]()
+    for type_ in _types(stop, block, [lexeme.text for lexeme in right.follow(stop.offset)]):
+        value = scope.value(type_) if type_ not in tried else None
+        tried.add(type_)
+        if value is not None:
+            yield f"local {stop.text}:{type_}={value};"
+
+
+def _types(stop: Stop, block: Machine, texts: list[str]) -> Iterator[Type]:
+    """The types that the name at *stop*, the first of *texts*, may have."""
+    environment = block.environment
+    following, field = (*texts[1:3], "", "")[:2]
+    wanted = _wanted(stop.machine)
+    tables = sorted(environment.types.values(), key=lambda table: table.name)
+    if following == "(":
+        plain = plain_types(environment)
+        if isinstance(stop.machine.stack and stop.machine.stack.task, Block):
+            results: list[Type] = [VOID, *plain]
+        else:
+            results = [*([BOOLEAN] if isinstance(wanted, Truth) else [wanted] if wanted else []), *plain]
+        yield from functions_called(_arguments(texts), results, environment)
+        return
+    if following == ".":
+        yield from (table for table in tables if field in table.fields)
+        return
+    if following in ARITHMETIC:
+        yield NUMBER
+    elif following == "..":
+        yield STRING
+    elif following in ORDERS:
+        yield from (NUMBER, STRING)
+    if isinstance(wanted, Truth):
+        yield from (BOOLEAN, *SIMPLE, *tables)
+    elif wanted is not None:
+        yield wanted
+    else:
+        yield from (*SIMPLE, *tables)
+
+
+def _wanted(machine: Machine) -> Type | Truth | None:
+    """What is wanted at a place where a variable may stand; None where a statement begins."""
+    task = machine.stack and machine.stack.task
+    return task.wanted if isinstance(task, Operand) else None
+
+
+def _arguments(texts: list[str]) -> list[list[str]]:
+    """The arguments of the call that *texts* begin with, behind the callee and its bracket."""
+    parts = _parts(texts[2:])
+    return [] if parts == [[]] else parts
+
+
+def _parts(texts: list[str]) -> list[list[str]]:
+    """The parts between the commas of *texts*, up to the bracket that closes what they begin within."""
+    found: list[list[str]] = [[]]
+    depth = 0
+    for text in texts:
+        depth += (text in ("(", "{", "function", "if", "do")) - (text in (")", "}", "end"))
+        if depth < 0:
+            break
+        if text == "," and not depth:
+            found.append([])
+        else:
+            found[-1].append(text)
+    return found
+
+
+def _tables(name: str, block: Machine, right: RightText) -> Iterator[str]:
+    """Declarations of a type *name* with the fields that *right* gives its values, and reads from them."""
+    values, everywhere = _fields(name, right)
+    plain = plain_types(block.environment)
+    for types in islice(product(*(of_field(value, plain) for value in values.values())), _MOST_TABLES):
+        fields = []
+        for field, type_ in zip(values, types, strict=True):
+            modifiers = "" if holds_functions(type_) else "mutable "
+            modifiers += "" if field in everywhere else "optional "
+            fields.append(f"{modifiers}{field}:{type_};")
+        yield f"interface {name}{{{''.join(fields)}}};"
+
+
+def of_field(value: list[str], plain: list[Type]) -> list[Type]:
+    """The types of a field with *value*."""
+    if value[:1] != ["function"]:
+        return of_value(value, plain)
+    count = len(_arguments(value))
+    gives = "return" in value
+    return [Function((NUMBER,) * count, result) for result in (plain if gives else [VOID])]
+
+
+def _fields(name: str, right: RightText) -> tuple[dict[str, list[str]], set[str]]:
+    """The fields of a type, each with a value if it is known, and those that no value lacks."""
+    texts = [lexeme.text for start in right.offsets[:1] for lexeme in right.follow(start)]
+    values: dict[str, list[str]] = {}
+    everywhere: set[str] | None = None
+    variables = set[str]()
+    for number, text in enumerate(texts):
+        if text == name and texts[number - 1 : number] == [":"]:
+            variables.add(texts[number - 2])
+            if texts[number + 1 : number + 3] == ["=", "{"]:
+                entries = {part[0]: part[2:] for part in _parts(texts[number + 3 :]) if part[1:2] == ["="]}
+                values |= entries
+                everywhere = set(entries) if everywhere is None else everywhere & set(entries)
+        elif text in variables and texts[number + 1 : number + 2] == ["."]:
+            values.setdefault(texts[number + 2], [])
+    return values, set(values) if everywhere is None else everywhere

@@ -1,0 +1,179 @@
+"""What may be written next at a place of a script in order to come to where the right text fits.
+
+Of all ways to write a value only the cheapest to each type are tried, and brackets and blocks are only opened
+if the right text closes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_begun, plain_types
+from fimlsp.languages.slua.both_sides.right_text import RightText, Target
+from fimlsp.languages.slua.incremental.expressions import (
+    Continue,
+    Entries,
+    EntryName,
+    FieldName,
+    Operand,
+    PathTail,
+    possible_entries,
+)
+from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
+from fimlsp.languages.slua.incremental.machine import Machine, Outline
+from fimlsp.languages.slua.incremental.statements import Block
+from fimlsp.languages.slua.incremental.tokens import TOKEN, first_token
+from fimlsp.languages.slua.incremental.written_types import WrittenType
+from fimlsp.languages.slua.types import VOID, Function
+
+_LITERALS = ("0", '""', "true")
+_JOINING = ("+", "..", "==", "and")
+"""One operator of each kind that can stand between values."""
+_OPERATORS = frozenset(("and", "or", "not", "-"))
+
+Needed = frozenset[tuple[str, int]]
+
+
+class Moves:
+    """What may be written where *right* is to follow."""
+
+    def __init__(self, right: RightText) -> None:
+        self._right = right
+        self._targets = right.targets
+        self._names = right.used_names
+        self._taken = frozenset(self._names)
+
+    def finishing(self, machine: Machine) -> tuple[str, ...]:
+        """The first lexeme of the cheapest way to end what is open; none if nothing is."""
+        token = first_token(machine.finish())
+        if token[:1] == NAMELESS[0]:
+            token = self.new_name(machine)
+        return (token,) if token else ()
+
+    def others(self, machine: Machine) -> Iterator[tuple[str, ...]]:
+        """Other beginnings, where something can still be opened or the right text might go on."""
+        needed = self._needed(machine.outline)
+        if needed is None or machine.stack is None or machine.is_full:
+            return
+        task = machine.stack.task
+        if isinstance(task, Block | Operand):
+            yield from self._beginnings(machine, task, needed)
+        elif isinstance(task, Entries | EntryName):
+            yield from self._entries(machine, task)
+        elif isinstance(task, PathTail | Continue | FieldName):
+            words = machine.expected().words
+            yield from ((sign,) for sign in ("=", ".", *_JOINING) if sign in words)
+            if "(" in words and isinstance(task, PathTail) and isinstance(task.value.type, Function):
+                yield from self._brackets(machine, task.value.type, needed)
+        else:
+            yield from self._plain(machine)
+            if isinstance(task, WrittenType) and task.purpose.allows_functions():
+                types = functions_begun(self._right, machine.environment)
+                yield from (self.tokens(machine, str(type_)) for type_ in types)
+
+    def levels_to_open(self, outline: Outline) -> int:
+        """How many brackets and blocks are to be opened where *outline* is open; 0 if some must be closed."""
+        fitting = self._fitting(outline)
+        return min((len(target) for target, _ in fitting), default=len(outline)) - len(outline)
+
+    def new_name(self, machine: Machine, others: Iterable[str] = ()) -> str:
+        """A name that no variable, none of *others* and nothing in the right text has."""
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        taken = {*machine.environment.variables, *machine.environment.types, *self._taken, *others}
+        names = (letter + "x" * more for more in range(40) for letter in letters)
+        return next(name for name in names if name not in taken)
+
+    def _needed(self, outline: Outline) -> frozenset[tuple[str, int]] | None:
+        """What may be opened next, none if only the level is right; None if more is open than may be.
+
+        With each sign the number of commas that the right text has before it.
+        """
+        fitting, size = self._fitting(outline), len(outline)
+        if not fitting:
+            return None
+        return frozenset((each[-size - 1], n[-size - 1]) for each, n in fitting if len(each) > size)
+
+    def _fitting(self, outline: Outline) -> list[Target]:
+        """The targets that something can be opened to from *outline*."""
+        size = len(outline)
+        longer = [target for target in self._targets if len(target[0]) >= size]
+        return [target for target in longer if target[0][len(target[0]) - size :] == outline]
+
+    def _brackets(self, machine: Machine, function: Function, needed: Needed) -> Iterator[tuple[str, ...]]:
+        """The beginnings of calls of *function* that leave as many arguments as the right text gives."""
+        for sign, commas in needed:
+            before = len(function.parameters) - 1 - commas
+            if sign == ")" and (before >= 0 or not (commas or function.parameters)):
+                values = map(machine.environment.inhabitants.value, function.parameters[: max(0, before)])
+                text = "".join(f"{value}," for value in values)
+                yield ("(", *self.tokens(machine, text))
+
+    def _beginnings(
+        self, machine: Machine, task: Block | Operand, needed: Needed
+    ) -> Iterator[tuple[str, ...]]:
+        scope, expected = machine.environment.inhabitants, machine.expected()
+        signs = {sign for sign, _ in needed}
+        for type_, path in scope.paths.items():
+            tokens = self.tokens(machine, path)
+            if tokens[0] in expected.words:
+                yield tokens
+                if isinstance(type_, Function):
+                    yield from ((*tokens, *call) for call in self._brackets(machine, type_, needed))
+        if isinstance(task, Block):
+            words = {"local", "return", "break", "interface"}
+            if "end" in signs:
+                words |= {"do", "if", "while", "for"}
+        else:
+            words = set() if needed else {"not"}
+            yield from ((text,) for text in _LITERALS if expected.takes(text))
+            words |= {"("} if (")", 0) in needed else set()
+            words |= {"{"} if "}" in signs else set()
+            words |= {"function"} if signs & {"end", ")"} else set()
+        yield from ((word,) for word in sorted(words & expected.words))
+        if "local" in words & expected.words:
+            yield from self._declarations(machine)
+
+    def _entries(self, machine: Machine, task: Entries | EntryName) -> Iterator[tuple[str, ...]]:
+        """The fields of a table that it needs and the right text does not give; and one more, or its name."""
+        fields, value = task.table.fields, machine.environment.inhabitants.value
+        possible = possible_entries(task.table, task.given, machine)
+        own = [name for name in fields if name in possible and name not in self._right.keys]
+        comma = "," if isinstance(task, Entries) and task.given else ""
+
+        def entries(names: list[str], last: str = "") -> tuple[str, ...]:
+            texts = [*(f"{name}={value(fields[name].type)}" for name in names), *([last] if last else [])]
+            return self.tokens(machine, comma + ",".join(texts))
+
+        needed = [name for name in own if not fields[name].optional]
+        if needed:
+            yield entries(needed)
+            yield (*entries(needed), ",")
+        elif comma and possible:
+            yield (",",)
+        for name in fields:
+            if name in possible:
+                yield entries([each for each in needed if each != name], f"{name}=")
+                yield entries([each for each in needed if each != name], name)
+
+    def _declarations(self, machine: Machine) -> Iterator[tuple[str, ...]]:
+        """The beginnings of variables of all types, and of functions without parameters."""
+        name, inhabitants = self.new_name(machine), machine.environment.inhabitants
+        types = [type_ for type_ in (*SIMPLE, *inhabitants.tables) if inhabitants.has(type_)]
+        yield from (("local", name, ":", str(type_), "=") for type_ in types)
+        for result in (VOID, *plain_types(machine.environment)):
+            yield self.tokens(machine, f"local {name}:()->{result}=function()")
+
+    def _plain(self, machine: Machine) -> Iterator[tuple[str, ...]]:
+        expected = machine.expected()
+        yield from ((word,) for word in sorted(expected.words) if word not in _OPERATORS)
+        if expected.but is not None:
+            yield (self.new_name(machine),)
+            yield from ((name,) for name in self._names if expected.takes(name))
+
+    def tokens(self, machine: Machine, text: str) -> tuple[str, ...]:
+        """The lexemes of *text*, with new names where it leaves them open."""
+        names: dict[str, str] = {}
+        for token in TOKEN.findall(text):
+            if token[0] == NAMELESS[0] and token not in names:
+                names[token] = self.new_name(machine, names.values())
+        return tuple(names.get(token, token) for token in TOKEN.findall(text))

@@ -1,0 +1,207 @@
+"""The text right of a cursor: its lexemes from any offset, and what it closes that it does not open."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from fimlsp.languages.slua.incremental.machine import Outline
+from fimlsp.languages.slua.incremental.tokens import KEYWORDS, LONGEST_NAME
+
+_LEXEME = re.compile(
+    rb'"(?:[^"\\\x00-\x1f\x7f]|\\[nt"\\])*"'
+    rb"|[A-Za-z][A-Za-z0-9_]*"
+    rb"|[0-9]+(?:\.[0-9]+)?(?![A-Za-z0-9_.])"
+    rb"|[<>=~]=|->|\.\.|-(?!-)|[{}();:,.=<>+*/%^]"
+)
+_BLANKS = re.compile(rb"[ \t\r\n]*")
+_WORD = re.compile(rb"[A-Za-z0-9_]+")
+_STRING_TAIL = re.compile(rb'(?:[^"\\\x00-\x1f\x7f]|\\[nt"\\])*"')
+_LEAD = {1: b"\xc3", 2: b"\xe1", 3: b"\xf1"}
+"""First bytes of characters whose other bytes may be any, by the number of these."""
+
+
+Target = tuple[Outline, tuple[int, ...]]
+"""What a text closes, and before each closing how many commas stand between what it closes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """A lexeme, and where it ends; the empty one is the end of the text."""
+
+    text: str
+    end: int
+
+
+class RightText:
+    """The text *data* right of a cursor."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self._lexemes: dict[int, Lexeme | None] = {}
+        self._known_targets: dict[int, frozenset[Target]] = {}
+
+    def lexeme(self, offset: int) -> Lexeme | None:
+        """The lexeme at *offset* or behind blanks there; None if nothing that begins there is one."""
+        if offset not in self._lexemes:
+            self._lexemes[offset] = self._read(offset)
+        return self._lexemes[offset]
+
+    def _read(self, offset: int) -> Lexeme | None:
+        found = _BLANKS.match(self.data, offset)
+        start = found.end() if found else offset
+        if start == len(self.data):
+            return Lexeme("", start)
+        lexeme = _LEXEME.match(self.data, start)
+        return None if lexeme is None else _decoded(lexeme[0], lexeme.end())
+
+    def joined(self, begun: bytes) -> Lexeme | None:
+        """The lexeme that *begun* and the beginning of the text make together, its end being in the text.
+
+        None if they make none, or one that ends before the text begins and is not *begun* itself.
+        """
+        found = _LEXEME.match(begun + self.data)
+        if found is None or found.end() < len(begun):
+            return None
+        return _decoded(found[0], found.end() - len(begun))
+
+    def follow(self, offset: int) -> list[Lexeme]:
+        """The lexemes from *offset* on, as far as there are any."""
+        found = []
+        lexeme = self.lexeme(offset)
+        while lexeme is not None and lexeme.text:
+            found.append(lexeme)
+            lexeme = self.lexeme(lexeme.end)
+        return found
+
+    @cached_property
+    def word(self) -> str:
+        """The letters and digits that the text begins with."""
+        found = _WORD.match(self.data)
+        return found[0].decode("ascii") if found else ""
+
+    @cached_property
+    def sign(self) -> str:
+        """The sign that the text begins with; empty if it begins with none."""
+        found = _LEXEME.match(self.data)
+        return found[0].decode("ascii") if found and not self.word and found[0][:1] != b'"' else ""
+
+    @cached_property
+    def string_tail(self) -> tuple[bytes, Lexeme] | None:
+        """What opens a text that ends in this one, and the whole of it; None if none can."""
+        inner = len(self.data) - len(self.data.lstrip(bytes(range(0x80, 0xC0))))
+        opening = b'"' + _LEAD.get(inner, b"")
+        found = _STRING_TAIL.match(self.data)
+        lexeme = found and _decoded(opening + found[0], found.end())
+        return None if lexeme is None else (opening, lexeme)
+
+    @cached_property
+    def number_tail(self) -> Lexeme | None:
+        """The number that a zero before the text makes of its beginning, if that is no number by itself."""
+        return self.joined(b"0") if self.data[:1] == b"." and self.data[1:2].isdigit() else None
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All names in the text, as it is read from its beginning or from within a text."""
+        starts = [0, *([self.string_tail[1].end] if self.string_tail else [])]
+        texts = {lexeme.text for start in starts for lexeme in self.follow(start)}
+        return frozenset(text for text in texts if is_new_name(text))
+
+    @cached_property
+    def used_names(self) -> tuple[str, ...]:
+        """The names that may be those of variables, in the order of their use."""
+        starts = [0, *([self.string_tail[1].end] if self.string_tail else [])]
+        found: dict[str, None] = {}
+        for start in starts:
+            before = ""
+            for lexeme in self.follow(start):
+                if is_new_name(lexeme.text) and before != ".":
+                    found[lexeme.text] = None
+                before = lexeme.text
+        return tuple(found)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The names that may be those of fields in tables that are made."""
+        texts = [lexeme.text for offset in self.offsets for lexeme in self.follow(offset)]
+        triples = zip(["{", *texts], texts, [*texts[1:], ""], strict=False)
+        return frozenset(text for before, text, after in triples if before in ("{", ",") and after == "=")
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Where the first lexeme that is wholly in the text may begin."""
+        found = {0, len(self.word), len(self.sign)}
+        if self.string_tail is not None:
+            found.add(self.string_tail[1].end)
+        if self.number_tail is not None:
+            found.add(self.number_tail.end)
+        return tuple(sorted(found))
+
+    @cached_property
+    def targets(self) -> frozenset[Target]:
+        """What may have to be open where the text begins, or goes on behind its first lexeme."""
+        found = {target for offset in self.offsets for target in self._targets(offset)}
+        cut = [word for word in ("then", "do", "end") if word.endswith(self.word) and word != self.word]
+        behind = self._targets(len(self.word)) if self.word else ()
+        return frozenset(found | {((word, *each), (0, *commas)) for each, commas in behind for word in cut})
+
+    def outlines(self, offset: int) -> frozenset[Outline]:
+        """What the text from *offset* on closes and does not open; several where `do` has two meanings."""
+        return frozenset(outline for outline, _ in self._targets(offset))
+
+    def _targets(self, offset: int) -> frozenset[Target]:
+        if offset not in self._known_targets:
+            lexemes = self.follow(offset)
+            is_whole = self.lexeme(lexemes[-1].end if lexemes else offset) is not None
+            texts = [lexeme.text for lexeme in lexemes]
+            self._known_targets[offset] = frozenset(_targets(texts) if is_whole else ())
+        return self._known_targets[offset]
+
+
+def is_new_name(text: str) -> bool:
+    """Whether *text* may name something."""
+    return text[:1].isalpha() and text not in KEYWORDS and len(text) <= LONGEST_NAME
+
+
+def _decoded(data: bytes, end: int) -> Lexeme | None:
+    try:
+        return Lexeme(data.decode("utf-8"), end)
+    except UnicodeDecodeError:
+        return None
+
+
+_OPENED = {"(": (")",), "{": ("}",), "function": ("end",), "if": ("then", "end")}
+_OPENED |= {"while": ("do", "end"), "for": ("do", "end"), "elseif": ("then",)}
+_MOST_READINGS = 8
+_Reading = tuple[list[str], list[int], list[str]]
+
+
+def _targets(texts: list[str]) -> list[Target]:
+    """What *texts* close, read in all ways: an unmatched `do` begins a block or the body of a loop."""
+    readings: list[_Reading] = [([], [0], [])]
+    for number, text in enumerate(texts):
+        following: list[_Reading] = []
+        for closed, commas, expected in readings:
+            if text in _OPENED:
+                expected[:0] = _OPENED[text]
+            elif text == "do" and not (expected and expected[0] == "do"):
+                if not expected and _may_be_behind_header(texts, number):
+                    following.append(([*closed, "do"], [*commas, 0], []))
+                expected.insert(0, "end")
+            elif text in (")", "}", "then", "do", "end"):
+                if not expected:
+                    closed.append(text)
+                    commas.append(0)
+                elif expected.pop(0) != text:
+                    continue
+            elif text == "," and not expected:
+                commas[-1] += 1
+            following.append((closed, commas, expected))
+        readings = following[:_MOST_READINGS]
+    return [(tuple(closed), tuple(commas[:-1])) for closed, commas, expected in readings if not expected]
+
+
+def _may_be_behind_header(texts: list[str], number: int) -> bool:
+    """Whether the `do` of this *number* may stand behind the head of a loop."""
+    return number == 0 or texts[number - 1] not in (";", "do", "then", "else")

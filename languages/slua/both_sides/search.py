@@ -1,0 +1,195 @@
+"""Finds a cheap text with which a place of a script connects to the right text: best-first search.
+
+First what is open is ended; where that does not lead to a place from which the right text can be read,
+brackets, blocks and statements are begun as it needs them, and what it uses is declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+
+from fimlsp.languages.slua.both_sides.declarations import declarations
+from fimlsp.languages.slua.both_sides.moves import Moves
+from fimlsp.languages.slua.both_sides.reading import Entrance, Reader, Stop
+from fimlsp.languages.slua.incremental.environment import Environment
+from fimlsp.languages.slua.incremental.machine import Machine, Restore, Stack, Task
+from fimlsp.languages.slua.incremental.statements import Block, Branch
+from fimlsp.languages.slua.incremental.tokens import needs_blank
+
+MOST_PLACES = 600
+MOST_DECLARATIONS = 300
+_MOST_DEPTH = 12
+_DETOUR = 6
+_LEVEL = 20
+_LONG = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A place that was come to by writing *tokens*.
+
+    Attributes:
+        machine: the place.
+        before: the last lexeme there.
+        first: the last lexeme before the tokens.
+        tokens: what was written.
+        blocks: where on the way a statement might be written: the number of tokens before, the place, and the
+            last lexeme there.
+    """
+
+    machine: Machine
+    before: str
+    first: str
+    tokens: tuple[str, ...] = ()
+    blocks: tuple[tuple[int, Machine, str], ...] = ()
+
+    @property
+    def text(self) -> bytes:
+        """The text of the tokens, with blanks where they need them."""
+        before, text = self.first, ""
+        for token in self.tokens:
+            text += f" {token}" if needs_blank(before, token) else token
+            before = token
+        return text.encode("utf-8")
+
+    def after(self, tokens: tuple[str, ...]) -> Written | None:
+        """Behind further *tokens*; None if one may not come."""
+        found: Written = self
+        for token in tokens:
+            machine = found.machine.take(token)
+            if machine is None:
+                return None
+            found = replace(found, machine=machine, before=token, tokens=(*found.tokens, token))._marked()
+        return found
+
+    def _marked(self) -> Written:
+        """With this place among the blocks, if it is one."""
+        if self.machine.stack is None or not isinstance(self.machine.stack.task, Block):
+            return self
+        here = (len(self.tokens), self.machine, self.before)
+        return replace(self, blocks=(*self.blocks, here))
+
+    def with_declaration(self, block: tuple[int, Machine, str], tokens: tuple[str, ...]) -> Written | None:
+        """With *tokens* written at that *block*; None if something may not come then."""
+        number, machine, before = block
+        blocks = tuple(each for each in self.blocks if each[0] <= number)
+        start = Written(machine, before, self.first, self.tokens[:number], blocks)
+        return start.after((*tokens, *self.tokens[number:]))
+
+
+class Search:
+    """Searches for what connects places of a script to what *reader* reads."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._moves = Moves(reader.right)
+        self._declared = 0
+
+    def connecting(self, machine: Machine, before: str) -> bytes | None:
+        """A cheap text that connects *machine*, behind the lexeme *before*; None if none is found."""
+        self._declared = 0
+        start = Written(machine, before, before)._marked()
+        waiting: list[tuple[int, int, int, Written]] = [(0, 0, 0, start)]
+        shapes, seen, count = _Shapes(), set[object](), 0
+        while waiting and len(seen) < MOST_PLACES:
+            _, _, cost_before, place = heappop(waiting)
+            shape = shapes.of(place.machine.stack), self._known_names(place.machine.environment)
+            if shape in seen:
+                continue
+            seen.add(shape)
+            text = self._entered(place)
+            if text is not None:
+                return text
+            finishing = self._moves.finishing(place.machine)
+            for tokens, detour in (
+                (finishing, 0),
+                *((t, _DETOUR) for t in self._moves.others(place.machine)),
+            ):
+                following = place.after(tokens) if tokens else None
+                if following is not None:
+                    count += 1
+                    written = cost_before + detour + min(sum(map(len, tokens)), _LONG)
+                    ahead = _LEVEL * self._moves.levels_to_open(following.machine.outline)
+                    heappush(waiting, (written + ahead, count, written, following))
+        return None
+
+    def _known_names(self, environment: Environment) -> tuple[object, ...]:
+        """What the names of the right text mean in *environment*."""
+        variables, types = environment.variables, environment.types
+        return tuple(variables.get(name) or types.get(name) for name in self._reader.right.used_names)
+
+    def _entered(self, place: Written) -> bytes | None:
+        """What is written if the right text can be read from *place*, after declarations if it needs any."""
+        right = self._reader.right
+        for entrance in self._reader.entrances(place.machine, place.before):
+            if entrance.machine.outline not in right.outlines(entrance.offset):
+                continue
+            stop = self._reader.stop(entrance.machine, entrance.offset)
+            if stop is None:
+                return place.text + entrance.written
+            found = self._declaring(place, entrance, stop, _MOST_DEPTH)
+            if found is not None:
+                return found
+        return None
+
+    def _declaring(self, place: Written, entrance: Entrance, stop: Stop, depth: int) -> bytes | None:
+        """As `_entered`, with what is missing at *stop* declared in a block around it."""
+        if not depth or not (stop.lacks_variable or stop.lacks_type):
+            return None
+        for changed in self._with_declarations(place, stop):
+            self._declared += 1
+            if self._declared > MOST_DECLARATIONS:
+                return None
+            again = self._same_entrance(changed, entrance)
+            if again is None:
+                continue
+            following = self._reader.stop(again.machine, again.offset)
+            if following is None:
+                return changed.text + again.written
+            if following.offset > stop.offset:
+                found = self._declaring(changed, again, following, depth - 1)
+                if found is not None:
+                    return found
+        return None
+
+    def _with_declarations(self, place: Written, stop: Stop) -> Iterator[Written]:
+        """*place* with each declaration that may mend *stop*, in the innermost block that it can be in."""
+        size = len(stop.machine.outline)
+        for block in reversed(place.blocks):
+            if len(block[1].outline) > size:
+                continue
+            for text in declarations(stop, block[1], self._reader.right):
+                changed = place.with_declaration(block, self._moves.tokens(block[1], text))
+                if changed is not None:
+                    yield changed
+
+    def _same_entrance(self, place: Written, entrance: Entrance) -> Entrance | None:
+        """The entrance at the changed *place* that is like *entrance*."""
+        for each in self._reader.entrances(place.machine, place.before):
+            if (each.written.strip(), each.offset) == (entrance.written.strip(), entrance.offset):
+                return each
+        return None
+
+
+class _Shapes:
+    """Numbers for what is open, the same for stacks of equal tasks whatever is in scope."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Task | str, int], int] = {}
+        self._known: dict[int, tuple[Stack, int]] = {}
+
+    def of(self, stack: Stack | None) -> int:
+        """The number of *stack*."""
+        if stack is None:
+            return 0
+        if id(stack) not in self._known:
+            task: Task | str = stack.task
+            if isinstance(task, Restore):
+                task = "scope"
+            elif isinstance(task, Branch):
+                task = f"branch {task.returned} {task.is_last}"
+            key = (task, self.of(stack.below))
+            self._known[id(stack)] = (stack, self._numbers.setdefault(key, len(self._numbers) + 1))
+        return self._known[id(stack)][1]

@@ -1,0 +1,138 @@
+"""What connects two parts of a script: names, types and blocks of the right one are met by the middle."""
+
+import random
+
+import pytest
+from fimlsp.languages.slua.both_sides.middle import between
+
+from .mutants import mutant
+from .programs import Writer
+from .test_incremental import faults
+from .test_slua import INTERFACE
+
+
+def whole(left, state, right):
+    return (left + state.shortest_completion + right).decode()
+
+
+# What is left and right of the cursor, and what connects them.
+CONNECTED = [
+    ("<|>", ""),
+    ("local a: number = <|>;", "0"),
+    ("local a: number = 1<|>", ";"),
+    ("<|>Say(b);", 'local b:string="";'),
+    ("<|>local c: number = b;", "local b:number=0;"),
+    ("<|>player.Hit(1, b);", "local b:Actor=player;"),
+    ('<|>b(1, "a");', None),
+    ("<|>Say(b.name);", None),
+    ("<|>b.y = 1;", "local b:Place=origin;"),
+    ("<|>Say(b .. c);", 'local b:string="";local c:string=b;'),
+    ("if true then <|> end; Say(b);", None),
+    ("local x: number = <|>; Say(b);", '0;local b:string="";x=0'),
+    ("<|>end;", "do "),
+    ('<|>else Say(""); end;', "if true then "),
+    ("<|>then end;", "if true "),
+    ("<|>do end;", ""),
+    ("for i = <|>do end;", "0,0 "),
+    ("<|>end);", None),
+    ("<|>Hit(1, player);", None),
+    ("<|>.health = 1;", "player"),
+    ('<|>= "";', None),
+    ("<|>: number = 1;", "local a"),
+    ("<|>ocal x: number = 1;", "l"),
+    ('Say(<|>a");', '"'),
+    ("Say(Te<|>t(1));", "x"),
+    ("local x: number = 1<|>.5;", ""),
+    ('<|>local v: Own = {a = 1, b = ""};', "interface Own{mutable a:number;mutable b:string;};"),
+    ("local f: () -> number = function() <|> end;", "return 0;"),
+    ('local f: <|> = function(a, b) return a.name .. ""; end;', None),
+    ('<|>, id = "", strength = 1, start = origin});', None),
+]
+
+
+@pytest.mark.parametrize(("marked", "middle"), CONNECTED)
+def test_what_connects(marked, middle):
+    left, right = (part.encode() for part in marked.split("<|>"))
+    state = between(left, right, INTERFACE)
+    assert not faults(whole(left, state, right))
+    assert middle is None or state.shortest_completion.decode() == middle
+    completed = state.feed(state.shortest_completion)
+    assert completed.complete
+
+
+# Up to `|` some middle connects, and none with what follows.
+REFUSED = [
+    ("<|>Say(b);", "local b: string| = 1", "a number is no string"),
+    ("<|>Say(b);", "local b: |number = 1; ", "b has to be a string"),
+    ("<|>local b: number = 1;", "local b|: number = 1;", "b is declared on the right, and no block is open"),
+    ("<|>player.Hit(1, b);", "local b: Actor = player; local b|:", "b is declared"),
+    ("local x: number = <|>;", "player|.name", None),
+    ("Say(<|>);", 'Text(1) .. "a"|, ', "one argument"),
+]
+
+
+@pytest.mark.parametrize(("marked", "middle"), [case[:2] for case in REFUSED])
+def test_what_is_refused(marked, middle):
+    left, right = (part.encode() for part in marked.split("<|>"))
+    before, _, after = middle.partition("|")
+    state = between(left, right, INTERFACE).feed(before.encode())
+    assert state is not None
+    assert state.feed(after.encode()) is None
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [("local x: number = true;", ""), ("", "local x: number = true;"), ("", "player.Zap();"), ("", "-- a")],
+)
+def test_what_nothing_connects(left, right):
+    assert between(left.encode(), right.encode(), INTERFACE) is None
+
+
+def cuts(seed):
+    """Left, middle and right of a random script."""
+    rng = random.Random(seed)
+    data = Writer(INTERFACE, rng).script().encode()[:1500]
+    data = data if not faults(data.decode("utf-8", "ignore")) else b"Say(Text(1));"
+    start = rng.randrange(len(data) + 1)
+    end = min(len(data), start + int(rng.expovariate(1 / 30)))
+    return data[:start], data[start:end], data[end:]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_cuts_anywhere(seed):
+    """What is steered to is right wherever a script is cut, and the part that was cut out completes it."""
+    left, middle, right = cuts(seed)
+    rng = random.Random(seed)
+    state = between(left, right, INTERFACE)
+    if state is None:
+        assert seed in NOT_FOUND
+        return
+    for number, byte in enumerate(middle):
+        if rng.random() < 0.1:
+            text = left + middle[:number] + state.shortest_completion + right
+            assert not faults(text.decode())
+        state = state.feed(bytes((byte,)))
+        if state is None:
+            assert seed in NOT_FOUND
+            return
+    assert state.complete
+    assert seed not in NOT_FOUND
+
+
+NOT_FOUND: set[int] = set()
+"""Cuts in the middle of several nested parts, for which the search ends before it has found a way."""
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_middle_is_complete_exactly_if_the_checker_accepts_the_whole(seed):
+    left, middle, right = cuts(seed)
+    state = between(left, right, INTERFACE)
+    rng = random.Random(seed)
+    for _ in range(4):
+        changed = mutant(middle.decode("utf-8", "ignore"), rng).encode()
+        reached = state and state.feed(changed)
+        try:
+            right_at_all = not faults((left + changed + right).decode())
+        except UnicodeDecodeError:
+            continue
+        assert right_at_all is (reached is not None and reached.complete) or seed in NOT_FOUND
