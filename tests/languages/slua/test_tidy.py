@@ -41,7 +41,8 @@ def test_a_script(text, refused_at):
         state = following
     else:
         assert refused_at is None
-        assert START.feed(data) == state
+        whole = START.feed(data)
+        assert (whole.equal, whole.line_ends, whole.complete) == (state.equal, state.line_ends, True)
         assert state.complete
     whole = data[: len(data) if refused_at is None else refused_at] + state.shortest_completion
     assert not check_script(whole.decode(), INTERFACE).faults
