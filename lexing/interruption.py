@@ -1,4 +1,4 @@
-"""Lets whoever waits for an answer lose interest: long loops ask at checkpoints whether to go on.
+"""Cancels long work: loops ask at checkpoints whether anybody still waits for the answer.
 
 This is the cancel scope of structured concurrency (as in Trio): `interruptible` sets what is asked, for all
 that is called within it, and `checkpoint` asks. So a bound on time needs no argument in each function between

@@ -51,8 +51,8 @@ class Lexis:
     Kinds are named as in `dfa.kinds`. Lexemes of the kinds `space`, `comment`, `line_end`, `line_joiner` and
     `unseen` never reach the grammar; one of kind `rejected` is never valid. `start` is the mode stack at the
     start of a file, `unknown` that of code whose left side has not been read; only the kinds `mode_changers`
-    change it, those of them that are `marks` without opening or closing anything. `brackets` maps each
-    opening bracket to its closing one; line ends inside brackets mean nothing. `too_deep(lexemes,
+    change it; those among them that are `marks` do so without opening or closing anything. `brackets` maps
+    each opening bracket to its closing one; line ends inside brackets mean nothing. `too_deep(lexemes,
     open_at_end)` tells whether brackets nest too deeply somewhere in *lexemes*, given that *open_at_end* are
     open behind them; it is only asked if more than `most_brackets` could be open.
 

@@ -27,7 +27,7 @@ MOST_JOINED = 50
 """The most lines that brackets join into one."""
 
 MayFollow = Callable[[Sequence[int]], bool]
-"""Whether neighbours among some kinds of lexemes may stand next to each other."""
+"""Tells of a sequence of lexeme kinds whether all neighbours in it may stand side by side."""
 
 _CHUNK = 1024
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -65,7 +65,7 @@ class Line:
 
 
 def joined(lines: Sequence[Line]) -> Line:
-    """*lines* as one, where the last closes the brackets that those before it open."""
+    """*lines* as a single line; the last of them closes the brackets that the others open."""
     if len(lines) == 1:
         return lines[0]
     kinds = tuple([kind for line in lines for kind in line.kinds])
@@ -87,9 +87,18 @@ def n_joined(lines: Sequence[Line]) -> int:
 
 
 class LineReader:
-    """Reads lines, remembering them by their text; of lines that strings join, the last that began alike."""
+    """Reads lines, and caches them by their text; of long ones, the last with each first stretch."""
 
-    __slots__ = ("_ends", "_joined", "_last_bytes", "_lexical", "_lines", "_long_lines", "_stretch")
+    __slots__ = (
+        "_broken",
+        "_ends",
+        "_joined",
+        "_last_bytes",
+        "_lexical",
+        "_lines",
+        "_long_lines",
+        "_stretch",
+    )
 
     _LONGEST = 50_000
 
@@ -101,6 +110,9 @@ class LineReader:
         self._lines = WeighedDict[bytes, Line](8 * MEGABYTE, lambda text, line: len(text) + line.weight)
         self._long_lines = WeighedDict[bytes, tuple[bytes, Line]](
             2 * MEGABYTE, lambda text, found: len(text) + len(found[0]) + found[1].weight
+        )
+        self._broken = WeighedDict[tuple[bytes, MayFollow | None], tuple[bytes, Line]](
+            2 * MEGABYTE, lambda key, found: len(key[0]) + len(found[0]) + found[1].weight
         )
         self._joined = WeighedDict[tuple[Line, ...], Line](
             2 * MEGABYTE, lambda lines, line: line.weight + sum([line.weight for line in lines])
@@ -141,7 +153,7 @@ class LineReader:
         return start
 
     def may_end(self, data: bytes, position: int) -> bool:
-        """Whether what stands before *position* is what lines end with."""
+        """Whether a line may end at *position*, judging by the bytes before it."""
         return data[position - 1] in self._last_bytes
 
     def _stretches(self, data: bytes, start: int) -> list[bytes]:
@@ -165,9 +177,9 @@ class LineReader:
         line = self._lines.get(text)
         if line is not None:
             return line
-        long = self._long_lines.get(text)
-        if long is not None and data.startswith(long[0], start):
-            return long[1]
+        for long in (self._long_lines.get(text), self._broken.get((text, may_follow))):
+            if long is not None and data.startswith(long[0], start):
+                return long[1]
         lexer = start_of_line(self._lexical, self._lexical.unknown, None)
         line = self._read(data, start, end, lexer, may_follow)
         line_end = start + line.size
@@ -175,6 +187,8 @@ class LineReader:
         is_cut_off = line_end == len(data) and line_end > 0 and data[line_end - 1] in self._ends
         if not line.broken and not is_cut_off:
             self._remember(text, data[start:line_end], line)
+        elif line.broken and 0 < line.reach <= self._LONGEST:
+            self._remember_broken((text, may_follow), data[start : start + line.reach + 1], line)
         return line
 
     def _remember(self, text: bytes, whole: bytes, line: Line) -> None:
@@ -184,17 +198,24 @@ class LineReader:
         elif whole.endswith(b"\n") and len(whole) <= self._LONGEST:  # nothing that follows belongs to it
             self._long_lines[text] = whole, line
 
+    def _remember_broken(self, key: tuple[bytes, MayFollow | None], text: bytes, line: Line) -> None:
+        """Remember a broken line of several stretches, unless the end of *text* may belong to the last."""
+        whole = text[: line.reach]
+        if len(text) > len(whole) and not whole.endswith(b"\r"):
+            self._broken[key] = whole, line
+
     def _read(
         self, data: bytes, start: int, end: int, lexer: LexerState, may_follow: MayFollow | None
     ) -> Line:
         lexical = self._lexical
-        first_end, position, closing = end, start, start
+        first_end, position, closing = end, start, start  # the string that is open closes before *closing*
         symbols: list[Symbol] = []
         while True:
             checkpoint()
             step = lexer.feed(data[position:end])
             if step is None:
-                return Line(first_end - start, broken=True, reach=end - start if end > first_end else 0)
+                reach = max(end, closing) - start if end > first_end else 0
+                return Line(first_end - start, broken=True, reach=reach)
             lexer = step.lexer
             symbols += step.symbols
             if (
@@ -202,17 +223,18 @@ class LineReader:
                 and end > first_end
                 and not may_follow(_kinds(lexical, symbols[-len(step.symbols) - 1 :]))
             ):
-                return Line(first_end - start, broken=True, reach=end - start)
+                return Line(first_end - start, broken=True, reach=max(end, closing) - start)
             ended = lexer.accepted == lexical.line_end
             if lexer.modes.in_code and ended:
                 return _line(lexical, end - start, symbols, end > first_end)
             if lexer.state in lexical.separated and lexer.modes.in_code:
                 last = lexer.finish()
                 return _line(lexical, end - start, symbols + (last.symbols if last else []), end > first_end)
-            if closing < end and (delimiter := closing_delimiter(lexical, lexer.state)) is not None:
-                closing = data.find(delimiter, end)
-                if closing < 0:
+            if closing <= end and (delimiter := closing_delimiter(lexical, lexer.state)) is not None:
+                found = data.find(delimiter, end)
+                if found < 0:
                     return Line(first_end - start, broken=True, reach=sys.maxsize)
+                closing = found + len(delimiter)
             if end == len(data):
                 last = lexer.close()
                 if last is None or not last.lexer.modes.in_code or lexer.accepted == lexical.line_joiner:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import resource
 import subprocess
 import sys
@@ -15,33 +16,59 @@ from corpora.by_language import CORPORA
 from fimlsp.quotient.engine import Engine
 
 
+def bytes_a_line(corpus: str, seed: int, lengths: tuple[int, int]) -> float:
+    """What each further line of a prepared text takes, its own bytes included, between two *lengths*."""
+    (_, _, small, few), (_, _, large, many) = (_held(corpus, seed, length) for length in lengths)
+    return (large - small) * 1e6 / max(1, many - few)
+
+
 def peak_memory(corpus: str, seed: int, length: int) -> tuple[float, float]:
     """Megabytes of a process of its own with the engine alone, and with a prepared text of *length* bytes."""
+    before, after, _, _ = _held(corpus, seed, length)
+    return before, after
+
+
+def _held(corpus: str, seed: int, length: int) -> tuple[float, float, float, int]:
+    """As `peak_memory`, with what is resident at last, and the number of lines."""
     command = [sys.executable, "-m", "measures.memory", corpus, str(seed), str(length)]
     folder = Path(__file__).parents[1]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
-    before, after = done.stdout.split()
-    return float(before), float(after)
+    before, after, resident, lines = done.stdout.split()
+    return float(before), float(after), float(resident), int(lines)
 
 
 def _peak() -> float:
     """Of this program alone where the system tells it; `getrusage` may count its parent as well."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+    told = _told("VmHWM:")
+    if told is not None:
+        return told
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+
+def _resident() -> float:
+    """What is in memory now; the peak where the system does not tell."""
+    gc.collect()
+    told = _told("VmRSS:")
+    return _peak() if told is None else told
+
+
+def _told(name: str) -> float | None:
+    """Megabytes as Linux tells them of this process."""
+    status = Path("/proc/self/status")
+    return int(status.read_text().partition(name)[2].split()[0]) * 1024 / 1e6 if status.exists() else None
 
 
 def _hold(title: str, seed: int, length: int) -> None:
     corpus = next(each for corpora in CORPORA.values() for each in corpora if each.title == title)
     engine = Engine(corpus.language)
     before = _peak()
-    text = next(corpus.growing(Random(seed), [length]))
+    text = [*corpus.growing(Random(seed), [corpus.lengths[0], length])][-1]
     document = engine.document(text.data)
     document.prepare()
     document.middle(len(text.data) // 2, len(text.data) // 2)
-    sys.stdout.write(f"{before} {_peak()}\n")
+    lines = text.data.count(b"\n")
+    sys.stdout.write(f"{before} {_peak()} {_resident()} {lines}\n")
 
 
 if __name__ == "__main__":

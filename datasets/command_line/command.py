@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 from fimlsp.datasets.command_line import options
+from fimlsp.datasets.command_line.humaneval_command import humaneval
 
 from fimlsp.extras import install_command, missing_modules
 
@@ -263,6 +264,9 @@ def calibrate(context: click.Context, arguments: tuple[str, ...]) -> None:
     from fimlsp.datasets.command_line.calibrate_command import calibrate as run_calibration
 
     run_calibration.main(list(arguments), prog_name=context.command_path)
+
+
+replay.add_command(humaneval)
 
 
 @contextmanager

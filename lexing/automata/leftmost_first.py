@@ -4,10 +4,10 @@ The states of the subset construction are lists of threads in the order in which
 thread that accepts cuts off those behind it. So the longest prefix that the DFA accepts is exactly the match
 of the backtracking search (as in RE2: Cox, "Regular Expression Matching in the Wild", 2010).
 
-Look-behinds run beside the threads, from every character on. A look-ahead is an obligation of its thread. A
-lexeme that ends with an obligation that may still fail is accepted, and a longer one of kind *rejected* is
-accepted in its place as soon as it has failed. That is the same as finding nothing, if there was no other way
-to match; if there was one, the expression is refused.
+Look-behinds run beside the threads and start anew at every character. A look-ahead is an obligation of the
+thread that met it. A lexeme is accepted although an obligation may still fail; if it then fails, a longer
+lexeme of the kind *rejected* replaces it, which means that nothing was found. This is right only if the
+expression had no other way to match. If it had one, the expression is refused.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class ThreadList:
     """A state of the subset construction.
 
     `threads` are in the order of preference, `watched` the steps of look-behinds and watched words, `read`
-    the number of characters so far as far as look-behinds ask, and `matched` whether anything has been
-    accepted on the way here.
+    the number of characters so far, counted only as far as look-behinds reach, and `matched` whether anything
+    has been accepted on the way here.
     """
 
     threads: tuple[Thread, ...]

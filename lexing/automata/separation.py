@@ -1,7 +1,7 @@
 """What may come after a lexeme without being read as a part of it.
 
-Nothing separates the lexemes of an arbitrary language for sure. Here this is found out from the automaton:
-behind which accepting states which kinds may begin, at once or after lexemes that mean nothing.
+In an arbitrary language nothing is sure to keep two lexemes apart. So the automaton is searched: for each
+accepting state, which kinds of lexemes may come next, directly or after ignored ones such as white space.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Separation:
 
     @cached_property
     def followers(self) -> dict[int, int]:
-        """For each accepting state the kinds that may come next, as a bit set; those ignored in between."""
+        """For each accepting state, the kinds that may come next, ignored ones skipped, as a bit set."""
         seen = ~sum(1 << kind for kind in self._ignored)
         direct = {state: self._direct(state) for state in self._reached[self._start]}
         found = {state: kinds & seen for state, kinds in direct.items()}
@@ -51,7 +51,7 @@ class Separation:
 
     @cached_property
     def ends(self) -> frozenset[int]:
-        """The accepting states behind which as much may come as behind any lexeme of their kind."""
+        """For each kind, the accepting states that the most kinds may follow: where a lexeme best ends."""
         best: dict[int, int] = {}
         for state, kinds in self.followers.items():
             kind = self._dfa.accepts[state]
@@ -94,7 +94,7 @@ class Separation:
         return kinds
 
     def word_after(self, state: int, kind: int, words: ShortestWords) -> bytes | None:
-        """A lexeme of *kind* that begins with a byte that ends what is being read in *state*."""
+        """A lexeme of *kind* whose first byte cannot extend the lexeme being read in *state*."""
         row, first = self._dfa.rows[state], self._dfa.rows[self._start]
         found = [
             bytes((byte,)) + rest
@@ -111,7 +111,7 @@ class Separation:
         )
 
     def surely_after(self, state: int, kind: int) -> int:
-        """As `after`, but only kinds of which no lexeme at all can be read as a part of the one before."""
+        """As `after`, but only kinds no lexeme of which can be taken for a part of the one before."""
         row_of, first = self._dfa.rows, self._dfa.rows[self._start]
         kinds = 0
         for end in self._reached[state]:
@@ -122,7 +122,7 @@ class Separation:
 
     @cached_property
     def free(self) -> frozenset[int]:
-        """The ignored kinds behind which anything may come that comes behind any lexeme."""
+        """The ignored kinds that every kind may follow which follows some lexeme."""
         everything = 0
         for kinds in self.followers.values():
             everything |= kinds
@@ -135,7 +135,7 @@ class Separation:
 
     @cached_property
     def bytes_to_try(self) -> bytes:
-        """Bytes of which each is read differently from all others somewhere."""
+        """One byte of each class of bytes that no state tells apart, a letter where there is one."""
         columns: dict[tuple[int, ...], int] = {}
         for byte in sorted(range(256), key=lambda byte: (not 0x61 <= byte <= 0x7A, byte)):
             columns.setdefault(tuple(row[byte] for row in self._dfa.rows), byte)
@@ -143,7 +143,7 @@ class Separation:
 
     @cached_property
     def separators(self) -> tuple[bytes, ...]:
-        """Texts that mean nothing, of which one is best behind each accepting state, the empty one first."""
+        """Ignored texts, the empty one first, among which is the best separator for every accepting state."""
         candidates: dict[bytes, int] = {}
         words = ShortestWords(self._dfa, self.ends)
         for kind in sorted(self._ignored):

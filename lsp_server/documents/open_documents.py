@@ -75,12 +75,12 @@ class Document:
 
     @property
     def read(self) -> Text:
-        """What is read: the text, or what a cell has of Python, of the same length."""
+        """The text that the engine reads: all of it, or of a cell its Python, in the same length."""
         return self.text if self.cell is None else Text(self.cell.data)
 
     @property
     def data(self) -> bytes:
-        """What is read, as bytes."""
+        """The text that the engine reads, as bytes."""
         return self.text.data if self.cell is None else self.cell.data
 
     def with_text(self, version: int, text: Text) -> Document:
@@ -149,8 +149,7 @@ class Documents:
     def change(self, uri: str, version: int, changes: Sequence[Change]) -> Iterator[tuple[int, Replacement]]:
         """The editor changed an open document; each change applies to the outcome of the one before.
 
-        Each change is made when the iterator comes to it, which gives it together with the document's size
-        before.
+        The iterator makes each change when it is reached, and gives it with the document's size before it.
         """
         for change in changes:
             old = self._open[uri]

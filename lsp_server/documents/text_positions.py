@@ -173,7 +173,7 @@ class Lines:
         return longest, int(lengths[longest])
 
     def hashes_around(self, data: bytes, start: int, end: int) -> tuple[int, int]:
-        """Of what stands in *data* before and behind line *edited*, which is there from *start* to *end*."""
+        """The hashes of *data* before and behind the line *edited*, which reaches from *start* to *end*."""
         if self._hashes is None:
             text = memoryview(data)
             self._hashes = hash(text[:start]), hash(text[end:])

@@ -23,7 +23,10 @@ class Key(NamedTuple):
     limits: Limits
 
     def answers(self, other: Key) -> bool:
-        """Whether it was asked under the settings of *other*, for no fewer texts and no surer ones."""
+        """Whether what is shown for this question may stay where *other* is asked: under the same settings.
+
+        This one may have been asked for more texts, and for less sure or shorter ones, as by hand.
+        """
         limits, wanted = self.limits, other.limits
         if self.grammar != other.grammar:
             return False

@@ -40,14 +40,14 @@ class Status:
 
 
 def describe_relaxed(relaxed: Sequence[str]) -> str:
-    """What it means for the user that the engine assumed what *relaxed* says, at least one thing."""
+    """One sentence for the user about what the engine assumed; *relaxed* tells at least one thing."""
     rest = f" and {len(relaxed) - _MOST_TOLD} more" if len(relaxed) > _MOST_TOLD else ""
     changes = f"{'; '.join(relaxed[:_MOST_TOLD])}{rest}"
     return f"the file is broken elsewhere; it was read with these changes: {changes}"
 
 
 class StatusBoard:
-    """The status as it is now; *tell* hears of each that is new."""
+    """Holds the current status; *tell* is called with every new one."""
 
     def __init__(self, tell: Callable[[Status], None]) -> None:
         self._tell = tell

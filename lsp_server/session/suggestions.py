@@ -45,7 +45,7 @@ class Suggestion:
     def remainders(self, data: bytes, offset: int) -> tuple[bytes, ...]:
         """What is left to insert of each text, if anything, for a cursor at *offset* of *data*.
 
-        None where the cursor is elsewhere, or where something else was typed.
+        Nothing where the cursor is elsewhere, or where something else was typed.
         """
         end = len(data) - self.after
         if not self.origin <= offset <= end:
@@ -70,7 +70,7 @@ class Suggestions:
         self._ids = itertools.count(1)
 
     def show(self, suggestion: Suggestion) -> None:
-        """*suggestion* is shown from now on."""
+        """Note that the editor shows *suggestion* from now on."""
         self._shown[suggestion.uri] = suggestion
         self._unsettled[suggestion.id] = suggestion
         while len(self._unsettled) > MOST_REMEMBERED:
@@ -81,7 +81,7 @@ class Suggestions:
         return str(next(self._ids))
 
     def shown(self, uri: str) -> Suggestion | None:
-        """What may still be shown in the document."""
+        """The suggestion that the editor may still show in the document."""
         return self._shown.get(uri)
 
     def edited(self, uri: str, size: int, edit: Replacement) -> None:

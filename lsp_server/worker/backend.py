@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
@@ -248,7 +249,7 @@ class Backend:
                 right,
                 seconds_left(limits, request),
                 policy,
-                least_total=model.acceptance.least_total(limits.confidence),
+                least_total=model.acceptance.least_total(limits.confidence) if limits.confidence else -inf,
                 preference=None if names is None else names.preference,
             ),
             should_stop,

@@ -1,8 +1,8 @@
-"""The beginnings of a middle that might be shown instead of all of it, and what tells how good each is.
+"""Lists the beginnings of a middle that might be shown instead of all of it, with features of each.
 
-A middle goes wrong somewhere; what stands before may be right. So it can be cut back to any place where it
-connects, between two words, that the model reached by itself: behind a token that steering chose, nothing
-counts. `fimlsp.models.acceptance.estimate` says how likely each beginning is right.
+Where a middle goes wrong, what stands before may still be right. So it can be cut back to any place between
+two words where it connects, as long as the model came there by itself: nothing counts behind a token that
+steering chose. `fimlsp.models.acceptance.estimate` says how likely each beginning is right.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Beginning:
 
 
 class Surroundings:
-    """What stands around a cursor, as far as it tells whether a text fits there.
+    """The text around a cursor, and what it tells about whether a text fits there.
 
     *policy* is that of the language.
     """
@@ -55,7 +55,7 @@ class Surroundings:
         self._is_line_begin = not before[before.rfind(b"\n") + 1 :].strip()
 
     def features(self, text: bytes, log_probabilities: list[float]) -> dict[str, float]:
-        """What is known of *text*, whose tokens have these *log_probabilities* (nats).
+        """The features of *text*, whose tokens have these *log_probabilities* (nats).
 
         How likely the model finds it, as log-probability and as probability, and a token of it on average;
         how often it stands nearby; whether it has a name that the file has not, prose, or several lines; and

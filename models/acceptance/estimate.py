@@ -20,7 +20,7 @@ FILE_NAME = "acceptance.json"
 FORMAT = 2
 
 LINE_WORTH = 30
-"""What a text that ends its line is worth more, in characters: one need not look how the line goes on."""
+"""What ending its line adds to the worth of a text, in characters: one need not look how the line goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Acceptance:
         return probability * gain - cost * (1 - probability) if probability < 1 else gain
 
     def best(self, beginnings: Iterable[Beginning], cost: float) -> Beginning | None:
-        """That of *beginnings* which is worth most if a wrong text costs *cost*; None if none is worth it."""
+        """The one of *beginnings* worth most if a wrong text costs *cost*; None if none is worth it."""
         found, most = None, 0.0
         for each in beginnings:
             worth = self.worth(each, cost)

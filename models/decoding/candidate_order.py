@@ -22,9 +22,9 @@ def best_first(candidates: Candidates) -> Iterator[Pair]:
 
 
 def preferred_first(pairs: Iterable[Pair], misfit: Callable[[int], float]) -> Iterator[Pair]:
-    """*pairs*, likeliest first, but each token as late as if it were less likely by its *misfit*, in nats.
+    """*pairs*, likeliest first, with each token taken for less likely by its *misfit*, in nats.
 
-    Only as many tokens are asked about as the order of those that are taken depends on.
+    *misfit* is asked only about tokens on which the order of those that are taken depends.
     """
     waiting = list[tuple[float, int, Pair]]()
     for number, pair in enumerate(pairs):

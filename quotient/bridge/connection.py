@@ -38,7 +38,8 @@ class RightEntry:
 
     def admits(self, lexer: LexerState) -> bool:
         """Whether a middle that ends with this lexer state may enter here, by its modes and delimiters."""
-        if not lexer.modes.closes_as(self.opened):
+        modes = lexer.modes
+        if modes.opened != self.opened and not modes.closes_as(self.opened):
             return False
         if self.delimiter is None or self.delimiter[0] not in lexer.modes.forbidden_thrice:
             return True

@@ -19,9 +19,8 @@ from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.closed_blocks import BlockEnd, ClosedBlock, ClosedBlocks, GroupEnd
-from fimlsp.quotient.bridge.open_blocks import left_blocks
 from fimlsp.quotient.bridge.partial_rules import LeftPartialRules, RightPartialRules
-from fimlsp.quotient.contexts.left import LeftContext
+from fimlsp.quotient.contexts.left import LeftContext, left_blocks
 from fimlsp.quotient.earley.automaton import Automaton
 from fimlsp.quotient.earley.open_rules import Child, Open
 from fimlsp.quotient.earley.sets import Earley, EarleySet

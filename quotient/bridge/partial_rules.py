@@ -18,7 +18,7 @@ from itertools import count
 
 from fimlsp.lexing.columns import MARGIN
 from fimlsp.quotient.bridge.closed_blocks import BlockEnd, ClosedBlock, ClosedBlocks, GroupEnd
-from fimlsp.quotient.bridge.open_blocks import LeftBlock
+from fimlsp.quotient.contexts.left import LeftBlock
 from fimlsp.quotient.earley.open_rules import Child, Open, OpenRules, OpenSuite
 from fimlsp.quotient.grammar.rules import LazyRules, Rhs
 

@@ -1,6 +1,6 @@
-"""Whether what is begun in the innermost block can be finished without a block in it.
+"""Tells whether the statement being written can be finished without opening a block.
 
-Where as many blocks are open as may be, only such a middle can go on.
+Where as many blocks are open as the language allows, only such a middle can go on.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ class _LeftSide:
 
     def kept(self, document: Document) -> KeptLexemes:
         """The strings and the lexeme that a middle must stay in."""
-        strings = document.tables.language.strings_in(self.lexer.modes.opened)
+        opened = self.lexer.modes.opened
+        strings = document.tables.language.strings_in(opened) if opened else ()
         begins_line = self.lexer.margin == Margin() and not self.lexer.modes.depth
         return KeptLexemes(strings, family_of_lexeme(self.lexer), begins_line=begins_line)
 

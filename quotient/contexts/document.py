@@ -58,7 +58,7 @@ class Document:
         self.right_at(self._lefts.first)
 
     def copy(self) -> Document:
-        """A document with the same text, which knows what this one knows of its contexts."""
+        """A document of the same text, with the contexts that were made so far."""
         found = Document(self.transitions, self.data)
         found._lefts = self._lefts.copy()
         found._rights = self._rights.copy()
@@ -275,7 +275,7 @@ class Document:
         return False
 
     def cached_for_suffix(self, position: int, key: Hashable, make: Callable[[], T]) -> T:
-        """What *make* gives: a function of the text after *position*, remembered while that text stays."""
+        """Returns `make()`, cached until the text after *position* changes; *key* tells such values apart."""
         place = len(self.data) - position, key
         if place not in self._cached_for_suffix:
             self._cached_for_suffix[place] = make()

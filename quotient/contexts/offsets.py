@@ -69,7 +69,7 @@ class Offsets(Generic[T]):
         return self._keys[index] + self._shift, self._values[index]
 
     def last_until(self, until: Callable[[T], bool]) -> int:
-        """The last offset before the values for which *until* is true; these are all later ones."""
+        """The last offset whose value does not satisfy *until*, which all later values must satisfy."""
         index = bisect_left(self._values, True, self._first, key=until)
         return self._keys[index - 1] + self._shift
 
@@ -192,8 +192,8 @@ class LeftOffsets:
 class RightOffsets:
     """The right contexts by distance, and the reach of lines that depend on more than one physical line.
 
-    A context is valid again if a context it was made from is, unless a line between them reaches beyond the
-    latter.
+    After an edit, a context that was set aside is valid again if one nearer to the end of the text is, and no
+    line between the two depends on text beyond that one.
     """
 
     __slots__ = ("_contexts", "_longest_reach", "_reaches")

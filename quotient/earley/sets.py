@@ -23,7 +23,7 @@ Completion = tuple[int, "EarleySet"]
 """A symbol that was completed, and the set where it began."""
 
 _FEW = 16
-"""So many completions at a set are entered one by one, which is all there are at most sets."""
+"""Completions at a set that are entered one by one before chains are looked for; most sets have no more."""
 
 
 _NONE_YET: dict[int, Completion] = {}
@@ -208,7 +208,7 @@ class Earley:
 
 
 def merged(earley: Earley, sets: Iterable[EarleySet]) -> EarleySet:
-    """The set after which may follow what may follow any of *sets*."""
+    """A set after which everything may follow that may follow any of *sets*."""
     entries: dict[Entry, None] = {}
     expected: set[int] = set()
     for each in sets:

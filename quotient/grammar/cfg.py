@@ -34,8 +34,8 @@ class Grammar:
     `terminals` are the symbols 0 .. T-1, `nonterminals` the symbols T .. T+N-1, beginning with the start
     symbol. `productions` are grouped by left-hand side. `repetitions` maps a nonterminal L to its element E
     if the productions of L are L -> E and L -> L E. With `may_be_empty` the empty sequence is a sentence too.
-    `copies` are nonterminals that are others copied for a place, and `place_words` the terminals without
-    which a line means the same to all of these (see `places.py`).
+    `copies` are the nonterminals that are copies for a place (see `places.py`); a line without any of the
+    terminals `place_words` means the same to all copies.
     """
 
     terminals: tuple[str, ...]

@@ -1,8 +1,8 @@
 """Copies the rules of a grammar for the places they may stand in: inherited attributes, expanded.
 
-A *place* is what is permitted there, a set of names: in the body of a loop a `break`, in that of a function a
-`return`. Two kinds of symbols in the rules speak of places. A *demand* keeps its alternative to places that
-permit something; a *change* gives the symbol behind it another place. Both stand for nothing else. A
+A *place* is a set of permissions: the body of a loop permits `break`, that of a function `return`. Two kinds
+of symbols in the rules deal with places, and derive nothing themselves. A *demand* restricts its alternative
+to the places that permit something. A *change* puts the symbol that follows it into another place. A
 nonterminal is copied once for each set of permissions that makes a difference to it, so most are not copied
 at all. (Knuth, "Semantics of Context-Free Languages", Mathematical Systems Theory 2(2), 1968; over a finite
 set of values inherited attributes are nonterminals.)
@@ -23,23 +23,23 @@ Sides = dict[str, list[Names]]
 
 @value
 class Change:
-    """The place behind a change: what it `grants`, and what it `keeps` of the place before.
+    """How a change makes one place of another: it `grants` permissions, and `keeps` some of those there were.
 
-    `keeps` maps a permission behind it to the one before by which it is given; with None everything that was
-    permitted stays permitted.
+    `keeps` maps each permission of the new place to that of the old place on which it depends; with None all
+    permissions stay as they are.
     """
 
     grants: Place = frozenset()
     keeps: Mapping[str, str] | None = field(default=None, hash=False)
 
     def of(self, place: Place) -> Place:
-        """The place that it makes of *place*."""
+        """The place that follows the change if *place* precedes it."""
         if self.keeps is None:
             return self.grants | place
         return self.grants.union(behind for behind, before in self.keeps.items() if before in place)
 
     def before(self, permissions: Place) -> Place:
-        """Which permissions of the place before decide about *permissions* of the place behind."""
+        """The permissions of the old place on which *permissions* of the new one depend."""
         left = permissions - self.grants
         if self.keeps is None:
             return left
@@ -48,7 +48,7 @@ class Change:
 
 @value(eq=False)
 class Places:
-    """What the symbols say that speak of places, and the place of the start symbol.
+    """The demands and changes of a grammar, and the place of its start symbol.
 
     `demands` maps a demand to what it needs to be permitted, `changes` each change to what it does. `words`
     are terminals: a line without any of them has no demands, so it is in every place what it is in the first.
@@ -95,7 +95,7 @@ def in_places(
 
 
 def marked(grammar: Grammar, places: Places) -> Grammar:
-    """*grammar*, whose rules were copied for *places*, with what tells copies and their words."""
+    """*grammar*, whose rules were copied for *places*, with its `copies` and `place_words` set."""
     copies = [symbol for symbol in map(grammar.symbol, grammar.nonterminals) if _FOR in grammar.name(symbol)]
     words = [grammar.symbol(name) for name in places.words if name in grammar.terminals]
     return replace(grammar, copies=frozenset(copies), place_words=frozenset(words))

@@ -11,7 +11,7 @@ everywhere, even at the very beginning and end of the file.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
@@ -29,6 +29,9 @@ from fimlsp.quotient.language.escape import Enclosures
 from fimlsp.quotient.language.interner import Interner
 from fimlsp.quotient.language.line_classes import LineClasses
 from fimlsp.quotient.language.whole_text import WholeTextCheck
+
+MOST_LANGUAGES = 32
+"""How many languages `tables_of` remembers; each version of a language is one."""
 
 _MOST_LINE_STARTS = 3_000
 _INDENT_COST = 4
@@ -279,9 +282,9 @@ def ends(grammar: Grammar, side: int) -> dict[int, set[int]]:
     return found
 
 
-@cache
+@lru_cache(MOST_LANGUAGES)
 def tables_of(language: Language) -> LanguageTables:
-    """The tables of *language*; cached.
+    """The tables of *language*; those of the languages used last are kept.
 
     The first call loads the DFA from disk, or compiles it in a few seconds.
     """

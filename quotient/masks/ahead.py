@@ -1,8 +1,8 @@
-"""What the parser says of texts behind a symbol that opens something, whatever was before: for all cursors.
+"""Answers for all cursors: which texts may follow an operator or opening bracket, whatever precedes it.
 
 After such a symbol, an operator or an opening bracket, nothing is complete yet. What may follow then depends
 on the rules in which the symbol stands, not on where they began. Only where one of them is completed does
-that matter; these questions are left to who knows.
+that matter; these questions are left to `asking.py`, which knows the cursor.
 """
 
 from __future__ import annotations

@@ -35,8 +35,7 @@ class ParserState(Protocol):
 def allowed_texts(state: ParserState, vocabulary: Vocabulary) -> Truths:
     """For each text of *vocabulary*, and one that no token has, whether it may come after *state*.
 
-    What was asked before is remembered: about the language for ever, about a place of the parser with the
-    connection.
+    Answers are remembered: about the language with the vocabulary, about this connection with it.
     """
     store = store_of(state.connection.tables, vocabulary)
     key = store.key(state.lexer)

@@ -1,1 +1,1 @@
-"""What to do if no middle connects the whole of both contexts."""
+"""Reads a file that is broken elsewhere, where no middle connects both contexts, as a valid one nearby."""

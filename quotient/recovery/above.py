@@ -39,7 +39,7 @@ class Above:
 
     @property
     def column(self) -> Column | None:
-        """The column of the logical line with the cursor; None if nobody knows."""
+        """The column of the logical line with the cursor; None if it is unknown."""
         if not self.assumed.tables.offside:
             return None
         start, _ = self.text.document.statement_before(self.stop)
@@ -111,7 +111,7 @@ class Above:
         return self.statements(open_end=False).read_up_to(start).lacks_header
 
     def brackets(self) -> Brackets | None:
-        """The brackets that the cursor's line is in; None if in none, or if the layout speaks against it."""
+        """The brackets around the cursor's line; None if none are, or if its column contradicts that."""
         start, _ = self.text.document.statement_before(self.stop)
         context = self.text.document.left_at(self.stop)[1]
         if not context.modes.depth or not self.may_be_inside:
@@ -119,7 +119,7 @@ class Above:
         return Brackets(context.group, self.statements().units_from(start))
 
     def lacking_column(self) -> Column | None:
-        """The first column to which the text below closes blocks and that none has; None if all have one."""
+        """The first column to which the text below dedents although no open block has it; None: all have."""
         document = self.text.document
         end = document.transitions.lines.end_of_stretch(self.text.data, self.text.cursor_end)
         column, after = self.cursor_line().column, document.right_at(end)
@@ -135,14 +135,14 @@ class Above:
         return None
 
     def takes_line(self) -> bool:
-        """Whether a line of the column of the cursor's may stand there, and all columns below have blocks."""
+        """Whether the cursor's line may stand in its column, and all dedents below lead to open blocks."""
         start, context = self.text.document.statement_before(self.stop)
         if start != self.stop or self.cursor_line().column != context.frame.column:
             return False
         return bool(context.completed or context.group is context.start) and self.lacking_column() is None
 
     def missing_below(self, statements: Statements) -> tuple[Edit, ...]:
-        """What the lines of *statements*, those below, lack to follow the cursor's line."""
+        """The edits that the lines below, read by *statements*, need to follow the cursor's line."""
         start, context = self.text.document.statement_before(self.stop)
         column = self.cursor_line().column if start == self.stop else self.column
         if not self.assumed.tables.offside or column is None:
@@ -150,7 +150,7 @@ class Above:
         return missing_below(self.assumed, statements, context, column)
 
     def changed(self, edits: Sequence[Edit]) -> Above:
-        """The same with some *edits* of a copy of the text."""
+        """A copy with these *edits* made."""
         found = Above(self.assumed, self.text.copy(), self._from_stop)
         cursor = self.text.cursor
         found.text.replace(edits)

@@ -16,7 +16,7 @@ from fimlsp.quotient.recovery.statements.statements import Reading, Statements
 
 
 def closed(above: Above) -> Iterator[Above]:
-    """*above* with the cursor's line as one of its own, or mended itself; the likelier first."""
+    """*above* with the cursor's line as a statement of its own, or mended; the likelier first."""
     column, line = above.column, above.cursor_line().column
     is_deeper = line is None or column is None or line.deeper_than(column)
     ways = (_with_line_mended(above), _as_own_line(above))
@@ -26,7 +26,7 @@ def closed(above: Above) -> Iterator[Above]:
 def outside(above: Above, *, surely: bool = False) -> Iterator[Above]:
     """*above* with the cursor's line outside brackets, and then in blocks that fit its column.
 
-    It is taken out of brackets if the layout says that it is not in them, or if that is *surely* so.
+    Brackets are closed before it if its column says that it is outside them, or always if *surely*.
     """
     if not above.assumed.tables.offside:
         return

@@ -23,7 +23,8 @@ _MOST_LINES = 40
 class Below:
     """Mends *text* from the line after the cursor's on, which begins *beyond* bytes after the cursor's end.
 
-    The logical line with the cursor has *column*, None if nobody knows. It is in *brackets* if it is in any.
+    *column* is that of the logical line with the cursor, None if it is unknown; *brackets* are those around
+    it, if any.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Below:
             self.text.replace(self._laid_out(statements, reading))
 
     def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
-        """The edits by which the lines after the cursor's follow it, whatever is written there."""
+        """Edits that let the lines below follow the cursor's, whatever is written there; gentlest first."""
         if self._brackets is not None:
             within = self.statements().within(self.start, *self._brackets)
             if within is not None and within.edits:
@@ -121,7 +122,7 @@ class Below:
         return None
 
     def without_closers(self) -> tuple[Edit, ...]:
-        """The edits by which the line after the cursor's begins outside brackets."""
+        """The edits that make the line after the cursor's begin outside brackets."""
         offside = self.assumed.tables.offside
         if not offside or not self.text.document.right_at(self.start).unmatched:
             return ()
@@ -138,7 +139,7 @@ class Below:
 
     @property
     def has_strays(self) -> bool:
-        """Whether the next lines close brackets that the layout says were not opened before them."""
+        """Whether the next lines close brackets that, by their columns, were never opened before them."""
         document, place = self.text.document, self.start
         if not self.assumed.tables.offside or not document.right_at(place).unmatched:
             return False
@@ -149,7 +150,7 @@ class Below:
         return False
 
     def follows_deeper(self, column: Column | None) -> bool:
-        """Whether the next line is deeper than *column* and yet no block of it: a blank line is between."""
+        """Whether the next line is deeper than *column*, but a blank line keeps it from being a block."""
         line = self.statements().next_line(self.start)
         if column is None or line is None or not line.column.deeper_than(column):
             return False

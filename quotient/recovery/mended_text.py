@@ -1,4 +1,4 @@
-"""A text that is mended bit by bit, with what stands for what in the text as it was."""
+"""A text that is mended edit by edit, and a record of what each edit replaced in the original."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Mend:
 
 
 class MendedText:
-    """A document that is mended; the text as it was stays known by the `mends`, which are sorted.
+    """A document being mended. Its sorted `mends` tell how it differs from the original text.
 
     The cursor stands from `cursor` to `cursor_end`, and no mend is there.
     """
@@ -30,13 +30,13 @@ class MendedText:
         self.mends: list[Mend] = []
 
     def copy(self) -> MendedText:
-        """The same, to be mended in another way."""
+        """A copy that can be mended in another way."""
         found = MendedText(self.document, self.cursor, self.cursor_end)
         found.mends = list(self.mends)
         return found
 
     def follow(self, line_start: int, start: int, end: int, replacement: bytes) -> None:
-        """Replace `data[start:end]` of the text as it was, in the line with the cursor, as an editor does."""
+        """Replace `data[start:end]` of the original text, within the cursor's line, as an editor does."""
         shift = len(replacement) - (end - start)
         place = sum(len(mend.replacement) - (mend.end - mend.start) for mend in self._before(line_start))
         self.document.edit(start + place, end + place, replacement)
@@ -51,11 +51,11 @@ class MendedText:
 
     @property
     def data(self) -> bytes:
-        """The text as far as it is mended."""
+        """The text with all mends made so far."""
         return self.document.data
 
     def replace(self, edits: Iterable[tuple[int, int, bytes]]) -> None:
-        """Replace spans of the text, which do not overlap, by their places before; none at the cursor."""
+        """Apply *edits*: spans of the text before all of them, which neither overlap nor hold the cursor."""
         for start, end, replacement in sorted(edits, reverse=True):
             if end <= self.cursor or start >= self.cursor_end:
                 self._replace(start, end, replacement)

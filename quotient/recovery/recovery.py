@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from functools import cache
 from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
+from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.connect.connect import connect, read_up_to
 from fimlsp.quotient.connect.options import ConnectOptions
@@ -26,9 +26,9 @@ from fimlsp.quotient.states.protocol import State
 T = TypeVar("T")
 
 
-@cache
-def assumed_of(tables: LanguageTables) -> Assumed:
-    """What is assumed in texts of the language of *tables*."""
+@remembered(4)
+def _assumed_of(_: LexerTables, tables: LanguageTables) -> Assumed:
+    """What is assumed in texts of the language of *tables*; freed with them."""
     return Assumed(tables)
 
 
@@ -40,7 +40,7 @@ class Recovery:
     """
 
     def __init__(self, document: Document, cursor: int, cursor_end: int) -> None:
-        assumed = assumed_of(document.tables)
+        assumed = _assumed_of(document.tables.lexical, document.tables)
         self._start, line_end = _line_around(document, cursor, cursor_end)
         self._from_end = len(document.data) - line_end
         self._text = MendedText(document, cursor, cursor_end)
@@ -74,7 +74,7 @@ class Recovery:
         return True
 
     def serves(self, document: Document, start: int, end: int) -> bool:
-        """Whether the line has a cursor from *start* to *end* in it."""
+        """Whether a cursor from *start* to *end* is in the line that this was made for."""
         line_start, line_end = _line_around(document, start, end)
         if (line_start, line_end) != (self._start, len(document.data) - self._from_end):
             return False
@@ -84,7 +84,7 @@ class Recovery:
     def state(
         self, document: Document, start: int, end: int, options: ConnectOptions
     ) -> tuple[State | None, tuple[Mend, ...]]:
-        """The state of what may replace `data[start:end]` in the mended text, and how it was mended."""
+        """The first state of the middles for `data[start:end]` in the mended text, and how it was mended."""
         line_end = len(document.data) - self._from_end
         self._above.move(start - self._start)
         self._below.move(line_end - end, end - start)

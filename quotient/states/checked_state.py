@@ -45,8 +45,8 @@ class Surroundings:
     """What a middle stands between, *left* and *right*, the *check* of the whole, and the first state.
 
     *statement_start* gives where in *left* the statement begins that the cursor is in. A middle that *stays*
-    changes nothing about how the two sides belong together. If *lenient*, what is wrong in one side alone,
-    whatever the middle, does not count.
+    must not escape (see `language/escape.py`). If *lenient*, a fault of one side alone, which no middle can
+    mend, does not count.
     """
 
     def __init__(
@@ -99,14 +99,14 @@ class Surroundings:
 
     @property
     def ignored(self) -> frozenset[Fault]:
-        """What is wrong with one side alone and does not count; offsets in the right one are negative."""
+        """The faults of one side alone that do not count; offsets in the right side are negative."""
         if self._ignored is None:
             self._ignored = self._faults_of_sides()
         return self._ignored
 
     @property
     def known_to_be_ignored(self) -> tuple[Fault, ...]:
-        """What is ignored, with offsets in the text without any middle; nothing before it is met."""
+        """As `ignored`, with offsets in the text without a middle; empty as long as none was met."""
         size = len(self.left) + len(self.right)
         found = [
             fault.moved(size) if fault.spans[0][0] < 0 else fault
@@ -136,7 +136,7 @@ class Surroundings:
         return fault.moved(-end - len(self.right)) if all(a >= end for a, _ in fault.spans) else None
 
     def is_made(self, fault: Fault, written: bytes, completion: bytes) -> bool:
-        """Whether what was *written* makes the *fault* of a completed text; then it stays with any other."""
+        """Whether the bytes *written* cause the *fault* of a completed text, so all completions have it."""
         start = len(self.left)
         end = start + len(written)
         right = end + len(completion)
@@ -148,7 +148,7 @@ class Surroundings:
         return all(before) or (self.stays and all(b < end or a > right for a, b in fault.spans))
 
     def is_given(self, fault: Fault, completion: bytes) -> bool:
-        """Whether the *fault* of a completed text is one of the two sides, and stays with any middle."""
+        """Whether the *fault* of a completed text lies in the two sides alone, so all middles have it."""
         start = len(self.left)
         if all(b < start for _, b in fault.spans):
             return True

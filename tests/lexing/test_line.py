@@ -126,6 +126,24 @@ def test_how_far_lines_reach(text):
     assert read(text).reach == REACHES[text]
 
 
+GIVEN_UP = {
+    b"'''a\nb''' ?\nx\n": None,  # `?` is no lexeme
+    b"'''a\n\0\n''' + x\ny\n": None,
+    b"'''a\n''' b c\n'''\nd\n'''\n": lambda kinds: len(kinds) < 2,
+}
+"""Lines of several stretches that are broken, alone or as some neighbours may not stand together."""
+
+
+@pytest.mark.parametrize("text", GIVEN_UP)
+def test_a_line_that_is_given_up_is_read_once(text):
+    reader = LineReader(TABLES)
+    line = reader.read(text + b"x\n", 0, GIVEN_UP[text])
+    assert line.broken
+    assert reader.read(text + b"y\n", 0, GIVEN_UP[text]) is line
+    other = reader.read(text.replace(b"a", b"e") + b"y\n", 0, GIVEN_UP[text])
+    assert other is not line
+
+
 JOINED = {
     "x": 1,
     "x|y": 1,

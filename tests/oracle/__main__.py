@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 import click
+from fimlsp.datasets.languages.known import LANGUAGES
 from fimlsp.languages.python.checks import Check
 from rich.console import Console
 from rich.progress import (
@@ -79,6 +80,17 @@ class Settings:
     default=masks.BUNDLED,
     help="masks: whose tokens are judged; those of the bundled model by default.",
 )
+@click.option(
+    "--language",
+    type=click.Choice([*LANGUAGES]),
+    default="python",
+    help="recovery: of the files; all but Python's lie in --folder.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="recovery: where the files lie; of Python, its standard library.",
+)
 @click.option("--show", default="", help="recovery: shows failed cases of one kind of break, or of all.")
 def main(
     suite: str,
@@ -90,6 +102,8 @@ def main(
     out: Path | None,
     breaks: int,
     show: str,
+    language: str,
+    folder: Path | None,
     suggest: int,
     verdicts: int,
     tokenizer: Path,
@@ -104,7 +118,9 @@ def main(
     console = Console()
     seed = random.randrange(1 << 32) if seed is None else seed
     if suite == "recovery":
-        recovery.run(console, seed, limit or recovery.FILES, workers, breaks, show)
+        if language != "python" and folder is None:
+            raise click.UsageError(f"Name a folder with files in {language} (--folder).")
+        recovery.run(console, seed, limit or recovery.FILES, workers, breaks, show, language, folder)
         return
     if suite == "masks":
         sys.exit(not masks.run(console, seed, verdicts, tokenizer))

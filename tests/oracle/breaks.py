@@ -11,7 +11,7 @@ Lines = list[str]
 Token = tokenize.TokenInfo
 
 _CLOSERS = frozenset(")]}")
-_MARKERS = ("<<<<<<< HEAD\n", "=======\n", ">>>>>>> topic\n", "||||||| base\n")
+MARKERS = ("<<<<<<< HEAD\n", "=======\n", ">>>>>>> topic\n", "||||||| base\n")
 _LAYOUT = frozenset(
     (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT, tokenize.ENDMARKER)
 )
@@ -103,7 +103,7 @@ class Source:
 
     def marker(self, number: int, rng: random.Random) -> Lines | None:
         """What a merge leaves behind."""
-        return [rng.choice(_MARKERS), self.lines[number]]
+        return [rng.choice(MARKERS), self.lines[number]]
 
 
 KINDS: dict[str, Callable[[Source, int, random.Random], Lines | None]] = {

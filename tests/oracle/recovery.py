@@ -1,10 +1,12 @@
 """Measures how well completions stand up to a file that is broken elsewhere.
 
-A file of the standard library gets one break (or two) some lines above or below the cursor, and a hole of one
+A file gets one break (or two) some lines above or below the cursor, and a hole of one
 true line or one true token. What was taken out should be complete there, as it is in the unbroken file, and
 what is offered there should be complete in the unbroken file as well.
 
 A file that some middle makes valid is not broken elsewhere: it is read as it is, and left out of the tables.
+
+The files are those of Python's standard library, or of a folder in another language that replay knows.
 """
 
 from __future__ import annotations
@@ -15,13 +17,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from time import process_time
 
+from fimlsp.datasets.languages.known import LANGUAGES
 from fimlsp.languages.python import python
 from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
 from rich.console import Console
 from rich.table import Table
@@ -29,6 +34,8 @@ from rich.table import Table
 from tests.quotient.corpus import complaint, library_files, read
 
 from .breaks import KINDS, Source, spliced
+from .line_breaks import KINDS as LINE_KINDS
+from .line_breaks import LineSource
 
 DISTANCES = range(1, 13)
 FILES = 200
@@ -70,23 +77,43 @@ class Outcome:
     keystroke: tuple[float, float]
 
 
-def cases(path: Path, seed: str, breaks: int) -> Iterator[Case]:
+@dataclass(frozen=True, slots=True)
+class Breakable:
+    """A language whose files are broken: the language itself, its judge, a file by lines, kinds of breaks."""
+
+    language: Language
+    complaint: Callable[[str], str | None]
+    source: Callable[[str], Source | LineSource]
+    kinds: tuple[str, ...]
+
+
+def breakable(name: str) -> Breakable:
+    """The language *name*, as replay calls it."""
+    if name == "python":
+        return Breakable(python(), complaint, Source, tuple(KINDS))
+    known = LANGUAGES[name]
+    return Breakable(
+        known.grammar, known.syntax_error, partial(LineSource, language=known), tuple(LINE_KINDS)
+    )
+
+
+def cases(path: Path, broken: Breakable, seed: str, breaks: int) -> Iterator[Case]:
     """Some cases of a file, none if it is of no use: each hole with as many *breaks*."""
     text = read(path)
-    if not 0 < len(text) <= _LARGEST or complaint(text) is not None or "\f" in text or "\r" in text:
+    if not 0 < len(text) <= _LARGEST or "\f" in text or "\r" in text or broken.complaint(text) is not None:
         return
     rng = random.Random(f"{seed} {path.name} {len(text)}")
-    source = Source(text)
+    source = broken.source(text)
     places = [number for number, tokens in enumerate(source.tokens) if _is_statement(source, number)]
     for number in rng.sample(places, min(len(places), _HOLES_IN_A_FILE)):
         for _ in range(_TRIES):
-            case = _case(str(path), source, number, breaks, rng)
+            case = _case(str(path), broken, source, number, breaks, rng)
             if case is not None:
                 yield case
                 break
 
 
-def _is_statement(source: Source, number: int) -> bool:
+def _is_statement(source: Source | LineSource, number: int) -> bool:
     """Whether a line is a whole indented line of code."""
     tokens = source.tokens[number]
     return (
@@ -97,12 +124,14 @@ def _is_statement(source: Source, number: int) -> bool:
     )
 
 
-def _case(path: str, source: Source, number: int, breaks: int, rng: random.Random) -> Case | None:
+def _case(
+    path: str, broken: Breakable, source: Source | LineSource, number: int, breaks: int, rng: random.Random
+) -> Case | None:
     lines = list(source.lines)
     kinds, sides, distances = [], [], []
     for side in rng.sample(("above", "below"), 2)[:breaks]:
-        kind = rng.choice(list(KINDS))
-        found = _broken_near(source, number, kind, side, rng)
+        kind = rng.choice(broken.kinds)
+        found = _broken_near(broken, source, number, kind, side, rng)
         if found is None:
             return None
         distance, place, replacement = found
@@ -128,19 +157,19 @@ def _case(path: str, source: Source, number: int, breaks: int, rng: random.Rando
 
 
 def _broken_near(
-    source: Source, number: int, kind: str, side: str, rng: random.Random
+    broken: Breakable, source: Source | LineSource, number: int, kind: str, side: str, rng: random.Random
 ) -> tuple[int, int, list[str]] | None:
     """A distance, the line that is that far on the *side* of line *number*, and what it is when broken."""
     for distance in rng.sample(DISTANCES, len(DISTANCES)):
         place = number + (distance if side == "below" else -distance)
         if 0 <= place < len(source.lines):
             replacement = source.broken(kind, place, rng)
-            if replacement is not None and complaint(spliced(source.lines, place, replacement)) is not None:
+            if replacement is not None and broken.complaint(spliced(source.lines, place, replacement)):
                 return distance, place, replacement
     return None
 
 
-def _hole(source: Source, number: int, rng: random.Random) -> tuple[int, int, str]:
+def _hole(source: Source | LineSource, number: int, rng: random.Random) -> tuple[int, int, str]:
     tokens = source.tokens[number]
     if rng.random() < 0.5:
         return tokens[0].start[1], tokens[-1].end[1], "line"
@@ -212,20 +241,42 @@ def _keystroke(document: EditedDocument, cursor: int) -> float:
 _engine: Engine | None = None
 
 
-def _judged(path: Path, seed: str, breaks: int) -> list[Outcome]:
+def _judged(path: Path, language: str, seed: str, breaks: int) -> list[Outcome]:
     global _engine
-    _engine = _engine or Engine(python())
-    return [judge(_engine, case) for case in cases(path, seed, breaks)]
+    broken = breakable(language)
+    _engine = _engine or Engine(broken.language)
+    return [judge(_engine, case) for case in cases(path, broken, seed, breaks)]
 
 
-def run(console: Console, seed: int, files: int, workers: int, breaks: int, verbose: str) -> None:
-    """Judge the cases of that many *files* and print tables, and the failures of the kind *verbose*."""
-    paths = [path for path in library_files(files, seed) if "bad" not in path.name]
+def files_in(folder: Path, language: str, count: int, seed: int) -> list[Path]:
+    """A sample of the files below *folder* that are written in *language*."""
+    files = sorted(path for path in folder.rglob("*") if LANGUAGES[language].has_file(path.name))
+    return random.Random(seed).sample(files, min(count, len(files)))
+
+
+def run(
+    console: Console,
+    seed: int,
+    files: int,
+    workers: int,
+    breaks: int,
+    verbose: str,
+    language: str = "python",
+    folder: Path | None = None,
+) -> None:
+    """Judge the cases of that many *files* and print tables, and the failures of the kind *verbose*.
+
+    The files are in *language*, below *folder*; those of Python are by default its standard library.
+    """
+    paths = files_in(folder, language, files, seed) if folder else library_files(files, seed)
+    paths = [path for path in paths if "bad" not in path.name]
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        found = pool.map(_judged, paths, [str(seed)] * len(paths), [breaks] * len(paths))
+        found = pool.map(partial(_judged, language=language, seed=str(seed), breaks=breaks), paths)
         outcomes = [outcome for part in found for outcome in part]
     broken = [outcome for outcome in outcomes if not outcome.as_it_is]
-    console.print(f"seed {seed}, {len(paths)} files, {len(broken)} broken ones with {breaks} breaks each")
+    console.print(
+        f"{language}, seed {seed}, {len(paths)} files, {len(broken)} broken ones with {breaks} breaks each"
+    )
     console.print(_said_of_valid([outcome for outcome in outcomes if outcome.as_it_is]))
     for name, key in _GROUPS.items():
         console.print(_table(name, key, broken))

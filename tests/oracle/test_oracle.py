@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from fimlsp.quotient.engine import Engine
 
 from tests.quotient.corpus import complaint
 
@@ -20,6 +21,7 @@ from .shrinking import shrunk
 from .snippets import Snippet
 from .tally import Tally
 
+PYTHON = recovery.breakable("python")
 SOME = (
     b"if a:\n    b = (1,\n         2)\nelse:\n    f'{c!r:>}{d}'\n",
     b"match a:\n  case [b, *_] if c: pass\n",
@@ -121,7 +123,9 @@ def test_soundness():
 def test_recovery():
     """Each case is broken, and is not without its breaks; the unbroken file has the same hole."""
     paths = [Path(ast.__file__).parent / name for name in ("bisect.py", "textwrap.py", "heapq.py")]
-    found = [case for breaks in (1, 2) for path in paths for case in recovery.cases(path, "1", breaks)]
+    found = [
+        case for breaks in (1, 2) for path in paths for case in recovery.cases(path, PYTHON, "1", breaks)
+    ]
     for case in found:
         assert complaint(case.whole_left + case.middle + case.whole_right) is None
         assert complaint(case.left + case.middle + case.right) is not None
@@ -129,6 +133,20 @@ def test_recovery():
     outcomes = [recovery.judge(worker().engine, case) for case in found]
     assert {outcome.verdict for outcome in outcomes} >= {"complete"}
     assert len(outcomes) > 10
+
+
+def test_recovery_of_lua():
+    """As above, with the judge and the tokens of another language."""
+    pytest.importorskip("lupa", reason="Lua's judge: pip install lupa")
+    lua = recovery.breakable("lua")
+    path = Path(__file__).parents[2] / "editors/neovim/lua/fimlsp/init.lua"
+    found = [case for breaks in (1, 2) for case in recovery.cases(path, lua, "1", breaks)]
+    assert len(found) > 5
+    for case in found:
+        assert lua.complaint(case.whole_left + case.middle + case.whole_right) is None
+        assert lua.complaint(case.left + case.middle + case.right) is not None
+    engine = Engine(lua.language)
+    assert "complete" in {recovery.judge(engine, case).verdict for case in found}
 
 
 def test_typing():

@@ -1,9 +1,15 @@
-"""The engine makes no reference cycles: what nobody holds is freed at once, without the garbage collector."""
+"""What nobody holds is freed: a document at once, as it makes no cycles; tables with all that was learnt."""
 
 import gc
 import random
+import weakref
 
+import numpy as np
 import pytest
+from fimlsp.languages.json import json
+from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 from .contexts.test_document import PROBES, SAMPLE, edits
 from .middle_support import engine
@@ -32,3 +38,22 @@ def test_no_cycles(seed):
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def learn(tables: LanguageTables) -> None:
+    """Ask all that an engine keeps answers to: of lines, repairs, completions and masks."""
+    document = Engine(json, tables).document(b'{"a": [1,, 2], "b": {}')
+    document.prepare()
+    start = document.middle(15, 15).start
+    assert start.feed(start.shortest_completion).complete
+    words = Vocabulary([b'"a"', b",", b"1", b"}", b"]"], stops=[])
+    assert np.count_nonzero(start.allowed_texts(words)) > 0
+
+
+def test_tables_are_freed_with_all_that_was_learnt():
+    tables = LanguageTables(json)
+    learn(tables)
+    held = weakref.ref(tables)
+    del tables
+    gc.collect()
+    assert held() is None

@@ -1,4 +1,4 @@
-"""What the layout tells of brackets: where a line lacks one that its lines open, or that they close."""
+"""Tells by the columns of lines where a bracket is missing: one that closes, or one that opens."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Unit(NamedTuple):
         return max(ends, default=self.end)
 
     def followed_by(self, kind: int, text: bytes) -> Unit:
-        """This line with the lexeme *text* assumed at its end."""
+        """This line as if the lexeme *text* stood at its end."""
         end = self.found.read[-1].end
         lexeme = Lexeme(kind, end, end, b" " + text)
         return self._replace(found=self.found._replace(read=(*self.found.read, lexeme)))
@@ -63,7 +63,7 @@ class Layout:
         return bool(unit.found.read) and self._kinds[unit.found.read[0].kind] in self._opening_of
 
     def closed(self, units: Sequence[Unit], before: Sequence[Unit] = ()) -> tuple[list[Unit], int]:
-        """*units* with the brackets closed that later lines are not deeper than; and how many these are.
+        """*units* with every bracket closed where the lines are no deeper any more; and how many were closed.
 
         A bracket ends before the first line that is not deeper than the one that opened it, unless this line
         begins with a closing bracket. The lines *before* are of the same logical line.
@@ -98,9 +98,9 @@ class Layout:
                 opened.pop()
 
     def opened(self, units: Sequence[Unit]) -> list[Unit] | None:
-        """*units* with the first bracket opened that they close and do not open; None if there is none.
+        """*units* with an opener added for the first bracket that only they close; None if there is none.
 
-        It is opened at the end of the line that has the same column as the one that closes it, or the first.
+        It is added at the end of the last line with the column of the closing one, or else of the first.
         """
         opened: list[str] = []
         for number, unit in enumerate(units):

@@ -1,4 +1,4 @@
-"""What the layout tells of the line with the cursor, whatever is written there."""
+"""What is known of the cursor's line whatever will be written there: its column, and a leading closer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEAD = re.compile(rb"[ \t\f]*")
 class CursorLine(NamedTuple):
     """The column of a line, and whether it begins with a closing bracket.
 
-    `column` is None if nobody knows, as in a line without anything.
+    `column` is None if it is unknown, as on an empty line.
     """
 
     column: Column | None = None
@@ -24,7 +24,7 @@ class CursorLine(NamedTuple):
 
 
 def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLine:
-    """The line that has *before* left of the cursor and *after* right of it; a middle begins with code."""
+    """The line with *before* left of the cursor and *after* right of it, if a middle begins with code."""
     lead = _LEAD.match(before or after)
     assert lead is not None
     code = before[lead.end() :] or after.lstrip()

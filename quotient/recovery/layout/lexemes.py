@@ -13,7 +13,7 @@ _MOST_CLOSED = 12
 
 
 class Lexeme(NamedTuple):
-    """A lexeme from `start` to `end`, which has its kind only if the bytes `missing` are added to it."""
+    """A lexeme from `start` to `end`; where it was cut off, the bytes `missing` complete it to its kind."""
 
     kind: int
     start: int

@@ -22,9 +22,9 @@ _TAB = 8
 
 
 class Header(NamedTuple):
-    """The line of a header: `expects` are the terminals that may follow its block at the header's column.
+    """A header, such as `if x:`, as text, with what it costs to assume it.
 
-    `whole` tells whether nothing has to follow its block.
+    `expects` are the terminals that may follow its block in its column; `whole` tells that none has to.
     """
 
     cost: int
@@ -43,7 +43,7 @@ class Assumed:
 
     @cached_property
     def headers(self) -> list[Header]:
-        """One header for each terminal that one may begin with, the cheapest first."""
+        """One header for each terminal that a header may begin with, the cheapest first."""
         return sorted(self._headers())
 
     def _headers(self) -> Iterator[Header]:
@@ -133,6 +133,6 @@ class Assumed:
 
 
 def indentation(column: Column) -> bytes:
-    """White space that has *column*, one that text can have."""
+    """White space whose width is *column*, by both measures."""
     tabs = min((column.tabs8 - column.tabs1) // (_TAB - 1), column.tabs8 // _TAB)
     return b"\t" * tabs + b" " * (column.tabs1 - tabs)

@@ -17,7 +17,7 @@ from fimlsp.quotient.language.tables import LanguageTables
 
 Symbols = tuple[int, ...]
 Ways = dict[bool, tuple[int, Symbols]]
-"""For lines that a suite follows (True) and others the cost of an end, and its terminals."""
+"""The cheapest end of a line that a block follows (True) and of one without (False): cost and terminals."""
 
 INSERTED = 10
 """What it costs to assume a lexeme of one byte; a longer one costs more."""

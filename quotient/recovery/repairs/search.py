@@ -24,14 +24,14 @@ _PASSED_REST = 34
 _MISFIT = 25
 """What it costs if a line that should open a block does not, or the other way round."""
 _OWN_LINE = 12
-"""What it costs more to change something before a line in brackets that might as well be outside of them."""
+"""Extra cost of a change before a line in brackets that might as well stand outside them."""
 _MOST_STEPS = 60
 _MOST_ASSUMED = 4
 _AHEAD = 6
 
 
 class Change(NamedTuple):
-    """The lexeme of number `place` is passed over, or if there are `symbols`, these come before it."""
+    """The terminals `symbols` are assumed before lexeme number `place`; if empty, that one is skipped."""
 
     place: int
     symbols: tuple[int, ...] = ()
@@ -51,9 +51,9 @@ _Path = tuple["_Path", Change] | None
 class Search:
     """The search for the repair of a line whose lexemes are the terminals *symbols*.
 
-    *opens* tells whether the lines that follow it are a block of its own; None if nobody knows. A line with
-    an *open_end* need not end. Its physical lines end before the lexemes of the numbers *line_ends*. A
-    *backward* search reads the line from its end; the repair is that of the line all the same.
+    *opens* tells whether the lines that follow form its block; None if that is unknown. A line with an
+    *open_end* need not end. *line_ends* are the numbers of the lexemes before which its physical lines end. A
+    *backward* search reads the line from its end, and gives the repair in the order of the text.
     """
 
     def __init__(

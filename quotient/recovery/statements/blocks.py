@@ -12,7 +12,7 @@ _MOST_LINES = 200
 
 
 def is_slip(column: Column, outer: Column) -> bool:
-    """Whether *column* is so little deeper than *outer* that no block is meant, as where a word is gone."""
+    """Whether *column* is just one deeper than *outer*: a slip of the hand rather than a block."""
     return column.tabs8 == outer.tabs8 + 1 and column.deeper_than(outer)
 
 
@@ -33,7 +33,7 @@ def header_above(assumed: Assumed, statements: Statements, start: int, column: C
 def missing_below(
     assumed: Assumed, statements: Statements, context: LeftContext, column: Column
 ) -> tuple[Edit, ...]:
-    """What the lines below lack that follow a whole line of *column*, which follows *context*."""
+    """The edits that the lines below need to follow a whole line of *column* in *context*."""
     inner = _at_column(context, column)
     line = statements.next_line(statements.begin)
     if inner is None or line is None:

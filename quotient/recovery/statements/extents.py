@@ -1,7 +1,7 @@
 """Which lines belong to a logical line whose brackets are not in order.
 
-Where they are left open, it ends before the first line that is not deeper, or that begins with a lexeme which
-never stands in brackets. Where the first line lacks one, it goes up to the line that closes it.
+If brackets are left open, it ends before the first line that is not deeper, or that begins with a lexeme
+which never stands in brackets. If it closes a bracket that it never opened, it extends to the closer.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ MOST_UNITS = 40
 class Extent(NamedTuple):
     """The lines that may belong to a logical line, and how many of them it may have.
 
-    `is_open` tells whether it may go on at the end. The bracket `lacking` is closed beyond, and none of them
-    opens it.
+    `is_open` tells whether it may go on at the end. `lacking` is a bracket that is closed beyond these lines
+    and opened in none of them.
     """
 
     units: list[Unit]

@@ -1,4 +1,4 @@
-"""Reads the lines of a broken text one by one, and what their columns tell of each other."""
+"""Reads the lines of a broken text one by one, and compares their columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NextLine(NamedTuple):
 class Lines:
     """The lines of *data* from *begin* to *stop*; with *open_end* the last one may go on.
 
-    At *stop* the text ends, or a line begins of which only *then* is known, and the next one begins *beyond*.
+    At *stop* the text ends; or a line begins of which only *then* is known, and the next is at *beyond*.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Lines:
         return self.assumed.is_line(self.tables.terminals([lexeme.kind for lexeme in read]))
 
     def is_hopeless(self, unit: Unit) -> bool:
-        """Whether no line begins as *unit* does, so that it is not worth a repair."""
+        """Whether no valid line begins like *unit*, so that a repair is not worth while."""
         read = unit.found.read
         if not read:
             return bool(unit.found.unreadable)
@@ -150,7 +150,7 @@ class Lines:
         return not unit.column.deeper_than(first.column) and kind not in self.tables.opening_of
 
     def hangs(self, start: int) -> bool:
-        """Whether the innermost bracket that is open at the end since *start* was the last of its line."""
+        """Whether the innermost bracket left open since *start* was the last lexeme of its line."""
         opened: list[bool] = []
         while start < self.stop:
             unit = self.unit(start)

@@ -1,4 +1,4 @@
-"""What is assumed so that a line, valid by itself, stands in the block that its column says it is in."""
+"""Makes a line that is valid by itself fit the block that its column says it is in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fimlsp.quotient.recovery.statements.statements import Edit, Reading, Statem
 def laid_out(
     assumed: Assumed, statements: Statements, context: LeftContext, reading: Reading
 ) -> tuple[Edit, ...]:
-    """The edits by which a line that is valid by itself stands in *context*."""
+    """The edits that make a line, valid by itself, fit into *context*."""
     frame, column, start = context.frame, reading.column, reading.start
     if start < statements.stop and is_slip(column, frame.column):
         return ((start, statements.unit(start).code, indentation(frame.column)),)

@@ -1,4 +1,4 @@
-"""Reads the logical line at a place as the valid one that it most nearly is."""
+"""Reads a broken logical line as the valid one nearest to it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Reading(NamedTuple):
 
 
 class Brackets(NamedTuple):
-    """What is open in brackets at a line start: the set there, and the lines since the logical one began."""
+    """The brackets open at a line start: the Earley set there, and the lines of the logical line so far."""
 
     chart: EarleySet
     above: Sequence[Unit]
@@ -108,7 +108,7 @@ class Statements(Extents):
         return cost
 
     def in_place(self, start: int, chart: EarleySet, *, backward: bool = False) -> Reading | None:
-        """The line at *start* in what is open beside it: before it at *chart*, or behind if *backward*."""
+        """The line at *start* inside open brackets: read after *chart*, or before it if *backward*."""
         unit = self.unit(start)
         if unit.column is None:
             return None
@@ -123,7 +123,7 @@ class Statements(Extents):
         return reading._replace(edits=tuple(edits))  # where a line ended with a separator, it still ends
 
     def within(self, place: int, chart: EarleySet, above: Sequence[Unit]) -> Reading | None:
-        """The rest of a logical line from *place* on, inside brackets, with *chart* there.
+        """The rest of a logical line inside brackets, from *place* on, where the Earley set is *chart*.
 
         Its lines *above* are known. None if no repair was found.
         """

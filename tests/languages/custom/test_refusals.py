@@ -72,8 +72,8 @@ def test_no_code_of_the_folder_is_run(tmp_path):
     assert Engine(load_grammar(tmp_path / "g.lark")).document(b"1").middle(1, 1).start.complete
 
 
-def test_many_rules(tmp_path):
-    count = 2_000
+@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_many_rules(tmp_path, count):
     rules = "".join(f'r{n}: "a" r{n + 1} "b" | "c"\n' for n in range(count))
     (tmp_path / "g.lark").write_text(f'start: r0\n{rules}r{count}: "d"\n%ignore " "\n')
     start = Engine(load_grammar(tmp_path / "g.lark")).document(b"a a c  b").middle(6, 6).start

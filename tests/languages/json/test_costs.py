@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lexing.line import Line, LineReader
 from fimlsp.quotient.engine import EditedDocument
 
@@ -80,3 +81,18 @@ def test_equal_contexts_are_one_however_many_others_lie_between():
     document.prepare()
     first, last = data.index(b"\n0,\n1") + 1, data.rindex(b"\n0,\n") + 1
     assert document.left_at(first)[1] is document.left_at(last)[1]
+
+
+@pytest.mark.slow
+def test_a_line_of_50_megabytes_can_be_given_up_and_is_read_on():
+    rows = (b'{"id":%d,"text":"one","list":[%d,[1,{}]]},' % (n % 999, n % 99) for n in range(1_250_000))
+    data = b"[" + b"".join(rows) + b"1]"
+    assert len(data) > 50_000_000
+    document = JSON.fresh_engine().document(data)
+    left_to_ask = iter(range(1_000, -1, -1))
+    with pytest.raises(Interrupted), interruptible(lambda: next(left_to_ask) == 0):
+        document.middle(len(data) // 2, len(data) // 2)
+    start = document.middle(len(data) - 1, len(data) - 1).start
+    assert start is not None
+    assert start.feed(b',{"id":1}').complete
+    assert start.feed(b"]") is None

@@ -1,9 +1,12 @@
-"""Holds the engine against Lua's `load`: `python -m tests.languages.lua --cases 200000 [FOLDER]`."""
+"""Holds the engine against Lua's `load`: `python -m tests.languages.lua --cases 200000 [FOLDER]`.
+
+`--whole 10` reads each file of FOLDER that `load` takes, at ten cuts too.
+"""
 
 from ..judged.command import command
-from .suites import endless
+from .suites import LUA, endless
 
-main = command("Lua", __doc__, endless, ".lua")
+main = command("Lua", __doc__, endless, ".lua", LUA)
 
 if __name__ == "__main__":
     main()

@@ -1,0 +1,187 @@
+"""`fimlsp replay humaneval`: programs with tests, written with and without the constraint."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from fimlsp.extras import install_command, missing_modules
+
+FORMS = ("left-to-right", "single-line", "multi-line", "random-span")
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be written, and how, as the options say; a field of the plan each."""
+
+    forms: tuple[str, ...]
+    samples: int
+    temperature: float
+    top_p: float
+    tokens: int
+    seed: int
+    limit: int | None
+    check: Literal["parse", "compile"]
+    test_seconds: int
+
+
+def to_forms(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+    """Forms of tasks, separated by commas."""
+    forms = tuple(dict.fromkeys(form.strip() for form in value.split(",")))
+    unknown = [form for form in forms if form not in FORMS]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(FORMS)}.")
+    return forms
+
+
+@click.command()
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder.")
+@click.option(
+    "--problems",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="JSON lines of HumanEval, MBXP or HumanEval-X, in Python or Go, instead of HumanEval's own.",
+)
+@click.option(
+    "--forms",
+    default=",".join(FORMS),
+    metavar="NAME[,NAME]",
+    callback=to_forms,
+    help=f"What is written: {', '.join(FORMS)} (holes in the solutions).  [default: all]",
+)
+@click.option(
+    "--samples", default=10, show_default=True, type=click.IntRange(1), help="Answers from left to right."
+)
+@click.option(
+    "--temperature", default=0.2, show_default=True, type=click.FloatRange(0), help="From left to right."
+)
+@click.option(
+    "--top-p",
+    default=0.95,
+    show_default=True,
+    type=click.FloatRange(0, 1, min_open=True),
+    help="From left to right.",
+)
+@click.option("--tokens", default=300, show_default=True, type=click.IntRange(1), help="The most an answer.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of draws and spans.")
+@click.option("--limit", type=click.IntRange(1), help="At most so many problems, and holes of each kind.")
+@click.option(
+    "--check",
+    type=click.Choice(["parse", "compile"]),
+    default="parse",
+    show_default=True,
+    help="What the constraint asks of Python.",
+)
+@click.option(
+    "--test-seconds", default=5, show_default=True, type=click.IntRange(1), help="The most for one test."
+)
+@click.option("--model", metavar="PATH_OR_NAME", help="A model's folder or hub name, not the bundled one.")
+@click.option("--device", help="cpu, cuda or cuda:N.")
+def humaneval(
+    out: Path,
+    problems: Path | None,
+    forms: tuple[str, ...],
+    samples: int,
+    temperature: float,
+    top_p: float,
+    tokens: int,
+    seed: int,
+    limit: int | None,
+    check: Literal["parse", "compile"],
+    test_seconds: int,
+    model: str | None,
+    device: str | None,
+) -> None:
+    """Write programs with and without the constraint, run their tests, and report.
+
+    From left to right, behind the prompt of each problem, and into holes of its solution. The answers are
+    run: each in a process and a folder of its own, within limits, without network. If a run was
+    interrupted, the same command continues it.
+    """
+    if os.name != "posix":
+        raise click.ClickException("Programs cannot be contained on this system; use Linux, WSL or macOS.")
+    if problems is None and (missing := missing_modules("humaneval")):
+        raise click.ClickException(f"{missing[0]} is not installed; run: {install_command('humaneval')}")
+    from fimlsp.datasets.command_line.command import plain_errors
+
+    wanted = Wanted(forms, samples, temperature, top_p, tokens, seed, limit, check, test_seconds)
+    with plain_errors():
+        replay_problems(out, problems, wanted, model, device)
+
+
+def replay_problems(
+    out: Path, file: Path | None, wanted: Wanted, model_name: str | None, device: str | None
+) -> None:
+    """Write, test and report.
+
+    Raises:
+        click.ClickException: the problems or the model cannot be used.
+        RunFolderError: *out* holds another run.
+    """
+    from fimlsp.datasets.programs.problems import ProblemsError, humaneval, read_problems_file
+    from fimlsp.datasets.programs.report import write_report
+    from fimlsp.datasets.programs.run import Bench, run_all, tasks
+    from fimlsp.datasets.programs.sandbox import Limits
+    from fimlsp.datasets.programs.testing import Tester
+    from fimlsp.datasets.programs.writing import Sampling
+    from fimlsp.datasets.runs.run_folder import RunFolder
+    from fimlsp.languages.go import go
+    from fimlsp.languages.python import python
+    from fimlsp.languages.python.versions import known_version
+    from fimlsp.models.checkpoints.hub import find_on_command_line
+    from fimlsp.models.errors import ModelError
+    from fimlsp.models.loading import load_model
+    from fimlsp.quotient.engine import Engine
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    try:
+        problems = humaneval() if file is None else read_problems_file(file)
+        chosen = model_name and find_on_command_line(model_name)
+        RunFolder(out).claim(*plan_of(file, wanted, chosen))
+        model = load_model(chosen, device=device, dtype="float32" if chosen else None)
+    except (ProblemsError, ModelError) as error:
+        raise click.ClickException(str(error)) from error
+    own = python(known_version(sys.version_info[:2]), wanted.check)
+    language = go if problems[0].language == "go" else own
+    sampling = Sampling(wanted.tokens, wanted.temperature, wanted.top_p, wanted.seed)
+    bench = Bench(model, Engine(language), sampling, Tester(Limits(seconds=wanted.test_seconds)))
+    listed = list(tasks(problems, wanted.forms, wanted.samples, wanted.seed, wanted.limit))
+    try:
+        with Progress(console=console) as bar:
+            answers = bar.add_task("answers", total=len(listed))
+            run_all(bench, listed, out, lambda _: bar.advance(answers))
+    except KeyboardInterrupt:
+        console.print("interrupted; the same command goes on.")
+        raise SystemExit(INTERRUPTED) from None
+    write_report(out)
+    console.print(f"wrote {out / 'report.md'} and {out / 'report.html'}")
+
+
+def plan_of(
+    file: Path | None, wanted: Wanted, model: str | None
+) -> tuple[dict[str, object], dict[str, object]]:
+    """All that decides the results, and how the run was started."""
+    from fimlsp.datasets.runs.plan import about, code_digest, digest, model_digest
+
+    from fimlsp import __version__
+
+    plan: dict[str, object] = {
+        "problems": "HumanEval" if file is None else digest([file.read_bytes().hex()]),
+        "model": model or "bundled",
+        "model_files": model_digest(model),
+        **asdict(wanted),
+        "fimlsp": __version__,
+        "code": code_digest(),
+    }
+    arguments: Sequence[str] = ["fimlsp", *sys.argv[1:]]
+    return plan, {**about([], 1), "command": shlex.join(arguments)}

