@@ -2,28 +2,33 @@
 
 `python benchmarks/masks.py TOKENIZER.json` asks for masks at cursors of the standard library, along the
 tokens that stand there, with what follows the cursor and without. `--language json` does the same with
-made-up JSON. Times are CPU times; the second half of each run is counted, when tables are warm. `--judge N`
-holds every N-th mask against feeding each token, and counts bits that are set wrongly, and that are missing.
+made-up JSON; then `--peers` adds llguidance, xgrammar and outlines-core. Each engine runs in a process of its
+own. Times are CPU times; the second half of each run is counted, when tables are warm. `--judge N` holds
+every N-th mask against feeding each token, and counts bits that are set wrongly, and that are missing.
+`--growth` asks instead at the same cursors with more and more text around them.
 """
 
 from __future__ import annotations
 
 import random
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 
 import click
 import numpy as np
+from corpora.by_language import PythonCorpus
 from corpora.json import records_of_length
 from corpora.python import shuffled_files
-from fimlsp.models.prompts.vocabulary import Vocabulary as TokenVocabulary
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
-from fimlsp.quotient.masks.store import store_of
+from fimlsp.quotient.states.protocol import State
+from measures.mask_peers import PEERS, Masks
 from rich.console import Console
 from rich.table import Table
 from tokenizers import Tokenizer
@@ -34,26 +39,21 @@ from fimlsp import json as json_language
 TOKENS = 20
 CUTS = (0, 20, 80, 200)
 FILES = 100
+LENGTHS = (10_000, 100_000, 500_000, 2_000_000)
+COLUMNS = ("engine", "masks", "preparation ms", "MB", "first", "median", "p90", "p99", "max", "judged", "+/-")
+OURS = {"fimlsp, with what follows": True, "fimlsp, left to right": False}
 
 
-@dataclass
-class Measured:
-    """The masks of one engine: what each cost in milliseconds, and wrong bits of those that were judged."""
+@dataclass(frozen=True)
+class Settings:
+    """What is measured: a language, the tokens of a *tokenizer* whose *stop* ends a text, and where."""
 
-    name: str
-    preparation_ms: float = 0.0
-    times: list[float] = field(default_factory=list)
-    judged: int = 0
-    too_many: int = 0
-    too_few: int = 0
-
-    def row(self) -> list[str]:
-        """A row of the table."""
-        times = np.array(self.times)
-        warm = times[len(times) // 2 :]
-        figures = [np.median(warm), *np.percentile(warm, (90, 99)), warm.max()]
-        shares = [f"{figure:.3f}" for figure in (self.preparation_ms, times[0], *figures)]
-        return [self.name, str(len(times)), *shares, str(self.judged), f"{self.too_many} / {self.too_few}"]
+    tokenizer: Path
+    language: str
+    cursors: int
+    seed: int
+    judge: int
+    stop: int
 
 
 @dataclass
@@ -65,50 +65,163 @@ class Case:
     tokens: list[int]
 
 
+@dataclass
+class Measured:
+    """The masks of one engine: what each cost in milliseconds, and wrong bits of those that were judged."""
+
+    name: str
+    preparation_ms: float = 0.0
+    megabytes: float = 0.0
+    times: list[float] = field(default_factory=list)
+    judged: int = 0
+    too_many: int = 0
+    too_few: int = 0
+
+    def row(self) -> list[str]:
+        """A row of the table."""
+        times = np.array(self.times)
+        warm = times[len(times) // 2 :]
+        figures = [np.median(warm), *np.percentile(warm, (90, 99)), warm.max()]
+        shares = [f"{figure:.3f}" for figure in (times[0], *figures)]
+        wrong = f"{self.too_many} / {self.too_few}"
+        prepared = [f"{self.preparation_ms:.0f}", f"{self.megabytes:.0f}"]
+        return [self.name, str(len(times)), *prepared, *shares, str(self.judged), wrong]
+
+    def take(self, mask: Callable[[], np.ndarray]) -> np.ndarray:
+        """A mask, whose time is noted."""
+        began = process_time()
+        found = mask()
+        self.times.append(1e3 * (process_time() - began))
+        return found
+
+
+class Judge:
+    """Judges every so many-th mask by feeding each token, left to right unless there is a *state*."""
+
+    def __init__(self, settings: Settings, vocabulary: Vocabulary) -> None:
+        self._every = settings.judge
+        self._vocabulary = vocabulary
+        self._engine = Engine(json_language if settings.language == "json" else python())
+
+    def judge(self, measured: Measured, words: np.ndarray, text: bytes, state: State | None = None) -> None:
+        """Count wrong bits of *words*, the mask after *text*."""
+        if not self._every or len(measured.times) % self._every:
+            return
+        vocabulary = self._vocabulary
+        state = state or self._engine.document(text).middle(len(text), len(text)).start
+        assert state is not None
+        right = vocabulary.words(allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data)))
+        ruled = vocabulary.words(np.arange(len(vocabulary.texts) + 1) < len(vocabulary.texts))
+        measured.judged += int(np.bitwise_count(ruled).sum())
+        measured.too_few += int(np.bitwise_count(right & ~words & ruled).sum())
+        measured.too_many += int(np.bitwise_count(~right & words & ruled).sum())
+
+
 def texts(language: str) -> list[bytes]:
     """Texts of a language, none of them large."""
     if language == "json":
         rng = random.Random(0)
-        return [records_of_length(rng, size, minified=m) for size in (2_000, 20_000) for m in (True, False)]
+        sizes = (2_000, 20_000)
+        return [
+            b"[" + records_of_length(rng, size, minified=m) + b"]" for size in sizes for m in (True, False)
+        ]
     return [text for _, text in islice(shuffled_files(random.Random(0)), FILES)]
 
 
-def cases(language: str, tokens: TokenVocabulary, cursors: int, seed: int) -> Iterator[Case]:
-    """Seeded cuts of ASCII texts."""
-    rng, sources, found = random.Random(seed), texts(language), 0
-    while found < cursors:
+def cases(settings: Settings, tokenizer: Tokenizer) -> Iterator[Case]:
+    """Seeded cuts of texts; in Python only of those in ASCII."""
+    rng, sources, found = random.Random(settings.seed), texts(settings.language), 0
+    while found < settings.cursors:
         text = rng.choice(sources)
         start = rng.randrange(len(text))
         end = min(len(text), start + rng.choice(CUTS))
-        if text.isascii():
-            following = tokens.encode(text[start : start + 12 * TOKENS].decode())[:TOKENS]
+        piece = text[start : start + 12 * TOKENS]
+        if (text if settings.language == "python" else piece + text[start - 1 : start]).isascii():
+            following = tokenizer.encode(piece.decode(), add_special_tokens=False).ids[:TOKENS]
             yield Case(text[:start], text[end:], following)
             found += 1
 
 
-def measure_ours(
-    name: str, engine: Engine, vocabulary: Vocabulary, found: list[Case], judge: int, *, suffix: bool
-) -> Measured:
-    """Our masks along the tokens of each case."""
-    measured = Measured(name)
-    for case in found:
-        document = engine.document(case.left + (case.right if suffix else b""))
-        state = document.middle(len(case.left), len(case.left)).start
-        for token in case.tokens:
-            if state is None:
-                break
-            began = process_time()
-            state.mask(vocabulary)
-            measured.times.append(1e3 * (process_time() - began))
-            if judge and not len(measured.times) % judge:
-                right = allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data))
-                wrong = right != state.allowed_texts(vocabulary)
-                measured.judged += len(right) - 1
-                measured.too_few += int((wrong & right).sum())
-                measured.too_many += int((wrong & ~right).sum())
-            text = vocabulary.token_bytes[token]
-            state = None if text is None else state.feed(text)
+def measure(name: str, settings: Settings) -> Measured:
+    """The masks of one engine at all cursors; runs in a process of its own."""
+    tokenizer = Tokenizer.from_file(str(settings.tokenizer))
+    token_bytes = read_vocabulary(tokenizer, {settings.stop}).token_bytes
+    found = list(cases(settings, tokenizer))
+    held = _peak()
+    vocabulary = Vocabulary(token_bytes, [settings.stop])
+    measured, judge = Measured(name), Judge(settings, vocabulary)
+    began = process_time()
+    if name in OURS:
+        vocabulary.prepare()
+        engine = Engine(json_language if settings.language == "json" else python())
+        measured.preparation_ms = 1e3 * (process_time() - began)
+        for case in found:
+            document = engine.document(case.left + (case.right if OURS[name] else b""))
+            follow(measured, judge, document.middle(len(case.left), len(case.left)).start, case, vocabulary)
+    else:
+        begin = PEERS[name](settings.tokenizer, list(token_bytes), settings.stop)
+        measured.preparation_ms = 1e3 * (process_time() - began)
+        for case in found:
+            before = tokenizer.encode(case.left.decode(), add_special_tokens=False).ids
+            follow_peer(measured, judge, begin(), before, case, token_bytes)
+    measured.megabytes = _peak() - held
     return measured
+
+
+def follow(measured: Measured, judge: Judge, state: State | None, case: Case, vocabulary: Vocabulary) -> None:
+    """Our masks along the tokens of a case."""
+    for token in case.tokens:
+        if state is None:
+            break
+        judge.judge(measured, measured.take(lambda at=state: at.mask(vocabulary)), b"", state)
+        state = state.feed(vocabulary.token_bytes[token] or b"")
+
+
+def follow_peer(
+    measured: Measured,
+    judge: Judge,
+    masks: Masks,
+    before: Sequence[int],
+    case: Case,
+    token_bytes: Sequence[bytes | None],
+) -> None:
+    """The masks of another engine along the tokens of a case, behind the tokens *before* it."""
+    text = case.left
+    if not all(masks.add(token) for token in before):
+        return
+    for token in case.tokens:
+        judge.judge(measured, measured.take(masks.mask), text)
+        if not masks.add(token):
+            break
+        text += token_bytes[token] or b""
+
+
+def _peak() -> float:
+    """The most memory this process has held, in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def growth(settings: Settings, console: Console) -> None:
+    """Print what masks cost at the same cursors with more and more text around them."""
+    tokenizer = Tokenizer.from_file(str(settings.tokenizer))
+    vocabulary = Vocabulary(read_vocabulary(tokenizer, {settings.stop}).token_bytes, [settings.stop])
+    corpus = PythonCorpus()
+    table = Table("bytes", "masks", "median", "p90", "p99", "max")
+    grown = list(corpus.growing(random.Random(settings.seed), LENGTHS))
+    for text in (grown[0], *grown):  # first once to fill the tables
+        rng, measured = random.Random(settings.seed), Measured(text.name)
+        engine = Engine(corpus.language)
+        document = engine.document(text.data)
+        judge = Judge(settings, vocabulary)
+        for _ in range(settings.cursors):
+            start = rng.randrange(LENGTHS[0]) + text.start
+            tokens = tokenizer.encode(text.data[start : start + 100].decode(), add_special_tokens=False).ids
+            case = Case(b"", b"", tokens[:TOKENS])
+            follow(measured, judge, document.middle(start, start).start, case, vocabulary)
+        figures = [np.median(measured.times), *np.percentile(measured.times, (90, 99)), max(measured.times)]
+        cells = [f"{figure:.3f}" for figure in figures]
+        table.add_row(f"{len(text.data):,}", str(len(measured.times)), *cells)
+    console.print(table)
 
 
 @click.command()
@@ -118,28 +231,24 @@ def measure_ours(
 @click.option("--seed", default=1, show_default=True)
 @click.option("--judge", default=0, help="Hold every so many-th mask against feeding each token; 0: none.")
 @click.option("--stop", default=0, show_default=True, help="The id of the token that ends a text.")
-def main(tokenizer: Path, language: str, cursors: int, seed: int, judge: int, stop: int) -> None:
+@click.option("--peers", is_flag=True, help="JSON: the other engines of the extra too.")
+@click.option("--growth", "grows", is_flag=True, help="More and more text around the same cursors.")
+def main(
+    tokenizer: Path, language: str, cursors: int, seed: int, judge: int, stop: int, peers: bool, grows: bool
+) -> None:
     """Measure masks."""
-    tokens = read_vocabulary(Tokenizer.from_file(str(tokenizer)), {stop})
-    found = list(cases(language, tokens, cursors, seed))
-    known = json_language if language == "json" else python()
-    results = []
-    for name, suffix in (("fimlsp, with what follows", True), ("fimlsp, left to right", False)):
-        began = process_time()
-        vocabulary = Vocabulary(tokens.token_bytes, [stop])
-        vocabulary.prepare()
-        engine = Engine(known)
-        preparation = 1e3 * (process_time() - began)
-        results.append(measure_ours(name, engine, vocabulary, found, judge, suffix=suffix))
-        results[-1].preparation_ms = preparation
-        print(name, "store", round(store_of(engine.tables, vocabulary).n_bytes / 1e6, 1), "MB")
-    table = Table(
-        "engine", "masks", "preparation ms", "first", "median", "p90", "p99", "max", "judged", "+/-"
-    )
-    for measured in results:
-        table.add_row(*measured.row())
-    Console(width=140).print(table)
-    print("peak memory", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "MB")
+    console = Console(width=140)
+    settings = Settings(tokenizer, language, cursors, seed, judge, stop)
+    if peers and language != "json":
+        raise click.UsageError("the other engines are given the grammar of JSON: add --language json")
+    if grows:
+        growth(settings, console)
+        return
+    table = Table(*COLUMNS)
+    for name in (*OURS, *(PEERS if peers else ())):
+        with ProcessPoolExecutor(1, get_context("spawn")) as process:
+            table.add_row(*process.submit(measure, name, settings).result().row())
+    console.print(table)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import pickle
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import IO, NamedTuple, cast
 
+from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Language
 
 _LENGTH = struct.Struct("!I")
@@ -60,20 +61,6 @@ class Open:
     version: int
     data: bytes
     grammar: Language
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """An edit in bytes: those from *start* to *end* become *text*."""
-
-    start: int
-    end: int
-    text: bytes = field(repr=False)
-
-    def applied_to(self, data: bytes) -> bytes:
-        """*data* after the edit. O(len(data)), in one copy, where slices and `+` would make four."""
-        before = memoryview(data)
-        return b"".join((before[: self.start], self.text, before[self.end :]))
 
 
 @dataclass(frozen=True, slots=True)

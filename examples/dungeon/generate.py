@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from engine.library import HERE, KINDS, Library, load_library
 from fimlsp.languages.slua.incremental.parser import begin
-from fimlsp.languages.slua.incremental.tidy import TidyState
+from fimlsp.languages.slua.tidy import Tidy
 from fimlsp.models.generation import generate
 from fimlsp.models.loading import FimModel
 
@@ -35,7 +35,7 @@ def write_script(
     known = [script.text for script in library.scripts if script.kind == kind and not script.is_generated]
     random.Random(seed).shuffle(known)
     beginning = _beginning(known[-1], name)
-    start = TidyState(begin(library.interface, kind)).feed(beginning)
+    start = Tidy(begin(library.interface, kind)).feed(beginning)
     assert start is not None, "every script of this kind may begin so"
     read = "\n".join(known[:EXAMPLES]).encode() + b"\n" + beginning
     settings = DecodeSettings(tokens=tokens, temperature=0.7, seed=seed)

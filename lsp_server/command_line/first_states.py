@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 from fimlsp.languages.slua.incremental.parser import begin
-from fimlsp.languages.slua.incremental.tidy import TidyState
+from fimlsp.languages.slua.tidy import Tidy
 from fimlsp.languages.slua.interface import Interface, InterfaceError, read_interface
 from fimlsp.languages.slua.types import Function, Table
 from fimlsp.lsp_server.command_line.reading import read_text
@@ -55,7 +55,7 @@ def in_slua(interface: Path | None, root: str | None, text: bytes) -> Beginning:
     state = empty.feed(text)
     if state is None:
         raise _no_beginning(text, empty, "sLua")
-    return Beginning(text, TidyState(state), ends_early=root is not None and not is_kind)
+    return Beginning(text, Tidy(state), ends_early=root is not None and not is_kind)
 
 
 def _interface(file: Path | None) -> Interface:

@@ -93,7 +93,7 @@ class Wanted:
     "--language",
     default="python",
     show_default=True,
-    type=click.Choice([*LANGUAGES, SLUA]),
+    type=click.Choice(list(LANGUAGES)),
     help="What is written.",
 )
 @click.option(

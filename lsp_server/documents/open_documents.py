@@ -12,10 +12,11 @@ from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lsp_server.documents.text_positions import Text, encode
 from fimlsp.lsp_server.documents.uris import is_cell, path_of
 from fimlsp.lsp_server.errors import NoSuggestion
-from fimlsp.lsp_server.messages import Close, DocumentId, Edit, Open, Replacement, Request
+from fimlsp.lsp_server.messages import Close, DocumentId, Edit, Open, Request
 from fimlsp.lsp_server.python.notebook_cells import Cell, read_cell
 from fimlsp.lsp_server.workspace.exclusions import NOTHING, Exclusions
 from fimlsp.models.prompts.typed_texts import common_length
+from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Language
 
 LARGEST_DOCUMENT = 8_000_000

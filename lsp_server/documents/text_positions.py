@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from fimlsp.lsp_server.messages import Replacement
+from fimlsp.quotient.contexts.replacement import Replacement
 from numpy.typing import NDArray
 
 _LINE_END = re.compile(rb"\n|\r(?!\n)")

@@ -16,7 +16,7 @@ from typing import Literal
 
 from fimlsp.lsp_server.documents.open_documents import Document, Documents
 from fimlsp.lsp_server.errors import NoSuggestion
-from fimlsp.lsp_server.messages import Complete, Completion, Limits, Replacement
+from fimlsp.lsp_server.messages import Complete, Completion, Limits
 from fimlsp.lsp_server.session.completion_cache import CompletionCache, Key
 from fimlsp.lsp_server.session.requests import CANCELLED, Pending, Requests
 from fimlsp.lsp_server.session.statistics import Statistics
@@ -24,6 +24,7 @@ from fimlsp.lsp_server.session.status import StatusBoard
 from fimlsp.lsp_server.session.suggestions import Suggestion, Suggestions
 from fimlsp.lsp_server.settings.options import Settings, limits_of
 from fimlsp.lsp_server.worker_client.worker_pool import WorkerHandle
+from fimlsp.quotient.contexts.replacement import Replacement
 
 from fimlsp.errors import explain
 

@@ -11,8 +11,8 @@ import itertools
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from fimlsp.lsp_server.messages import Replacement
 from fimlsp.lsp_server.session.completion_cache import Key
+from fimlsp.quotient.contexts.replacement import Replacement
 
 MOST_REMEMBERED = 64
 """Suggestions that may still be accepted or dismissed by their id."""

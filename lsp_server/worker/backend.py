@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.questions import MOST_BYTES
 from fimlsp.lexing.interruption import Interrupted, interruptible
-from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Replacement, Workspace
+from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.answers import (
     NOT_SURE,
     as_limited,
@@ -32,6 +32,7 @@ from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
 from fimlsp.models.served.http.failures import ServerError
+from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
@@ -58,7 +59,7 @@ GRAMMAR_PERCENT = 40
 TOO_SLOW = "the model has not answered within {} ms (option deadlineMs)"
 
 SLOW_IN_A_ROW = 3
-"""A server that is too slow so many times in a row is taken for one that fails."""
+"""After this many requests in a row that were too slow, a server counts as failing."""
 
 ONLY_ESCAPES = "only a text that closes this bracket and opens another would connect (option contextEscape)"
 
@@ -67,7 +68,7 @@ KNOWS_PYTHON_ONLY = "the bundled model knows Python only, so choose another one 
 TAKES_TOO_LONG = "reading the text around the cursor takes longer than the time limit (option deadlineMs)"
 
 CHOOSING_S = 0.5
-"""The engine may take so long to judge what was written, even when time is up."""
+"""What the engine may take to judge what was written, even when the time of the request is up."""
 
 
 def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:

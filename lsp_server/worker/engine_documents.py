@@ -16,13 +16,14 @@ from pathlib import Path
 from fimlsp.languages.python import Python
 from fimlsp.lexing.interruption import Interrupted
 from fimlsp.lsp_server.documents.uris import is_cell, path_of
-from fimlsp.lsp_server.messages import DocumentId, Replacement
+from fimlsp.lsp_server.messages import DocumentId
+from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
 
 MOST_BYTES = 2_000_000
-"""Text that may have engine documents at the same time; the newest document always has one."""
+"""Bytes of all texts that have engine documents at the same time; the newest always has one."""
 
 STEP = 2_000
 """Bytes whose contexts are made in one piece of idle work, about 4 ms; requests are answered in between."""

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 BYTES_PER_TOKEN = 4
 MOST_OF_ONE = 1_600
-"""Bytes of one file; several of them tell more than all of one."""
+"""Bytes read of one file at most: parts of several files tell more than all of one."""
 
 MOST_HOPS = 3
-"""How often a name is looked up in the module that its module has it from."""
+"""How many imports are followed from module to module to find where a name is defined."""
 
 
 @dataclass(frozen=True, slots=True)

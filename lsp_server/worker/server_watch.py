@@ -8,7 +8,7 @@ from threading import Event, Thread
 from fimlsp.lsp_server.messages import Load
 
 PAUSES_S = 1.0, 30.0
-"""The server is looked for after so long, then after twice as long, up to so long."""
+"""The first pause before looking for the server, and the longest; each is twice the one before."""
 
 
 class ServerWatch:

@@ -37,7 +37,6 @@ from fimlsp.lsp_server.messages import (
     NotReady,
     Open,
     Ready,
-    Replacement,
     Report,
     Request,
     Workspace,
@@ -47,6 +46,7 @@ from fimlsp.lsp_server.messages import (
 from fimlsp.lsp_server.worker.server_watch import ServerWatch
 from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
 from fimlsp.models.served.http.failures import ServerError
+from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Language
 
 from fimlsp.errors import explain

@@ -32,7 +32,7 @@ WORKER_COMMAND = (
 )
 
 _HEALTHY_S = 30.0
-"""A worker that lived this long died of something new; one that did not is likely to die again."""
+"""A worker that lived this long may be started again at once; one that did not would likely die again."""
 
 _LONGEST_PAUSE_S = 60.0
 

@@ -24,7 +24,7 @@ MOST_EXPANDED = 100
 
 LONGEST_GLOB = 256
 MOST_CHARACTERS = 10_000
-"""Of all globs together, braces written out."""
+"""Characters of all globs together, with braces written out."""
 
 _Parts = tuple[re.Pattern[str] | None, ...]
 """What matches each name of a path; None: any number of names."""

@@ -12,7 +12,7 @@ from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
 LARGEST_FILE = 500_000
 MOST_FILES = 200
 MOST_BYTES = 10_000_000
-"""Of all files that are kept."""
+"""Bytes of all files that are kept in memory."""
 
 _SUFFIXES = (".py", ".pyi")
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Pair = tuple[int, float]
 
 DRAWN_FROM = 64
-"""So many of the likeliest candidates; whatever else a network lists is not drawn."""
+"""How many of the likeliest candidates are drawn from; others that a network lists are not."""
 
 
 def best_first(candidates: Candidates) -> Iterator[Pair]:

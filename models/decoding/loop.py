@@ -42,7 +42,7 @@ STEERED_PER_STEP_MAX = 16
 STEERED_BYTES_PER_TOKEN = 2
 NOTHING = Candidates([], [], float("-inf"))
 ENGINE_SECONDS = 0.5
-"""The constraint may take so long for one token, or for the end of a middle, even when time is up."""
+"""What the constraint may take for one token, or for the end of a middle, even when time is up."""
 
 
 def decode_middle(

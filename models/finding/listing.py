@@ -22,7 +22,7 @@ REMARKS = {
     "LM Studio": "it tells no probabilities of tokens; use its GGUF files themselves",
     "Ollama": "approximate, as it tells texts and no tokens; its files can be used themselves",
 }
-"""What is to be said of the models of a kind of server."""
+"""Remarks on all models of a kind of server."""
 
 
 @dataclass(frozen=True, slots=True)

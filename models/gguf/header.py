@@ -23,17 +23,17 @@ from fimlsp.models.errors import ModelError
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 HEADER_BYTES_MAX = 128 << 20
-"""The largest in use have about 40 MB, of which a tokenizer in JSON is most."""
+"""The largest headers in use have about 40 MB, most of which is a tokenizer in JSON."""
 
 ENTRIES_MAX = 1 << 22
-"""Of all arrays, such as the tokens; those in use have up to 1,200,000."""
+"""Entries of all arrays together, such as the tokens; files in use have up to 1,200,000."""
 
 KEYS_MAX = 1 << 14
 TENSORS_MAX = 1 << 16
 DIMENSIONS_MAX = 4
 NAME_BYTES_MAX = 1 << 16
 ALIGNMENT = 32
-"""Of the tensors, unless the file gives another one."""
+"""Bytes to which tensors are aligned, unless the file says otherwise."""
 
 Scalar = int | float | bool | str
 Value = Scalar | tuple[Scalar, ...]

@@ -15,6 +15,7 @@ from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.line import MOST_JOINED, Line, MayFollow, n_joined
 from fimlsp.quotient.contexts.left import LeftContext, start_of_file
 from fimlsp.quotient.contexts.offsets import LeftOffsets, Offsets, RightOffsets
+from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.contexts.right import RightContext, end_of_file
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 
@@ -288,14 +289,13 @@ class Document:
         """
         length = len(self.data)
         marked = self._is_marked()
-        kept = memoryview(self.data)
-        self.data = b"".join((kept[:start], replacement, kept[end:]))
+        edit = Replacement(start, end, replacement)
+        self.data = edit.applied_to(self.data)
         if marked != self._is_marked():
             self._reset()
             return
-        shift = len(replacement) - (end - start)
-        self._cut_left(start, end, shift)
-        self._cut_right(length - start, length - end, shift)
+        self._cut_left(start, end, edit.shift)
+        self._cut_right(length - start, length - end, edit.shift)
 
     def _cut_left(self, start: int, end: int, shift: int) -> None:
         batches = (*self._left_stale, self._lefts.cut_for_edit(start))

@@ -13,15 +13,19 @@ from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.masks.ahead import Ahead
-from fimlsp.quotient.masks.grouping.groups import Alike, Groups
+from fimlsp.quotient.masks.grouping.groups import Alike, Groups, Known
 from fimlsp.quotient.masks.grouping.token_groups import TokenGroups
 from fimlsp.quotient.masks.plain_walk import Truths
+from fimlsp.quotient.masks.repetition import changes_nothing
+from fimlsp.quotient.masks.text_trie import Ints
 from fimlsp.quotient.masks.viability import RightLexemes
+from fimlsp.quotient.masks.vocabulary import Words
 
 IsViable = Callable[[LexerState, EarleySet], bool]
 """Whether a middle may go on in a lexer state behind an Earley set."""
 
-_MOST_ALLOWED, _MOST_ANSWERS = 64, 2_000
+_MOST_MASKS, _MOST_ANSWERS, _MOST_CHARTS = 256, 2_000, 4_000
+_MOST_AHEAD = 2_000
 
 
 class Place(NamedTuple):
@@ -32,15 +36,17 @@ class Place(NamedTuple):
 
 
 class Asked:
-    """What was asked about the groups of texts in the middles of one connection."""
+    """What was asked about the groups of texts in the middles of a *connection*."""
 
-    __slots__ = ("allowed", "answers", "expected", "right")
+    __slots__ = ("ahead", "answers", "expected", "masks", "right")
 
-    def __init__(self) -> None:
-        self.allowed: BoundedDict[tuple[LexerState, Place], Truths] = BoundedDict(_MOST_ALLOWED)
+    def __init__(self, connection: Connection) -> None:
+        self.masks: BoundedDict[tuple[LexerState, Place], Words] = BoundedDict(_MOST_MASKS)
         self.answers: BoundedDict[tuple[Groups, Place], Truths] = BoundedDict(_MOST_ANSWERS)
-        self.expected: dict[EarleySet, int] = {}
-        self.right: RightLexemes | None = None
+        self.expected: BoundedDict[EarleySet, int] = BoundedDict(_MOST_CHARTS)
+        self.right = RightLexemes(connection.right_entries)
+        right = connection.grammar.right.partial_rules
+        self.ahead = Ahead(connection.tables, connection.grammar.earley, _MOST_AHEAD, right)
 
 
 class Questions:
@@ -55,9 +61,7 @@ class Questions:
         self._ahead = ahead
         self._bracketed = connection.grammar.start if connection.bracket is not None else None
         self._answers, self._expected = asked.answers, asked.expected
-        if asked.right is None:
-            asked.right = RightLexemes(connection.right_entries)
-        self._right = asked.right
+        self._right, self._ahead_here = asked.right, asked.ahead
 
     def of_tokens(self, groups: TokenGroups, place: Place) -> Truths:
         """Which groups of *groups* may come at *place*."""
@@ -88,8 +92,7 @@ class Questions:
         while waiting:
             node, place = waiting.pop()
             expected = self._expected_at(place.chart)
-            for alike in groups.alike(node, self._tables):
-                found[alike.numbers] = self._may_go_on(alike, place, expected)
+            self._group(groups, node, place, expected, found)
             for symbol, child in groups.children[node]:
                 if not isinstance(symbol, Column):
                     terminal = terminal_of[symbol]
@@ -113,19 +116,21 @@ class Questions:
         waiting: list[tuple[int, Place]],
     ) -> bool:
         """Answer what is known behind *symbol* whatever was before, and note what else is to be asked."""
-        kernel = self._ahead.kernel(place.chart, self._tables.terminal_of[symbol])
-        if kernel is None:
+        reached = self._ahead_here.kernel(place.chart, self._tables.terminal_of[symbol])
+        if reached is None:
             return False
-        answer = self._ahead.answer(groups, child, kernel)
+        kernel, is_everywhere = reached
+        ahead = self._ahead if is_everywhere else self._ahead_here
+        answer = ahead.answer(groups, child, kernel, self._straddling)
         found[answer.allowed] = True
         for symbols, node in answer.left:
-            reached = self._behind(place, (symbol, *symbols))
-            if reached is not None:
-                waiting.append((node, reached))
+            following = self._behind(place, (symbol, *symbols))
+            if following is not None:
+                waiting.append((node, following))
         for symbols, alike in answer.asked:
-            reached = self._behind(place, (symbol, *symbols))
-            assert reached is not None
-            found[alike.numbers] = self._each(alike, reached)
+            following = self._behind(place, (symbol, *symbols))
+            assert following is not None
+            found[alike.numbers] = self._each(groups, alike, following)
         return True
 
     def _behind(self, place: Place, symbols: tuple[Symbol, ...]) -> Place | None:
@@ -140,7 +145,10 @@ class Questions:
         lexical = self._lexical
         if not isinstance(symbol, Column):
             after = self._scan(chart, symbol)
-            return None if after is None else Place(after, indents)
+            if after is None:
+                return None
+            rules, right = self._tables.forward.rules, self._connection.grammar.right.partial_rules
+            return place if changes_nothing(chart, after, rules, right) else Place(after, indents)
         assert indents is not None
         entered = indents.enter(symbol, lexical.most_blocks)
         if entered is None:
@@ -164,23 +172,29 @@ class Questions:
             self._expected[chart] = found
         return found
 
-    def _may_go_on(self, groups: Alike, place: Place, expected: int) -> Truths | bool:
-        """Which of some groups whose symbols lead to *place* are viable there."""
-        symbols, more = groups.need
+    def _group(self, groups: Groups, node: int, place: Place, expected: int, found: Truths) -> None:
+        """Note in *found* which groups of *node* are viable at *place*, where its symbols lead to."""
         indents = place.indents
         is_deepest = indents is not None and len(indents.columns) > self._lexical.most_blocks
         if is_deepest or place.chart is self._bracketed:
-            return self._each(groups, place)
-        if symbols < 0 or symbols & expected:
-            return True
-        if more:
-            return self._each(groups, place)
-        if not self._right.markers & expected:
-            return False
-        return np.array([self._right.may_be(self._connection, end, expected) for end in groups.ends])
+            for alike in groups.alike(node, self._tables):
+                found[alike.numbers] = self._each(groups, alike, place)
+            return
+        known = groups.known(node, expected, self._tables)
+        found[known.allowed] = True
+        for alike in known.asked:
+            found[alike.numbers] = self._each(groups, alike, place)
+        found[self._straddling(groups, known, expected)] = True
 
-    def _each(self, groups: Alike, place: Place) -> Truths:
-        """As `_may_go_on`, each by itself."""
+    def _straddling(self, groups: Groups, known: Known, expected: int) -> Ints:
+        """Which groups may end in a lexeme that straddles the end of the middle."""
+        numbers, ends = known.others
+        if not len(numbers) or not self._right.markers & expected:
+            return numbers[:0]
+        return numbers[self._right.among(self._connection, groups.ends.states, ends, expected)]
+
+    def _each(self, groups: Groups, alike: Alike, place: Place) -> Truths:
+        """Which of some groups whose symbols lead to *place* are viable there, each asked by itself."""
         chart, indents = place
-        viable = self._is_viable
-        return np.array([viable(end._replace(indents=indents), chart) for end in groups.ends])
+        viable, states = self._is_viable, groups.ends.states
+        return np.array([viable(states[end]._replace(indents=indents), chart) for end in alike.ends.tolist()])

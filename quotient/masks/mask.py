@@ -10,8 +10,8 @@ from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.masks.asking import Asked, Place, Questions
 from fimlsp.quotient.masks.plain_walk import Truths, allowed_by_feeding
-from fimlsp.quotient.masks.store import store_of
-from fimlsp.quotient.masks.vocabulary import Vocabulary
+from fimlsp.quotient.masks.store import MaskStore, store_of
+from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 
 class ParserState(Protocol):
@@ -32,24 +32,46 @@ class ParserState(Protocol):
         """The state of the same middle with another lexer state and chart."""
 
 
-def allowed_texts(state: ParserState, vocabulary: Vocabulary) -> Truths:
-    """For each text of *vocabulary*, and one that no token has, whether it may come after *state*.
+def mask(state: ParserState, vocabulary: Vocabulary) -> Words:
+    """The words of the mask of *state*, without stop tokens; nobody may change them.
 
     Answers are remembered: about the language with the vocabulary, about this connection with it.
     """
     store = store_of(state.connection.tables, vocabulary)
     key = store.key(state.lexer)
     if key is None:
-        return allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data))
-    asked = state.connection.asked.get(store)
-    if asked is None:
-        asked = state.connection.asked[store] = Asked()
+        return vocabulary.words(allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data)))
+    asked = _asked(state, store)
     place = Place(state.chart, state.lexer.indents)
-    found = asked.allowed.get((key, place))
+    found = asked.masks.get((key, place))
     if found is None:
-        groups = store.tokens(key)
-        questions = Questions(
-            state.connection, asked, store.ahead, lambda lexer, chart: state.at(lexer, chart).viable
-        )
-        found = asked.allowed[key, place] = np.take(questions.of_tokens(groups, place), groups.of_text)
+        found = asked.masks[key, place] = vocabulary.words(_allowed(state, store, key, place))
     return found
+
+
+def allowed_texts(state: ParserState, vocabulary: Vocabulary) -> Truths:
+    """For each text of *vocabulary*, and one that no token has, whether it may come after *state*."""
+    store = store_of(state.connection.tables, vocabulary)
+    key = store.key(state.lexer)
+    if key is None:
+        return allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data))
+    return _allowed(state, store, key, Place(state.chart, state.lexer.indents))
+
+
+def _asked(state: ParserState, store: MaskStore) -> Asked:
+    found = state.connection.asked.get(store)
+    if found is None:
+        found = state.connection.asked[store] = Asked(state.connection)
+    assert isinstance(found, Asked)
+    return found
+
+
+def _allowed(state: ParserState, store: MaskStore, key: LexerState, place: Place) -> Truths:
+    groups = store.tokens(key)
+    questions = Questions(
+        state.connection,
+        _asked(state, store),
+        store.ahead,
+        lambda lexer, chart: state.at(lexer, chart).viable,
+    )
+    return np.take(questions.of_tokens(groups, place), groups.of_text)

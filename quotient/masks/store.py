@@ -8,12 +8,15 @@ from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.ahead import Ahead
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes, automaton_of, first_lexemes
+from fimlsp.quotient.masks.grouping.groups import Ends
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
 from fimlsp.quotient.masks.grouping.token_groups import Split, TokenGroups, split_texts, token_groups
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 MOST_BYTES = 1 << 26
 """What a store may hold in memory."""
+
+_MOST_AHEAD = 20_000
 
 
 class MaskStore:
@@ -26,7 +29,8 @@ class MaskStore:
     def __init__(self, tables: LanguageTables, vocabulary: Vocabulary) -> None:
         self.tables = tables
         self.vocabulary = vocabulary
-        self.ahead = Ahead(tables)
+        self.ahead = Ahead(tables, tables.forward.earley, _MOST_AHEAD)
+        self.ends = Ends()
         self._automaton = automaton_of(tables.lexical)
         self._of_suffixes: dict[int, FirstLexemes] = {}
         self._kept: OrderedDict[tuple[str, LexerState], Split | LexedSuffixes | TokenGroups] = OrderedDict()
@@ -55,7 +59,7 @@ class MaskStore:
         """The suffixes, from the start of a lexeme on."""
         found = self._find("suffixes", lexer)
         if found is None:
-            found = LexedSuffixes(self.vocabulary.suffixes, lexer, self._first_of_suffixes)
+            found = LexedSuffixes(self.vocabulary.suffixes, lexer, self._first_of_suffixes, self.ends)
             self._keep("suffixes", lexer, found)
         assert isinstance(found, LexedSuffixes)
         return found

@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int32]
 
 
+def smallest(count: int) -> type[np.int32]:
+    """The smallest type for numbers below *count*."""
+    return np.uint16 if count <= 1 << 16 else np.int32  # type: ignore[return-value]  # arrays of either are alike
+
+
 class TextTrie:
     """The trie of *texts*.
 

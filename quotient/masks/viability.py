@@ -6,14 +6,20 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.masks.text_trie import Ints
+from numpy.typing import NDArray
 
 _BACKSLASH = ord("\\")
 _ANYTHING = -1
+_MOST_VERDICTS = 32
+_NONE = np.zeros(0, np.int8)
 
 
 class Need(NamedTuple):
@@ -81,11 +87,35 @@ class RightLexemes:
 
     def __init__(self, entries: Sequence[RightEntry]) -> None:
         self._entries = tuple(entry for entry in entries if entry.boundary.kind is not None)
+        self._verdicts: BoundedDict[int, NDArray[np.int8]] = BoundedDict(_MOST_VERDICTS)
+        self._lexers: Sequence[LexerState] = ()
         self.markers = 0
         for entry in self._entries:
             self.markers |= 1 << entry.marker
 
-    def may_be(self, connection: Connection, lexer: LexerState, expected: int) -> bool:
+    def among(
+        self, connection: Connection, lexers: Sequence[LexerState], numbers: Ints, expected: int
+    ) -> NDArray[np.bool_]:
+        """Which of *numbers*, those of lexemes in progress in *lexers*, may be one that is *expected*.
+
+        *lexers* is nearly always the same list, to which states are added.
+        """
+        if lexers is not self._lexers:
+            self._verdicts.clear()
+            self._lexers = lexers
+        key = expected & self.markers
+        verdicts = self._verdicts.get(key, _NONE)
+        if len(verdicts) < len(lexers):
+            unknown = np.full(len(lexers) - len(verdicts), -1, np.int8)
+            verdicts = self._verdicts[key] = np.concatenate((verdicts, unknown))
+        found = verdicts[numbers]
+        if (found < 0).any():
+            for number in set(numbers[found < 0].tolist()):
+                verdicts[number] = self._may_be(connection, lexers[number], expected)
+            found = verdicts[numbers]
+        return found > 0
+
+    def _may_be(self, connection: Connection, lexer: LexerState, expected: int) -> bool:
         """Whether the lexeme in progress may be one of them that is *expected*."""
         for entry in self._entries:
             if not expected >> entry.marker & 1 or not entry.admits(lexer):

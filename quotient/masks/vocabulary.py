@@ -93,11 +93,26 @@ class Vocabulary:
             found[list(self.stops)] = True
         return found
 
-    def mask(self, allowed: NDArray[np.bool_], *, complete: bool) -> Words:
-        """As `tokens`, as words of bits."""
-        tokens = self.tokens(allowed, complete=complete)
+    def words(self, allowed: NDArray[np.bool_]) -> Words:
+        """As `tokens`, without stops, as words of bits."""
+        tokens = self.tokens(allowed, complete=False)
         words: Words = np.packbits(tokens, bitorder="little").view("<u4").astype(np.uint32, copy=False)
         return words
+
+    def mask(self, allowed: NDArray[np.bool_], *, complete: bool) -> Words:
+        """As `tokens`, as words of bits."""
+        return self.with_stops(self.words(allowed), complete=complete)
+
+    def with_stops(self, words: Words, *, complete: bool) -> Words:
+        """A copy of *words*, with stops if the text is *complete*."""
+        return words | self._stop_words if complete else words.copy()
+
+    @cached_property
+    def _stop_words(self) -> Words:
+        found = np.zeros(self.n_words, np.uint32)
+        for stop in self.stops:
+            found[stop // WORD_BITS] |= np.uint32(1 << stop % WORD_BITS)
+        return found
 
 
 class Suffixes:

@@ -257,7 +257,9 @@ class GrammarState:
 
     def mask(self, vocabulary: Vocabulary) -> Words:
         """As in `State`."""
-        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
+        from fimlsp.quotient.masks.mask import mask
+
+        return vocabulary.with_stops(mask(self, vocabulary), complete=self.complete)
 
     def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
         """As in `State`."""

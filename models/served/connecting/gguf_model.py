@@ -24,7 +24,7 @@ SUFFIX = ".gguf"
 TOKENIZER_KEY = "tokenizer.huggingface.json"
 BUFFER_KEY = "fimlsp.buffer_cache"
 CACHE_BYTES = 2
-"""Of a number in llama.cpp's cache of keys and values."""
+"""Bytes of one number in llama.cpp's key-value cache."""
 
 
 def is_gguf(name: str) -> bool:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 SILENT = -1
 SLOTS = 4
-"""Prompts whose beginnings are kept: as many editors, or files in turn."""
+"""Prompts whose beginnings the server keeps: one for each editor, or each file edited in turn."""
 
 POOL = 2
-"""The slots share the memory of so many whole contexts."""
+"""Whole contexts for which there is memory; all slots share it."""
 
 SHARED_MEMORY_MIB = 256
-"""Main memory for the beginnings of prompts that no slot has any more."""
+"""Main memory for beginnings of prompts that have lost their slot."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from fimlsp.models.served.http.peer import Peer
 from fimlsp.models.served.look_ahead import LookAhead
 
 CONTEXT = 4096
-"""Tokens that Ollama reads if nobody says otherwise."""
+"""Tokens of context that Ollama uses unless it is configured otherwise."""
 
 
 def connect_ollama(

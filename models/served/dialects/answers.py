@@ -11,7 +11,7 @@ from fimlsp.models.served.http.address import Address
 from fimlsp.models.served.http.failures import ServerError, nonsense, refused
 
 SLACK = 1e-3
-"""Log-probabilities above zero by so much are rounding."""
+"""Log-probabilities above zero by no more than this are rounding errors."""
 
 TOKENS_MAX = 1 << 22
 MESSAGE_SHOWN = 160

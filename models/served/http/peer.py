@@ -18,7 +18,7 @@ from fimlsp.models.served.http.failures import GoneError, ServerError, nonsense,
 ANSWER_S = 10.0
 RUN_S = 60.0
 FRESH_S = 2.0
-"""Servers end connections that nobody uses; one that was used so many seconds ago is taken for alive."""
+"""A connection used this recently is taken for alive; servers end those that nobody uses."""
 
 ANSWER_MAX = 1 << 25
 LINE_MAX = 1 << 20

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.text_trie import Ints
@@ -14,35 +15,75 @@ from fimlsp.quotient.masks.viability import Need, need_of
 DEAD_GROUP = 0
 """The group of texts that are lexically impossible."""
 
-_BYTES_PER_GROUP, _BYTES_PER_NODE = 600, 500
+_BYTES_PER_GROUP, _BYTES_PER_NODE = 40, 400
+_MOST_KNOWN = 2_000
+_NO_INTS = np.zeros(0, np.int32)
+
+
+class Ends:
+    """The lexer states in which texts end, numbered, so that equal ones are held once."""
+
+    def __init__(self) -> None:
+        self.states: list[LexerState] = []
+        self._numbers: dict[LexerState, int] = {}
+
+    def number(self, lexer: LexerState) -> int:
+        """The number of *lexer*."""
+        found = self._numbers.get(lexer)
+        if found is None:
+            found = self._numbers[lexer] = len(self.states)
+            self.states.append(lexer)
+        return found
 
 
 class Alike(NamedTuple):
-    """Groups with the same symbols that need the same of the parser: their *numbers*, and their *ends*."""
+    """Groups with the same symbols that need the same of the parser.
+
+    *numbers* are theirs, *ends* those of the lexer states that they end in.
+    """
 
     need: Need
     numbers: Ints
-    ends: tuple[LexerState, ...]
+    ends: Ints
+
+
+class Known(NamedTuple):
+    """What symbols are expected tells of the groups of a node.
+
+    Those *allowed* are viable; those of *asked* may be, for other reasons. Of the *others* only those are
+    that straddle the end of the middle: their numbers, and those of their ends.
+    """
+
+    allowed: Ints
+    asked: tuple[Alike, ...]
+    others: tuple[Ints, Ints]
 
 
 class Groups:
     """Groups of texts, in a trie of the symbols that they finish; node 0 is the root.
 
-    `children[node]` holds pairs of a symbol and a node.
+    `children[node]` holds pairs of a symbol and a node. The *ends* are shared by all groups of a vocabulary.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ends: Ends) -> None:
+        self.ends = ends
         self.children: list[list[tuple[Symbol, int]]] = [[]]
         self.n_groups = 1
-        self._ends: list[list[tuple[int, LexerState]]] = [[]]
-        self._alike: list[tuple[Alike, ...] | None] = [None]
+        self._members: list[list[tuple[int, int]]] = [[]]
+        self._alike: list[tuple[tuple[Alike, ...], int] | None] = [None]
         self._nodes: dict[tuple[int, Symbol], int] = {}
-        self._read: dict[tuple[int, LexerState], int] = {}
+        self._read: dict[tuple[int, int], int] = {}
+        self._known: BoundedDict[tuple[int, int], Known] = BoundedDict(_MOST_KNOWN)
 
     @property
     def n_bytes(self) -> int:
         """About what it holds in memory."""
         return _BYTES_PER_GROUP * self.n_groups + _BYTES_PER_NODE * len(self.children)
+
+    def finish(self) -> None:
+        """Forget what only adding groups needs."""
+        self._nodes.clear()
+        self._read.clear()
 
     def node(self, node: int, symbols: Iterable[Symbol]) -> int:
         """The node that *symbols* lead to from *node*."""
@@ -52,7 +93,7 @@ class Groups:
                 found = self._nodes[node, symbol] = len(self.children)
                 self.children[node].append((symbol, found))
                 self.children.append([])
-                self._ends.append([])
+                self._members.append([])
                 self._alike.append(None)
             node = found
         return node
@@ -61,7 +102,7 @@ class Groups:
         """A new group of texts that finish the symbols of *node* and end in *end*."""
         group = self.n_groups
         self.n_groups += 1
-        self._ends[node].append((group, end))
+        self._members[node].append((group, self.ends.number(end)))
         return group
 
     def read(self, node: int, start: LexerState, text: bytes) -> int:
@@ -69,24 +110,65 @@ class Groups:
         step = start.feed(text)
         if step is None:
             return DEAD_GROUP
-        key = self.node(node, step.symbols), step.lexer
+        node = self.node(node, step.symbols)
+        key = node, self.ends.number(step.lexer)
         group = self._read.get(key)
         if group is None:
-            group = self._read[key] = self.add(*key)
+            group = self._read[key] = self.add(node, step.lexer)
         return group
 
     def alike(self, node: int, tables: LanguageTables) -> tuple[Alike, ...]:
         """The groups of a node, by what they need."""
+        return self._by_need(node, tables)[0]
+
+    def _by_need(self, node: int, tables: LanguageTables) -> tuple[tuple[Alike, ...], int]:
+        """The groups of a node by what they need, and all symbols that any of them needs."""
         found = self._alike[node]
         if found is None:
-            by_need: dict[Need, list[tuple[int, LexerState]]] = {}
-            for group, end in self._ends[node]:
-                by_need.setdefault(need_of(tables, end), []).append((group, end))
-            found = self._alike[node] = tuple(
-                Alike(need, np.array([group for group, _ in members]), tuple(end for _, end in members))
+            by_need: dict[Need, list[tuple[int, int]]] = {}
+            states, relevant = self.ends.states, 0
+            for group, end in self._members[node]:
+                by_need.setdefault(need_of(tables, states[end]), []).append((group, end))
+            for need in by_need:
+                relevant |= max(need.symbols, 0)
+            alike = tuple(
+                Alike(
+                    need,
+                    np.array([group for group, _ in members], np.int32),
+                    np.array([end for _, end in members], np.int32),
+                )
                 for need, members in by_need.items()
             )
+            found = self._alike[node] = alike, relevant
+            self._members[node] = []
         return found
+
+    def known(self, node: int, expected: int, tables: LanguageTables) -> Known:
+        """What is known of the groups of *node* where the symbols of the bit set *expected* are."""
+        alike, relevant = self._by_need(node, tables)
+        key = node, expected & relevant
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _known(alike, expected)
+        return found
+
+
+def _known(alike: tuple[Alike, ...], expected: int) -> Known:
+    allowed: list[Ints] = []
+    asked: list[Alike] = []
+    others: list[Alike] = []
+    for each in alike:
+        symbols, more = each.need
+        if symbols < 0 or symbols & expected:
+            allowed.append(each.numbers)
+        else:
+            (asked if more else others).append(each)
+    numbers = _joined([each.numbers for each in others])
+    return Known(_joined(allowed), tuple(asked), (numbers, _joined([each.ends for each in others])))
+
+
+def _joined(parts: list[Ints]) -> Ints:
+    return np.concatenate(parts) if parts else _NO_INTS
 
 
 def after_lexeme(lexer: LexerState, kind: int) -> tuple[LexerState, list[Symbol]] | None:

@@ -12,13 +12,13 @@ import numpy as np
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
-from fimlsp.quotient.masks.grouping.groups import Groups, after_lexeme
-from fimlsp.quotient.masks.text_trie import Ints
+from fimlsp.quotient.masks.grouping.groups import Ends, Groups, after_lexeme
+from fimlsp.quotient.masks.text_trie import Ints, smallest
 from fimlsp.quotient.masks.vocabulary import Suffixes
 from numpy.typing import NDArray
 
 _FEW = 48
-"""So many texts are read one by one rather than in arrays."""
+"""Up to this many texts are read one by one rather than in arrays."""
 
 Mask = NDArray[np.bool_]
 
@@ -30,8 +30,10 @@ class LexedSuffixes:
     by the state of the automaton.
     """
 
-    def __init__(self, suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes]) -> None:
-        self.groups = Groups()
+    def __init__(
+        self, suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes], ends: Ends
+    ) -> None:
+        self.groups = Groups(ends)
         self.of_suffix = np.zeros(len(suffixes.texts), np.int32)
         self._suffixes = suffixes
         self._first = first
@@ -46,6 +48,8 @@ class LexedSuffixes:
             items, rests, nodes = (np.concatenate(column) for column in zip(*parts, strict=True))
             self._read(lexer, items, rests, nodes)
         del self._waiting
+        self.groups.finish()
+        self.of_suffix = self.of_suffix.astype(smallest(self.groups.n_groups))
 
     @property
     def n_bytes(self) -> int:

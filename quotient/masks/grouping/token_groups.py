@@ -11,9 +11,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
-from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Groups, after_lexeme
+from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Ends, Groups, after_lexeme
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
-from fimlsp.quotient.masks.text_trie import Ints
+from fimlsp.quotient.masks.text_trie import Ints, smallest
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 
@@ -28,6 +28,7 @@ class Lexed(Protocol):
     """What is remembered of reading the texts of a vocabulary."""
 
     vocabulary: Vocabulary
+    ends: Ends
 
     def split(self, lexer: LexerState) -> Split:
         """What the texts do to the lexeme in progress."""
@@ -44,8 +45,8 @@ class Split(NamedTuple):
 
     The texts *inside* do not end it: `ends` holds where these end, as a state of the automaton, the kind of
     the last lexeme on the way (-1: none) and the number of the suffix behind it; `end_of` says where each
-    does. Those that end it are `ended`: the kind, the texts, and the numbers of the suffixes behind it; or,
-    with kind -1, the texts before which it ends. The rest is read `singly`.
+    does. Those that end it are `ended`: the kind, the texts, and at which byte; or, with kind -1, the texts
+    before which it ends. The rest is read `singly`.
     """
 
     inside: Ints
@@ -57,7 +58,8 @@ class Split(NamedTuple):
     @property
     def n_bytes(self) -> int:
         """About what it holds in memory."""
-        return 2 * self.inside.nbytes + sum(2 * texts.nbytes for _, texts, _ in self.ended)
+        ended = sum(texts.nbytes + at.nbytes for _, texts, at in self.ended)
+        return self.inside.nbytes + self.end_of.nbytes + self.singly.nbytes + 100 * len(self.ends) + ended
 
 
 def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) -> Split:
@@ -67,7 +69,8 @@ def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) 
     for byte in lexer.modes.forbidden | lexer.modes.forbidden_thrice:
         singly = singly | suffixes.holding(byte)[suffixes.number_of]
     left = suffixes.after[suffixes.start[suffixes.number_of] + first.ends]
-    inside = np.flatnonzero(~singly & (first.states != 0)).astype(np.int32)
+    number = smallest(len(vocabulary.texts))
+    inside = np.flatnonzero(~singly & (first.states != 0))
     states, kinds, since = first.states[inside], first.kinds[inside], left[inside]
     if lexer.accepted in (-1, bad):
         since[kinds < 0] = 0
@@ -80,10 +83,14 @@ def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) 
     out = ~singly & (first.states == 0)
     ended = []
     for kind in np.unique(first.kinds[out]).tolist():
-        texts = np.flatnonzero(out & (first.kinds == kind)).astype(np.int32)
-        ended.append((kind, texts, left[texts]))
+        texts = np.flatnonzero(out & (first.kinds == kind)).astype(number)
+        ended.append((kind, texts, first.ends[texts].astype(smallest(vocabulary.longest + 1))))
     return Split(
-        inside, tuple(ends), end_of.astype(np.int32), tuple(ended), np.flatnonzero(singly).astype(np.int32)
+        inside.astype(number),
+        tuple(ends),
+        end_of.astype(smallest(len(where))),
+        tuple(ended),
+        np.flatnonzero(singly).astype(number),
     )
 
 
@@ -113,7 +120,7 @@ class _Grouping:
         self.lexed = lexed
         self.lexer = lexer
         self.vocabulary = lexed.vocabulary
-        self.own = Groups()
+        self.own = Groups(lexed.ends)
         self.of_text = np.zeros(len(self.vocabulary.texts) + 1, np.int32)
         self.parts: list[tuple[tuple[Symbol, ...], Groups, Ints, Ints]] = []
 
@@ -121,10 +128,13 @@ class _Grouping:
         parts = [Part((), self.own)]
         first = self.own.n_groups
         for symbols, groups, texts, numbers in self.parts:
-            self.of_text[texts] = np.where(numbers == DEAD_GROUP, DEAD_GROUP, numbers + first)
+            self.of_text[texts] = np.where(
+                numbers == DEAD_GROUP, DEAD_GROUP, numbers.astype(np.int32) + first
+            )
             parts.append(Part(symbols, groups))
             first += groups.n_groups
-        return TokenGroups(tuple(parts), self.of_text)
+        self.own.finish()
+        return TokenGroups(tuple(parts), self.of_text.astype(smallest(first)))
 
     def at_start(self) -> TokenGroups:
         """The groups if the state is between two lexemes."""
@@ -140,10 +150,12 @@ class _Grouping:
             self.of_text[text] = self.own.read(0, lexer, texts[text])
         groups = [self.own.add(0, self._inside(*end)) for end in split.ends]
         self.of_text[split.inside] = np.array(groups, np.int32)[split.end_of]
-        for kind, ended, left in split.ended:
+        suffixes = self.vocabulary.suffixes
+        for kind, ended, at in split.ended:
             if kind < 0:
                 self._fall_back(ended)
             elif (following := after_lexeme(lexer, kind)) is not None:
+                left = suffixes.after[suffixes.start[suffixes.number_of[ended]] + at]
                 self._behind(tuple(following[1]), following[0], ended, left)
         return self.result()
 

@@ -1,48 +1,46 @@
-"""Scripts as people lay them out, and nothing that goes on for ever."""
+"""Scripts without line ends inside expressions and without repetition, which always come to an end."""
 
 import pytest
-from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
-from fimlsp.languages.slua.incremental.tidy import MOST_EQUAL, TidyState
+from fimlsp.languages.slua.tidy import Tidy
 
-from .test_faults import INTERFACE
+from .test_incremental import faults
+from .test_slua import INTERFACE
 
-START = TidyState(begin(INTERFACE))
+START = Tidy(begin(INTERFACE))
 
 
-@pytest.mark.parametrize(
-    ("text", "refused_at"),
-    [
-        ("local x: number = 1;\n\nlocal y: number = 2;\n", None),
-        ("local x: number = 1;\n\n\n", 22),
-        ("local x: number =\n1;", 17),
-        ("local x: number = 1 +\n", 21),
-        ("local x: number = player.Power(\n", 31),
-        ("Register({\n  OnTurn = function(a)\n    a.health = 1;\n  end,\n  power = 1\n});", None),
-        ("Register({\n  OnTurn =\n", 21),
-        ("interface T {\n  a: number;\n};\nif true then\n  player.health = 1;\nelse\nend;", None),
-        ("local f: () -> number = function()\n  return 1;\nend;", None),
-        (" " * MOST_EQUAL + "local x: number = 1;", None),
-        (" " * (MOST_EQUAL + 1), MOST_EQUAL),
-        (" " * MOST_EQUAL + "\t", MOST_EQUAL),
-        ('local x: string = "' + "a" * MOST_EQUAL + '";', None),
-        ('local x: string = "' + "a" * (MOST_EQUAL + 1), 19 + MOST_EQUAL),
-        ('local x: string = "' + " " * (MOST_EQUAL + 1), 19 + MOST_EQUAL),
-        ('local x: string = "' + '\\"' * (MOST_EQUAL + 1) + '";', None),
-    ],
-)
-def test_a_script(text, refused_at):
-    data, state = text.encode(), START
-    for number, byte in enumerate(data):
-        following = state.feed(bytes((byte,)))
-        if following is None:
-            assert number == refused_at
-            break
-        state = following
-    else:
-        assert refused_at is None
-        whole = START.feed(data)
-        assert (whole.equal, whole.line_ends, whole.complete) == (state.equal, state.line_ends, True)
-        assert state.complete
-    whole = data[: len(data) if refused_at is None else refused_at] + state.shortest_completion
-    assert not check_script(whole.decode(), INTERFACE).faults
+# The byte that is refused, `^`, if any is.
+SCRIPTS = [
+    "Say(^\n",
+    "local x: number =^\n1;",
+    "local x: number = 1 +^\n1;",
+    "local x: number = 1^\n;",
+    "Say(Text(1));\n\nSay(Text(2));\n",
+    "if true then\n  Say(Text(1));\nend;\n",
+    "NewEffect({\n  id = Text(1),\n  OnTurn = function(a)\n  Say(a.name);\n  end, strength = 1,\n",
+    "interface T {\n  a: number;\n};\n",
+    'Say("one");Say("one");Say("on^e"',
+    'Say("one");\nSay("one");\nSay("two");\nSay("one");\n',
+    "local a: number = 1;a = a + 1;a = a + 1;a = a + ^1;",
+    " " * 40 + "^ ",
+    "Say(Text(1));\n\n^\n",
+]
+
+
+@pytest.mark.parametrize("marked", SCRIPTS)
+def test_what_is_refused(marked):
+    before, mark, after = marked.partition("^")
+    state = START.feed(before.encode())
+    assert state is not None
+    assert not faults(before + state.shortest_completion.decode())
+    if mark:
+        assert state.feed(after[:1].encode()) is None
+
+
+def test_the_completion_is_never_refused():
+    text = "do " * 12 + "Say(Text("
+    state = START.feed(text.encode())
+    for byte in state.shortest_completion:
+        state = state.feed(bytes((byte,)))
+    assert state.complete

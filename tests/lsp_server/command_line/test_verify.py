@@ -158,7 +158,7 @@ def test_json():
 REFUSED = [
     (["--start", "rule"], "--start is a rule of --grammar"),
     (["--grammar", __file__, "--language", "json"], "Give either --language or --grammar."),
-    (["--language", "cobol"], "'cobol' is not one of python, json, lua, go."),
+    (["--language", "cobol"], "'cobol' is not one of python, json, lua, go, slua."),
     (["--language", "json", "--python-version", "3.11"], "--python-version is of Python alone"),
 ]
 

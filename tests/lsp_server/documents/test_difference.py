@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fimlsp.lsp_server.documents.open_documents import difference
-from fimlsp.lsp_server.messages import Replacement
+from fimlsp.quotient.contexts.replacement import Replacement
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -10,7 +10,8 @@ from fimlsp.lsp_server.documents.open_documents import (
     Documents,
 )
 from fimlsp.lsp_server.errors import NoSuggestion
-from fimlsp.lsp_server.messages import Close, Edit, Open, Replacement
+from fimlsp.lsp_server.messages import Close, Edit, Open
+from fimlsp.quotient.contexts.replacement import Replacement
 from hypothesis import given
 from hypothesis import strategies as st
 

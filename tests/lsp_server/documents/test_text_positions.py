@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fimlsp.lsp_server.documents.text_positions import Text, encode
-from fimlsp.lsp_server.messages import Replacement
+from fimlsp.quotient.contexts.replacement import Replacement
 from hypothesis import given
 from hypothesis import strategies as st
 

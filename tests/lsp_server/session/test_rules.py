@@ -8,13 +8,14 @@ import pytest
 from fimlsp.languages.go import go
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import Python
-from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Replacement, Workspace
+from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Workspace
 from fimlsp.lsp_server.settings.options import resolve
 from fimlsp.lsp_server.worker.backend import KNOWS_PYTHON_ONLY, Backend
 from fimlsp.models import completion
 from fimlsp.models.acceptance.estimate import Acceptance
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.loading import BUNDLED
+from fimlsp.quotient.contexts.replacement import Replacement
 
 from ..local_editor import URI, LocalEditor, LocalPool, until
 

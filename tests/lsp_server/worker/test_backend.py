@@ -9,7 +9,7 @@ import pytest
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.lexing.interruption import interruptible
-from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Replacement
+from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load
 from fimlsp.lsp_server.worker import engine_documents
 from fimlsp.lsp_server.worker.answers import faults_in_words, to_completion
 from fimlsp.lsp_server.worker.backend import TAKES_TOO_LONG, Backend, loaded
@@ -19,6 +19,7 @@ from fimlsp.models import loading
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.networks.torch.threads import default_threads
+from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.whole_text import Fault
 
 

@@ -16,9 +16,9 @@ from fimlsp.lsp_server.messages import (
     Edit,
     Limits,
     Open,
-    Replacement,
 )
 from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess, describe_end, pause_after
+from fimlsp.quotient.contexts.replacement import Replacement
 
 A, B = DocumentId(1, "a"), DocumentId(1, "b")
 

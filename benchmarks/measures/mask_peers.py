@@ -1,0 +1,144 @@
+"""Other mask engines: llguidance, xgrammar and outlines-core, each with a grammar of JSON (RFC 8259).
+
+They are of the extra `peers`. None of them knows what follows the cursor, nor the indentation of Python.
+xgrammar has a grammar of its own. outlines-core has regular expressions only; it gets JSON that nests four
+deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from fimlsp.quotient.masks.vocabulary import Words
+
+_STRING = r'"([^"\\\x00-\x1f]|\\(["\\/bfnrt]|u[0-9a-fA-F]{4}))*"'
+_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
+_LARK = rf"""
+start: value
+value: object | array | STRING | NUMBER | "true" | "false" | "null"
+object: "{{" [pair ("," pair)*] "}}"
+pair: STRING ":" value
+array: "[" [value ("," value)*] "]"
+STRING: /{_STRING.replace("/", chr(92) + "/")}/
+NUMBER: /{_NUMBER}/
+%ignore /[ \t\n\r]+/
+"""
+_DEPTH = 4
+
+
+class Masks(Protocol):
+    """A text of an engine, to which tokens are added."""
+
+    def add(self, token: int) -> bool:
+        """Add a token; whether the engine takes it."""
+
+    def mask(self) -> Words:
+        """The mask of what may come next."""
+
+
+class _Guidance:
+    """A text of llguidance."""
+
+    def __init__(self, matcher: Any, n_words: int) -> None:
+        self._matcher = matcher
+        self._words = np.zeros(n_words, np.uint32)
+
+    def add(self, token: int) -> bool:
+        return bool(self._matcher.consume_token(token))
+
+    def mask(self) -> Words:
+        self._matcher.unsafe_compute_mask_ptr(self._words.ctypes.data, self._words.nbytes)
+        return self._words
+
+
+class _Grammar:
+    """A text of xgrammar."""
+
+    def __init__(self, matcher: Any, size: int) -> None:
+        import xgrammar
+
+        self._matcher = matcher
+        self._bitmask = xgrammar.allocate_token_bitmask(1, size)
+
+    def add(self, token: int) -> bool:
+        return bool(self._matcher.accept_token(token))
+
+    def mask(self) -> Words:
+        self._matcher.fill_next_token_bitmask(self._bitmask)
+        words: Words = self._bitmask[0].numpy().view(np.uint32)
+        return words
+
+
+class _Outlines:
+    """A text of outlines-core."""
+
+    def __init__(self, guide: Any, n_words: int) -> None:
+        self._guide = guide
+        self._words = np.zeros(n_words, np.uint32)
+
+    def add(self, token: int) -> bool:
+        try:
+            self._guide.advance(token, False)
+        except ValueError:
+            return False
+        return True
+
+    def mask(self) -> Words:
+        self._words[:] = 0
+        self._guide.write_mask_into(self._words.ctypes.data, len(self._words), 4)
+        return self._words
+
+
+def llguidance_json(tokenizer: Path, token_bytes: list[bytes | None], stop: int) -> Callable[[], Masks]:
+    """Makes texts of llguidance."""
+    import llguidance
+
+    del token_bytes
+    tokens = llguidance.LLTokenizer(tokenizer.read_text(), eos_token=stop)
+    grammar = llguidance.LLMatcher.grammar_from_lark(_LARK)
+    first = llguidance.LLMatcher(tokens, grammar)
+    if first.is_error():
+        raise ValueError(first.get_error())
+    return lambda: _Guidance(first.deep_copy(), -(-tokens.vocab_size // 32))
+
+
+def xgrammar_json(tokenizer: Path, token_bytes: list[bytes | None], stop: int) -> Callable[[], Masks]:
+    """Makes texts of xgrammar."""
+    import xgrammar
+
+    del tokenizer
+    info = xgrammar.TokenizerInfo([text or b"" for text in token_bytes], stop_token_ids=[stop])
+    compiled = xgrammar.GrammarCompiler(info).compile_grammar(xgrammar.Grammar.builtin_json_grammar())
+    return lambda: _Grammar(xgrammar.GrammarMatcher(compiled), len(token_bytes))
+
+
+def outlines_json(tokenizer: Path, token_bytes: list[bytes | None], stop: int) -> Callable[[], Masks]:
+    """Makes texts of outlines-core."""
+    import outlines_core
+
+    del tokenizer
+    ids: dict[bytes, list[int]] = {}
+    for token, text in enumerate(token_bytes):
+        if text and token != stop:
+            ids.setdefault(text, []).append(token)
+    index = outlines_core.Index(_nested_json(_DEPTH), outlines_core.Vocabulary(stop, ids))
+    return lambda: _Outlines(outlines_core.Guide(index), -(-len(token_bytes) // 32))
+
+
+def _nested_json(depth: int) -> str:
+    """JSON that nests so deep, as a regular expression."""
+    blank = r"[ \t\n\r]*"
+    simple = f"({_STRING}|{_NUMBER}|true|false|null)"
+    if not depth:
+        return simple
+    inner = _nested_json(depth - 1)
+    pair = f"{_STRING}{blank}:{blank}{inner}"
+    array = rf"\[{blank}({inner}({blank},{blank}{inner})*{blank})?\]"
+    mapping = rf"\{{{blank}({pair}({blank},{blank}{pair})*{blank})?\}}"
+    return f"({simple}|{array}|{mapping})"
+
+
+PEERS = {"llguidance": llguidance_json, "xgrammar": xgrammar_json, "outlines-core": outlines_json}
