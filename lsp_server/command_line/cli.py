@@ -161,7 +161,7 @@ def verify(
     """Judge middles: JSON lines in, JSON lines out, in the same order.
 
     A line is {"id", "left", "middle", "right"}; its answer {"id", "connectable", "complete", "viable_bytes",
-    "shortest", "relaxed", "setup_ms", "feed_ms"}, or {"id", "error"}. No model is loaded.
+    "shortest", "relaxed", "ignored", "setup_ms", "feed_ms"}, or {"id", "error"}. No model is loaded.
     """
     from fimlsp.languages.python import Python
     from fimlsp.lsp_server.command_line.verify_command import answer_lines
