@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # NumPy is imported by who asks for masks
     from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 MOST_BLANKS, MOST_LINE_ENDS = 40, 2
-"""In a row."""
+"""In a row, the former at the beginning of a line."""
 
 SHORTEST_PIECE, LONGEST_PIECE = 8, 200
 """Bytes of a piece that counts as repeated."""
@@ -75,10 +75,16 @@ class Tidy:
         return state._with_pieces() if byte == b";" else state
 
     def _may_have_blank(self, byte: bytes) -> bool:
-        blanks = self.written[len(self.written.rstrip(_BLANKS)) :]
-        if len(blanks) >= MOST_BLANKS:
-            return False
-        return byte not in _LINE_ENDS or (blanks.count(b"\n") < MOST_LINE_ENDS and self._may_end_line)
+        """Whether a blank may come: one between lexemes, some at the beginning of a line."""
+        script = self.state if isinstance(self.state, ScriptState) else self.state.script
+        if script.begun.startswith(b'"'):
+            return True
+        before = self.written.rstrip(_BLANKS)
+        blanks = self.written[len(before) :]
+        if byte in _LINE_ENDS:
+            return blanks.count(b"\n") < MOST_LINE_ENDS and self._may_end_line
+        is_margin = b"\n" in blanks or not before
+        return len(blanks) < (MOST_BLANKS if is_margin else 1)
 
     @property
     def _may_end_line(self) -> bool:

@@ -25,6 +25,9 @@ SCRIPTS = [
     "local a: number = 1;a = a + 1;a = a + 1;a = a + ^1;",
     " " * 40 + "^ ",
     "Say(Text(1));\n\n^\n",
+    "Say( ^ ",
+    "Say(Text(1));\n        Say(Text(2));",
+    'Say("in a text   anything     goes");',
 ]
 
 
