@@ -23,8 +23,6 @@ _IN_STATEMENTS = {
     # may not be left by `break`, `continue` or `return`, except for loops and functions that begin in it
     "IN_STAR_HANDLER": Change(keeps={"yield": "yield", "await": "await", "async": "async"}),
 }
-_ANYTHING = Change(frozenset({"yield", "await", "async"}), keeps={})
-
 
 PLACES = Places(frozenset(), _DEMANDS, _IN_STATEMENTS, _WORDS)
 """What is permitted in the blocks of a file (see the head of `grammar.lark`)."""
@@ -34,21 +32,26 @@ def finer_places(version: PythonVersion) -> Places:
     """What is permitted in its blocks and in their expressions.
 
     "async" are comprehensions that wait and are no generators. From 3.11 on they may stand in each other.
-    Variables of functions have annotations that are not evaluated, in which anything may stand; up to 3.9 so
-    may it in all annotations where an import of the feature keeps them from being evaluated.
+    What is never evaluated is "idle": there the compiler does not look whether a function may wait. Such are
+    the annotations of variables of functions, and all where an import of the feature says so, which a grammar
+    cannot know. Up to 3.9 anything may stand in them; later only within lambdas and comprehensions.
     """
+    idle = {"idle": "idle"}
     changes = dict(_IN_STATEMENTS)
-    changes["IN_LAMBDA"] = Change(frozenset({"yield"}), keeps={})
+    changes["IN_LAMBDA"] = Change(frozenset({"yield"}), keeps={**idle, "await": "idle", "async": "idle"})
     changes["IN_TYPE"] = Change(keeps={})
-    changes["IN_GENERATOR"] = Change(frozenset({"await"}), keeps={})
-    changes["IN_DISPLAY"] = Change(keeps={"await": "async"})
     if version >= (3, 11):
-        changes["IN_GENERATOR"] = Change(frozenset({"await", "async"}), keeps={})
-        changes["IN_DISPLAY"] = Change(keeps={"await": "await", "async": "await"})
-    changes["IN_ANNOTATION"] = changes["IN_VARIABLE_ANNOTATION"] = _ANYTHING
+        changes["IN_GENERATOR"] = Change(frozenset({"await", "async"}), keeps=idle)
+        changes["IN_DISPLAY"] = Change(keeps={**idle, "await": "async", "async": "async"})
+    else:
+        changes["IN_GENERATOR"] = Change(frozenset({"await"}), keeps={**idle, "async": "idle"})
+        changes["IN_DISPLAY"] = Change(keeps={**idle, "await": "async", "async": "idle"})
     if version >= (3, 10):
-        changes["IN_ANNOTATION"] = Change()
+        changes["IN_ANNOTATION"] = Change(frozenset({"async", "idle"}))
         changes["IN_VARIABLE_ANNOTATION"] = Change(
-            keeps={"yield": "yield", "await": "yield", "async": "yield"}
+            frozenset({"async", "idle"}), keeps={"yield": "yield", "await": "yield"}
         )
+    else:
+        anything = Change(frozenset({"yield", "await", "async", "idle"}), keeps={})
+        changes["IN_ANNOTATION"] = changes["IN_VARIABLE_ANNOTATION"] = anything
     return Places(frozenset(), _DEMANDS | _OF_EXPRESSIONS, changes, _WORDS)

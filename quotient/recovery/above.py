@@ -111,12 +111,17 @@ class Above:
         return self.statements(open_end=False).read_up_to(start).lacks_header
 
     def brackets(self) -> Brackets | None:
-        """The brackets around the cursor's line; None if none are, or if its column contradicts that."""
+        """The brackets around the cursor's line, without those that it closes at its beginning.
+
+        None if there are none, or if its column contradicts that.
+        """
         start, _ = self.text.document.statement_before(self.stop)
         context = self.text.document.left_at(self.stop)[1]
-        if not context.modes.depth or not self.may_be_inside:
+        tables, closes = self.assumed.tables, self.cursor_line().closes
+        if context.modes.depth <= len(closes) or not self.may_be_inside:
             return None
-        return Brackets(context.group, self.statements().units_from(start))
+        chart = tables.forward.read(context.group, tables.terminals(closes))
+        return None if chart is None else Brackets(chart, self.statements().units_from(start))
 
     def lacking_column(self) -> Column | None:
         """The first column to which the text below dedents although no open block has it; None: all have."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
+from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above
@@ -20,11 +22,20 @@ _MOST_TRIES = 3
 _MOST_LINES = 40
 
 
+class Closer(NamedTuple):
+    """A line that closes a bracket of the kind *opening*, and perhaps more."""
+
+    start: int
+    end: int
+    opening: str
+    closes_more: bool
+
+
 class Below:
     """Mends *text* from the line after the cursor's on, which begins *beyond* bytes after the cursor's end.
 
-    *column* is that of the logical line with the cursor, None if it is unknown; *brackets* are those around
-    it, if any.
+    *column* is that of the logical line with the cursor, *line_column* that of the line itself, None if it is
+    unknown; *brackets* are those around it, if any.
     """
 
     def __init__(
@@ -33,11 +44,13 @@ class Below:
         text: MendedText,
         beyond: int,
         column: Column | None,
+        line_column: Column | None,
         brackets: Brackets | None = None,
     ) -> None:
         self.assumed = assumed
         self.text = text
         self.column = column
+        self._line_column = line_column
         self._beyond = beyond
         self._brackets = brackets
 
@@ -77,14 +90,17 @@ class Below:
             reading = self._in_place(statements, place)
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
-        if tries == 1 and self._brackets is not None:
-            within = statements.within(self.start, *self._brackets)
-            if within is not None and within.edits and place < within.end:
-                self.text.replace(within.edits)
-                return
+        if tries == 1:
+            for read in (self._in_opened, self._in_brackets):
+                within = read(statements)
+                if within is None or not within.start <= place < within.end:
+                    continue
+                if edits := within.edits or self.without_closers(within.end):
+                    self.text.replace(edits)
+                    return
         own = statements.unit(place)
         if own.column is not None and statements.is_hopeless(own):
-            self.text.replace([(own.code, own.content, b"")])
+            self.text.replace([(own.start, own.end, b"")])
             return
         start = self._statement_at(place)
         if start is None:
@@ -100,13 +116,53 @@ class Below:
         else:
             self.text.replace(self._laid_out(statements, reading))
 
+    def _opened(self, statements: Statements) -> Closer | None:
+        """The line that closes a bracket which the cursor's line opens, as the layout tells."""
+        tables, column = self.assumed.tables, self._line_column
+        line, depth = statements.next_line(self.start), 0
+        if column is None or line is None or not line.column.deeper_than(column):
+            return None
+        for _ in range(_MOST_LINES):
+            unit = statements.unit(line.start)
+            kinds = [tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
+            closers, openers = unmatched_brackets(tables.lexical.brackets, kinds)
+            if not line.column.deeper_than(column):
+                if line.column != column or not self.assumed.layout.closes(unit):
+                    return None
+                depth = 0  # whatever is open in the lines above
+            if len(closers) > depth:
+                opening = tables.opening_of[closers[depth]]
+                return Closer(line.start, line.end, opening, closes_more=len(closers) > depth + 1)
+            depth += len(openers) - len(closers)
+            line = statements.next_line(line.end)
+            if line is None:
+                return None
+        return None
+
+    def _in_opened(self, statements: Statements) -> Reading | None:
+        """The reading of the lines in a bracket that the cursor's line opens."""
+        closer = self._opened(statements)
+        if closer is None:
+            return None
+        return statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
+
+    def _in_brackets(self, statements: Statements) -> Reading | None:
+        """The reading of the lines behind the cursor's in the brackets that it is in."""
+        if self._brackets is None:
+            return None
+        closer = self._opened(statements)
+        if closer is not None and closer.closes_more:
+            return None
+        return statements.within(self.start if closer is None else closer.end, *self._brackets)
+
     def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
         """Edits that let the lines below follow the cursor's, whatever is written there; gentlest first."""
-        if self._brackets is not None:
-            within = self.statements().within(self.start, *self._brackets)
-            if within is not None and within.edits:
-                yield within.edits
-        if self.has_strays and (closers := self.without_closers()):
+        within = self._in_brackets(self.statements())
+        if within is not None and within.edits:
+            yield within.edits
+        if self.has_strays and (
+            closers := self.without_closers(self.start if within is None else within.end)
+        ):
             yield closers
         place = self._after_brackets()
         if place is not None and (edits := above.missing_below(self.statements(place))):
@@ -121,13 +177,13 @@ class Below:
             place += document.line_at(place).size
         return None
 
-    def without_closers(self) -> tuple[Edit, ...]:
-        """The edits that make the line after the cursor's begin outside brackets."""
+    def without_closers(self, begin: int | None = None) -> tuple[Edit, ...]:
+        """The edits that make the line after the cursor's, or that at *begin*, begin outside brackets."""
         offside = self.assumed.tables.offside
-        if not offside or not self.text.document.right_at(self.start).unmatched:
+        place = self.start if begin is None else begin
+        if not offside or not self.text.document.right_at(place).unmatched:
             return ()
         statements = self.statements()
-        place = self.start
         while (line := statements.next_line(place)) is not None:
             reading = statements.read(line.start)
             if reading.edits:
@@ -140,7 +196,8 @@ class Below:
     @property
     def has_strays(self) -> bool:
         """Whether the next lines close brackets that, by their columns, were never opened before them."""
-        document, place = self.text.document, self.start
+        document, closer = self.text.document, self._opened(self.statements())
+        place = self.start if closer is None else closer.end
         if not self.assumed.tables.offside or not document.right_at(place).unmatched:
             return False
         for line in document.transitions.lines.lines(document.data, place):

@@ -20,6 +20,7 @@ from fimlsp.quotient.language.whole_text import Fault, Span, WholeTextCheck
 
 K = TypeVar("K")
 V = TypeVar("V")
+T = TypeVar("T")
 
 _LONG_LINE = 1_000
 _NODES = 50  # bytes of nodes for a byte of text
@@ -64,6 +65,37 @@ class Chunk(NamedTuple):
     futures: tuple[Span, ...]
     declares: bool
     readable: bool
+
+
+class _Stay(NamedTuple):
+    """What stays of the last version of a file: up to `before`, and from `behind` on, `shift` bytes later."""
+
+    before: int
+    behind: int
+    shift: int
+
+
+class _Edited(NamedTuple):
+    """A chunk of the last version of a file, and what stays of its text."""
+
+    chunk: Chunk
+    stay: _Stay
+
+    def lines_before(self) -> list[LogicalLine]:
+        """The first lines, as far as they stay."""
+        start, lines = self.chunk.start, self.chunk.lines
+        return list(lines[: _count(lines, lambda line: start + line.end < self.stay.before)])
+
+    def lines_behind(self) -> dict[int, int]:
+        """Where lines that stay begin now, with their numbers; none is the first of the chunk."""
+        start, lines = self.chunk.start, self.chunk.lines
+        first = max(_count(lines, lambda line: start + line.start < self.stay.behind), 1)
+        return {start + lines[at].start + self.stay.shift: at for at in range(first, len(lines))}
+
+    def moved(self, at: int, start: int) -> list[LogicalLine]:
+        """The lines from number *at* on in a chunk that begins at *start*."""
+        shift = self.chunk.start + self.stay.shift - start
+        return [LogicalLine(a + shift, b + shift, column) for a, b, column in self.chunk.lines[at:]]
 
 
 class _Checked(NamedTuple):
@@ -142,10 +174,18 @@ class FileCheck(WholeTextCheck):
                     else [c._replace(start=c.start + shift, end=c.end + shift) for c in rest]
                 )
                 break
-            position = self._add_chunk(data, position, found, future=future)
+            edited = self._edited(known, len(found), position, _Stay(before, len(old) - behind, shift))
+            position = self._add_chunk(data, position, found, edited, future=future)
         others = [checked for checked in self._recent if checked is not last]
         self._recent = [_Checked(data, future, found), *others][:_MOST_FILES]
         return found
+
+    @staticmethod
+    def _edited(known: Sequence[Chunk], number: int, start: int, stay: _Stay) -> _Edited | None:
+        """The chunk *number* of *known* if it begins at *start* as well, and can be read."""
+        if number >= len(known) or known[number].start != start or not known[number].readable:
+            return None
+        return _Edited(known[number], stay)
 
     def _version_of(self, data: bytes) -> _Checked:
         """The file checked lately that is most likely another version of *data*."""
@@ -155,12 +195,20 @@ class FileCheck(WholeTextCheck):
                     return checked
         return _NOTHING
 
-    def _add_chunk(self, data: bytes, position: int, found: list[Chunk], *, future: bool) -> int:
+    def _add_chunk(
+        self, data: bytes, position: int, found: list[Chunk], edited: _Edited | None, *, future: bool
+    ) -> int:
         """Add the chunk that begins at *position* to *found*; where it ends."""
         start = position
-        lines: list[LogicalLine] = []
+        lines = edited.lines_before() if edited else []
+        position = start + lines[-1].end if lines else start
+        behind = edited.lines_behind() if edited else {}
         readable = True
         while position < len(data):
+            if lines and edited and position in behind:
+                lines += edited.moved(behind[position], start)
+                position = edited.chunk.end + edited.stay.shift
+                break
             column, end = self._line(data, position)
             readable = readable and column != _UNREADABLE
             if column >= 0 or column == _UNREADABLE:
@@ -289,12 +337,12 @@ def _column(data: bytes, start: int) -> int:
         start = match.end()
 
 
-def _count(chunks: Sequence[Chunk], holds: Callable[[Chunk], bool]) -> int:
-    """How many of the first *chunks* there are for which *holds*, which is True, then False. By bisection."""
-    low, high = 0, len(chunks)
+def _count(found: Sequence[T], holds: Callable[[T], bool]) -> int:
+    """For how many of the first of *found* it *holds*, which is True, then False. By bisection."""
+    low, high = 0, len(found)
     while low < high:
         middle = (low + high) // 2
-        if holds(chunks[middle]):
+        if holds(found[middle]):
             low = middle + 1
         else:
             high = middle

@@ -11,9 +11,11 @@ from functools import lru_cache
 _LONGEST_WORD = 12
 _FOLLOWING = 200
 _WHOLE = re.compile(
-    rb"__debug__|:=|\b(?:lambda|def|global|nonlocal|case|__future__)\b|^\s*(?:type|class)\b[^(]*\["
+    rb"__debug__|:=|\b(?:global|nonlocal|case|__future__)\b|^\s*(?:type|class)\b[^(]*\["
     rb"|\b(?:yield|await|async)\b[^\r\n]*\bfor\b|\bimport\s*\*"
 )
+_FUNCTION = re.compile(rb"\b(?:lambda|def)\b")
+_MORE_THAN_NAMES = re.compile(rb"\basync\b|\btype\b|\[")
 _NEAR = re.compile(rb"\b(?:yield|await|return)\b")
 _KEYWORD = re.compile(rb"([\w\x80-\xff]+)\s*=(?!=)")
 _NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
@@ -24,12 +26,20 @@ def may_be_wrong(statement: bytes, fresh: int, right: bytes) -> bool:
     """Whether the last *fresh* bytes of *statement*, before *right*, may have made it one that is refused."""
     if _WHOLE.search(statement) or _NEAR.search(statement, max(0, len(statement) - fresh - _LONGEST_WORD)):
         return True
+    if _FUNCTION.search(statement) and (_MORE_THAN_NAMES.search(statement) or _repeats_name(statement)):
+        return True
     written = statement[-fresh - 1 :]
     if b"=" not in written:
         return False
     if statement.count(b"*") > 1:
         return True
     names = _KEYWORD.findall(statement) + _KEYWORD.findall(right, 0, _FOLLOWING)
+    return len(names) > len(set(names)) or not statement.isascii()
+
+
+def _repeats_name(statement: bytes) -> bool:
+    """Whether a name is twice in *statement*, as a parameter of a function may not be."""
+    names = _NAME.findall(statement)
     return len(names) > len(set(names)) or not statement.isascii()
 
 

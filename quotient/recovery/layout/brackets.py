@@ -41,10 +41,14 @@ class Unit(NamedTuple):
 
 
 class _Opened(NamedTuple):
-    """An open bracket: what closes it, and the column of the line that opened it."""
+    """An open bracket: what closes it, and the column of the line that opened it.
+
+    What is in it begins `content` bytes after the start of that line, -1 if on another line.
+    """
 
     closing: str
     column: Column
+    content: int
 
 
 class Layout:
@@ -65,8 +69,9 @@ class Layout:
     def closed(self, units: Sequence[Unit], before: Sequence[Unit] = ()) -> tuple[list[Unit], int]:
         """*units* with every bracket closed where the lines are no deeper any more; and how many were closed.
 
-        A bracket ends before the first line that is not deeper than the one that opened it, unless this line
-        begins with a closing bracket. The lines *before* are of the same logical line.
+        A bracket ends before the first line that is not deeper than the one that opened it, or that is
+        aligned with what is in a bracket around it, unless this line begins with a closing bracket. The lines
+        *before* are of the same logical line.
         """
         found: list[Unit] = []
         opened: list[_Opened] = []
@@ -87,13 +92,18 @@ class Layout:
     def _is_left(self, opened: list[_Opened], unit: Unit) -> bool:
         if not opened or unit.column is None or self.closes(unit):
             return False
-        return len(opened) > 1 and not unit.column.deeper_than(opened[-1].column)
+        if len(opened) < 2:
+            return False
+        contents = [bracket.content for bracket in opened]
+        is_aligned_outside = unit.column.tabs1 in contents and unit.column.tabs1 != contents[-1]
+        return is_aligned_outside or not unit.column.deeper_than(opened[-1].column)
 
     def _read(self, opened: list[_Opened], unit: Unit) -> None:
-        for lexeme in unit.found.read:
+        for number, lexeme in enumerate(unit.found.read, 1):
             kind = self._kinds[lexeme.kind]
             if kind in self._brackets and unit.column is not None:
-                opened.append(_Opened(self._brackets[kind], unit.column))
+                content = unit.found.read[number].start - unit.start if number < len(unit.found.read) else -1
+                opened.append(_Opened(self._brackets[kind], unit.column, content))
             elif kind in self._opening_of and opened and opened[-1].closing == kind:
                 opened.pop()
 

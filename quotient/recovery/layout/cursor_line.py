@@ -14,13 +14,13 @@ _LEAD = re.compile(rb"[ \t\f]*")
 
 
 class CursorLine(NamedTuple):
-    """The column of a line, and whether it begins with a closing bracket.
+    """The column of a line, and the kinds of closing brackets that it begins with.
 
     `column` is None if it is unknown, as on an empty line.
     """
 
     column: Column | None = None
-    closes: bool = False
+    closes: tuple[int, ...] = ()
 
 
 def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLine:
@@ -31,8 +31,13 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
     if not code.strip():
         return CursorLine(Margin().after(lead.group()).counted if lead.group() else None)
     lexical = tables.lexical
-    first = longest_match(lexical, lexical.dfa.starts[lexical.unknown.mode], code, 0)
-    if first is not None and first[0] in lexical.skipped:
-        return CursorLine()
-    closes = first is not None and lexical.kinds[first[0]] in tables.opening_of
-    return CursorLine(Margin().after(lead.group()).counted, closes)
+    start, position = lexical.dfa.starts[lexical.unknown.mode], 0
+    closes: list[int] = []
+    while (found := longest_match(lexical, start, code, position)) is not None:
+        kind, position = found
+        if kind in lexical.skipped and not closes:
+            return CursorLine()
+        if lexical.kinds[kind] not in tables.opening_of:
+            break
+        closes.append(kind)
+    return CursorLine(Margin().after(lead.group()).counted, tuple(closes))

@@ -1,7 +1,12 @@
-"""Reads the lexemes of broken lines: what cannot be read is passed over, and strings end with their line."""
+"""Reads the lexemes of broken lines: what cannot be read is passed over, and strings end with their line.
+
+A string that its line cuts off may also have ended early, before a mark that mostly follows strings, if the
+line ends as code does.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,6 +15,7 @@ from fimlsp.lexing.longest_match import longest_match
 from fimlsp.lexing.modes import ModeStack
 
 _MOST_CLOSED = 12
+_BEFORE_MARK = re.compile(rb"\S[^,;:)\]}]+(?=[,;:)\]}](?:.*[,:()\[\]{}])?\s*\Z)", re.DOTALL)
 
 
 class Lexeme(NamedTuple):
@@ -29,15 +35,19 @@ class Lexemes(NamedTuple):
     joined: bool
 
 
-def lexemes(lexical: LexerTables, data: bytes, start: int, end: int) -> Lexemes:
-    """The lexemes of `data[start:end]`, lines of code outside strings. O(end - start)."""
-    return _Reader(lexical, data[start:end]).read(start)
+def lexemes(lexical: LexerTables, data: bytes, start: int, end: int, *, ended_early: bool = False) -> Lexemes:
+    """The lexemes of `data[start:end]`, lines of code outside strings. O(end - start).
+
+    With *ended_early* what the line end would cut off ends before the first mark.
+    """
+    return _Reader(lexical, data[start:end], ended_early=ended_early).read(start)
 
 
 class _Reader:
-    def __init__(self, lexical: LexerTables, text: bytes) -> None:
+    def __init__(self, lexical: LexerTables, text: bytes, *, ended_early: bool) -> None:
         self.lexical = lexical
         self.text = text
+        self.ended_early = ended_early
         self.content = len(text.rstrip(b"\r\n"))
         self.modes: ModeStack = lexical.unknown
         self.read_so_far: list[Lexeme] = []
@@ -89,18 +99,23 @@ class _Reader:
         """Where to read on if no lexeme is at *position*: one that the line end cuts off is completed."""
         if position >= self.content:
             return len(self.text)
-        state = self.lexical.dfa.run(
-            self.lexical.dfa.starts[self.modes.mode], self.text[position : self.content]
-        )
-        missing = self._completion(state) if state else None
-        if missing is not None:
-            self._take(missing[0], position, self.content, missing[1])
-            return self.content
+        for end in self._ends_of_line(position):
+            state = self.lexical.dfa.run(self.lexical.dfa.starts[self.modes.mode], self.text[position:end])
+            missing = self._completion(state) if state else None
+            if missing is not None:
+                self._take(missing[0], position, end, missing[1])
+                return end
         end = position + 1
         while end < self.content and self.text[end] & 0xC0 == 0x80:
             end += 1
         self.unreadable.append((position, end))
         return end
+
+    def _ends_of_line(self, position: int) -> Iterator[int]:
+        """Where a lexeme that begins at *position* and is cut off may end; the likelier first."""
+        if self.ended_early and (before := _BEFORE_MARK.match(self.text, position, self.content)):
+            yield before.end()
+        yield self.content
 
     def _completion(self, state: int) -> tuple[int, bytes] | None:
         """The kind that a lexeme read up to *state* becomes with the fewest bytes, and these bytes."""

@@ -10,7 +10,7 @@ from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.columns import Column
 from fimlsp.quotient.completion.dijkstra import Source, completions
 from fimlsp.quotient.contexts.left import LeftContext
-from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.earley.sets import EarleySet, merged
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.layout.brackets import Layout
 from fimlsp.quotient.recovery.repairs.line_ends import LineEnds, word_of
@@ -40,6 +40,7 @@ class Assumed:
         self.tables = tables
         self.ends = LineEnds(tables)
         self.repairs: BoundedDict[Hashable, Repair | None] = BoundedDict(_MOST_REPAIRS)
+        self._inside: dict[str, EarleySet] = {}
 
     @cached_property
     def headers(self) -> list[Header]:
@@ -93,6 +94,20 @@ class Assumed:
                 inside |= fresh
                 waiting += fresh
         return frozenset(inside)
+
+    def inside(self, kind: str) -> EarleySet:
+        """The set behind an open bracket of the lexeme *kind* that begins an operand, or follows one."""
+        if kind not in self._inside:
+            self._inside[kind] = self._behind(kind)
+        return self._inside[kind]
+
+    def _behind(self, kind: str) -> EarleySet:
+        tables = self.tables
+        opening = tables.terminal_of[tables.lexical.kinds.index(kind)]
+        scan = tables.forward.earley.scan
+        before = [self.any_line, *(scan(self.any_line, (first,)) for first in self.any_line.expected())]
+        found = [scan(chart, (opening,)) for chart in before if chart is not None]
+        return merged(tables.forward.earley, [chart for chart in found if chart is not None])
 
     def is_line(self, symbols: Sequence[int]) -> bool:
         """Whether the terminals *symbols* are a whole logical line."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.recovery.repairs.line_ends import LineEnds
+from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds
 
 PASSED = 16
 """What it costs to pass over a lexeme."""
@@ -102,6 +102,15 @@ class Search:
                 best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
         return best
 
+    def before(self, chart: EarleySet) -> EarleySet:
+        """*chart*, or if the first lexeme is not expected there, a set behind one more where it is."""
+        symbol = self.symbols[0]
+        if chart.expects(symbol):
+            return chart
+        ways = ((self.ends.costs[each], each) for each in chart.expected() if each in self.ends.costs)
+        charts = (self.scan(chart, (each,)) for _, each in sorted(ways))
+        return next((each for each in charts if each is not None and each.expects(symbol)), chart)
+
     def _push(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
         heappush(self._queue, (cost, -index, next(self._serial), chart, path))
 
@@ -116,7 +125,7 @@ class Search:
             rest = rest, Change(number)
         self._push(cost + _PASSED_REST, end, chart, rest)
         found = [
-            (*self._advanced(following, index), more, assumed)
+            (*self._advanced(following, index), more + self._cost_left_open(assumed), assumed)
             for assumed in chart.expected()
             if (more := self.ends.costs.get(assumed)) is not None and self._may_meet(assumed, symbol)
             if (following := self.scan(chart, (assumed,))) is not None and following.expects(symbol)
@@ -125,15 +134,19 @@ class Search:
         for place, following, more, assumed in found[:_MOST_ASSUMED]:
             self._push(cost + more + extra, place, following, (path, Change(index, (assumed,))))
 
+    def _cost_left_open(self, assumed: int) -> int:
+        """What it costs to close the bracket that *assumed* opens, if nothing asks for that at the end."""
+        return INSERTED if self.open_end and self.enclosures.unmatched((assumed,))[1] else 0
+
     def _begins_own_line(self, index: int) -> bool:
-        """Whether a physical line that is a whole logical one begins with the lexeme of number *index*."""
+        """Whether a physical line that begins a logical one begins with the lexeme of number *index*."""
         if self.backward or index not in self.line_ends or self._start is None:
             return False
-        end = next(end for end in self.line_ends if end > index)
+        symbols = self.symbols[index : next(end for end in self.line_ends if end > index)]
         chart: EarleySet | None = self._start
-        for symbol in (*self.symbols[index:end], self.newline):
+        for symbol in symbols:
             chart = chart and self.scan(chart, (symbol,))
-        return chart is not None
+        return chart is not None and (self.enclosures.unmatched(symbols)[1] or chart.expects(self.newline))
 
     def _may_meet(self, read: int, following: int) -> bool:
         """Whether *following* may stand beside *read*, and the two are no brackets around nothing."""

@@ -31,6 +31,11 @@ class Extent(NamedTuple):
     lacking: str | None = None
 
 
+def passed_over(unit: Unit) -> Unit:
+    """*unit* as a line of which nothing can be read, so that its column means nothing."""
+    return unit._replace(column=None, found=Lexemes((), ((unit.code, unit.content),), joined=False))
+
+
 class Extents(Lines):
     """Finds the extents of logical lines."""
 
@@ -44,7 +49,7 @@ class Extents(Lines):
             if self._is_outside(unit, first):
                 if not self.is_hopeless(unit):
                     break
-                unit = unit._replace(found=Lexemes((), ((unit.code, unit.content),), joined=False))
+                unit = passed_over(unit)
             units.append(unit)
         if depth:
             return Extent(units, sorted({1, min(2, len(units)), len(units)}))
@@ -68,6 +73,8 @@ class Extents(Lines):
             if unit.column is not None:
                 if not unit.found.read or self._is_outside(unit, first):
                     break
+                if is_beyond and self._may_follow_opener(unit):
+                    break
                 kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
                 closers, openers = unmatched_brackets(self.tables.lexical.brackets, kinds)
                 if len(closers) > depth:
@@ -81,6 +88,13 @@ class Extents(Lines):
                     break
             found += () if is_beyond else (unit,)
         return [], None
+
+    def _may_follow_opener(self, unit: Unit) -> bool:
+        """Whether *unit*, below the cursor's line, may be in a bracket that this line opens."""
+        column = None if self.then is None else self.then.column
+        if column is None or unit.column is None:
+            return False
+        return unit.column.deeper_than(column) or (unit.column == column and self.assumed.layout.closes(unit))
 
     def _lines_from(self, place: int) -> Iterator[tuple[Unit, bool]]:
         """Some lines from *place* on, and whether they are beyond the one with the cursor."""

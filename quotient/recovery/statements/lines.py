@@ -31,6 +31,7 @@ class Lines:
     """The lines of *data* from *begin* to *stop*; with *open_end* the last one may go on.
 
     At *stop* the text ends; or a line begins of which only *then* is known, and the next is at *beyond*.
+    With *ended_early* strings that are cut off end before the first mark (see `lexemes.py`).
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Lines:
         open_end: bool = False,
         then: CursorLine | None = None,
         beyond: int | None = None,
+        ended_early: bool = False,
     ) -> None:
         self.assumed = assumed
         self.tables = assumed.tables
@@ -54,6 +56,7 @@ class Lines:
         self.open_end = open_end
         self.then = then
         self.beyond = beyond
+        self.ended_early = ended_early
 
     def unit(self, start: int) -> Unit:
         """The line at *start*."""
@@ -75,7 +78,7 @@ class Lines:
         return unit
 
     def _unit(self, start: int, end: int) -> Unit:
-        found = lexemes(self.tables.lexical, self.data, start, end)
+        found = lexemes(self.tables.lexical, self.data, start, end, ended_early=self.ended_early)
         if not found.read and not found.unreadable:
             return Unit(start, end, None, found)
         lead = LEAD.match(self.data, start)

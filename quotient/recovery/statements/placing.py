@@ -17,12 +17,23 @@ def laid_out(
     if start < statements.stop and is_slip(column, frame.column):
         return ((start, statements.unit(start).code, indentation(frame.column)),)
     if column.deeper_than(frame.column):
+        if start < statements.stop and (edits := _with_line_before(statements, start)):
+            return edits
         header = assumed.header(statements.clause_after(start, frame.column))
         return ((start, start, indentation(frame.column) + header + b"\n"),)
     if column == frame.column:
         rest = None if context.completed else assumed.rest_of_group(context)
         return statements.passed(start).edits if rest is None else ((start, start, rest),)
     return _closing(assumed, context, statements, column, start)
+
+
+def _with_line_before(statements: Statements, start: int) -> tuple[Edit, ...]:
+    """The edits by which the line at *start*, which is too deep, belongs to the one before it."""
+    before = statements.line_before(start)
+    if before is None:
+        return ()
+    reading = statements.read(before[0])
+    return reading.edits if reading.end > start and not reading.passed else ()
 
 
 def _closing(

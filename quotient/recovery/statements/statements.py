@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from fimlsp.quotient.recovery.layout.lexemes import Lexeme
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
 from fimlsp.quotient.recovery.repairs.search import PASSED, PASSED_LINE, Repair, Search
-from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, Extents
+from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, Extents, passed_over
 from fimlsp.quotient.recovery.statements.lines import LEAD
 
 Edit = tuple[int, int, bytes]
@@ -50,6 +51,25 @@ class Brackets(NamedTuple):
 class Statements(Extents):
     """Reads the logical lines of a broken text."""
 
+    @cached_property
+    def _early(self) -> Statements:
+        """The same with strings that end early where they are cut off."""
+        return Statements(
+            self.assumed,
+            self.lines,
+            self.data,
+            self.stop,
+            begin=self.begin,
+            open_end=self.open_end,
+            then=self.then,
+            beyond=self.beyond,
+            ended_early=True,
+        )
+
+    def _may_end_early(self, units: Iterable[Unit]) -> bool:
+        """Whether something in *units* is cut off and was read up to the end of its line."""
+        return not self.ended_early and any(lexeme.missing for unit in units for lexeme in unit.found.read)
+
     def read(self, start: int) -> Reading:
         """The cheapest reading of the logical line at the line start *start*."""
         first = self.unit(start)
@@ -81,31 +101,43 @@ class Statements(Extents):
                 found = self._repaired(variant, is_open=is_open and is_all)
                 if found is not None and (best is None or found.cost + more + extra < best.cost):
                     best = found._replace(cost=found.cost + more + extra)
+        if self._may_end_early(units):
+            other = self._early._read_from(first.start, first.end)
+            if best is None or other.cost <= best.cost:
+                best = other
         return best or self._passed(units[0])
+
+    def _read_from(self, start: int, end: int) -> Reading:
+        """The cheapest reading of the logical line that begins with the text from *start* to *end*."""
+        return self._read(self._unit(start, end))
 
     def _variants(self, units: list[Unit], lacking: str | None) -> Iterator[tuple[list[Unit], int]]:
         """*units*, and the same with brackets where the layout says that they lack; with what each costs.
 
-        A bracket of the kind *lacking* is closed after them.
+        If a bracket of the kind *lacking* is closed after them, it is that one.
         """
         layout = self.assumed.layout
+        if lacking is not None:
+            yield layout.with_opener(units, lacking), 0
+            return
         closed, count = layout.closed(units)
         yield units, _MISALIGNED * count
         if count:
             yield closed, 0
         if len(units) > 1 and (opened := layout.opened(units)) is not None:
             yield opened, 0
-        if lacking is not None:
-            yield layout.with_opener(units, lacking), 0
 
     def _cost_of(self, units: Sequence[Unit]) -> int:
-        """What it costs that these lines are statements of their own."""
+        """What it costs that these lines are statements of their own, the last of which may go on."""
         cost = 0
+        statement: list[int] = []
         for unit in units[:_MOST_RATED]:
-            if unit.column is not None:
-                symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
-                cost += 0 if self.assumed.is_line(symbols) else PASSED
-        return cost
+            statement += self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+            if statement and not self.tables.enclosures.unmatched(statement)[1]:
+                cost += 0 if self.assumed.is_line(statement) else PASSED
+                statement = []
+        begun = self.tables.forward.read(self.assumed.any_line, tuple(statement))
+        return cost if begun is not None else cost + PASSED
 
     def in_place(self, start: int, chart: EarleySet, *, backward: bool = False) -> Reading | None:
         """The line at *start* inside open brackets: read after *chart*, or before it if *backward*."""
@@ -115,6 +147,10 @@ class Statements(Extents):
         symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
         search = Search(self.tables, self.assumed.ends, symbols, open_end=True, backward=backward)
         found = search.best(chart)
+        if self._may_end_early((unit,)):
+            other = self._early.in_place(start, chart, backward=backward)
+            if other is not None and (found is None or other.cost <= found.cost + INSERTED):
+                return other
         is_cut_off = any(lexeme.missing for lexeme in unit.found.read)
         if found is None or (is_cut_off and found.cost >= PASSED and self.tables.offside):
             return Reading(PASSED_LINE, start, unit.end, unit.column, ((unit.code, unit.content, b""),))
@@ -128,16 +164,40 @@ class Statements(Extents):
         Its lines *above* are known. None if no repair was found.
         """
         units: list[Unit] = []
-        first = above[0]
+        first, begin = above[0], place
         while place < self.stop and len(units) < MOST_UNITS:
             unit = self.unit(place)
             if self._is_outside(unit, first) and not self.is_hopeless(unit):
                 break
+            unit = passed_over(unit) if self.is_hopeless(unit) else unit
             units.append(unit)
             place = unit.end
             if unit.column is not None and not unit.column.deeper_than(first.column or Column()):
                 break
-        goes_on = len(units) == MOST_UNITS
+        found = self._within(units, chart, above, goes_on=len(units) == MOST_UNITS)
+        if self._may_end_early(units):
+            other = self._early.within(begin, chart, above)
+            if other is not None and (found is None or other.cost <= found.cost):
+                return other
+        return found
+
+    def inside(self, place: int, end: int, chart: EarleySet) -> Reading | None:
+        """The lines from *place* to *end*, of which the last one closes a bracket that *chart* is in."""
+        units: list[Unit] = []
+        while place < end:
+            units.append(self.unit(place))
+            place = units[-1].end
+        found = self._within(units, chart, (), goes_on=True)
+        if self._may_end_early(units):
+            other = self._early.inside(units[0].start, end, chart)
+            if other is not None and (found is None or other.cost <= found.cost):
+                return other
+        return found
+
+    def _within(
+        self, units: list[Unit], chart: EarleySet, above: Sequence[Unit], *, goes_on: bool
+    ) -> Reading | None:
+        """The cheapest reading of *units* after *chart*, with brackets closed where the layout says so."""
         while units and units[-1].column is None:
             units.pop()
         if not units:
@@ -154,7 +214,7 @@ class Statements(Extents):
         symbols = self.tables.terminals([lexeme.kind for unit in units for lexeme in unit.found.read])
         line_ends = list(accumulate(len(unit.found.read) for unit in units))
         search = Search(self.tables, self.assumed.ends, symbols, line_ends=line_ends, open_end=goes_on)
-        found = search.best(chart) if symbols else None
+        found = search.best(search.before(chart)) if symbols else None
         if found is None:
             return None
         units[0] = units[0]._replace(column=units[0].column or Column())

@@ -105,6 +105,25 @@ SEEN = {
     "x = {\n    'a': (1, 2\n    'b': 3,\n    'c': <|>,\n}\n": (b"4", b"0"),
     "x = {\n    'a': [\n        <|>\n    ]],\n}\ny = )\n": (b"1", b""),
     "def f(a\n    x = a\n    y = <|>\n": (b"1", b"0"),
+    "x = {\n    'a': 1,\n    <|>\n    'c': 2,\n}\nz = )\n": (b"'b': 3,", b""),
+    "if a:\n    x = foo(<|>\n        a, b)\nz = )\n": (b"c,", b""),
+    "x = {\n    'a': [\n        1,\n    ]<|>\n    'b': [2 3],\n}\n": (b",", b","),
+    "def f(a, b\n    foo(bar(6, c=c),\n        <|>,\n        1)\n    foo(bar)\n": (b"1", b"0"),
+    # brackets that nothing opens
+    "def f():\n    x =\n        'a': 1,\n        'b': <|>,\n        'c': 2,\n    }\n": (b"1", b"0"),
+    "def f():\n    x =\n        a,\n        <|>,\n        b,\n    )\n    y = 2\n": (b"c", b"0"),
+    "from a import\n    b,\n    c,\n    <|>\n    d,\n)\nx = 1\n": (b"e,", b""),
+    "if a:\n    raise A\n        'a'\n        'b',\n        <|>,\n    )\n    y = 2\n": (b"c", b"0"),
+    "from a import (\n    b,\n    <|>\n    c,\n)\n\nx: y[z]]\n": (b"d,", b""),
+    # brackets that the middle opens
+    "x = <|>\n    'a': [],\n    'b': ['c', 'd'\n}\nz = 1\n": (b"{", b"{"),
+    "x = [\n    <|>\n        'a': 1,\n    },\n    {'b': 2 'c': 3},\n]\n": (b"{", b"{"),
+    "x = [\n    {'b': 2 'c': 3},\n    <|>\n        'a': 1,\n    },\n]\n": (b"{", b"{"),
+    # strings that end before their line does
+    "x = {'a': 1,\n     'b: 2,\n     'c': <|>,\n}\n": (b"3", b"0"),
+    "x = foo['a] = (\n    <|>,\n)\ny = 1\n": (b"b", b"0"),
+    "x = [('a', b),\n     ('c, b),\n     (<|>, d)]\ny = 1\n": (b"'e'", b"0"),
+    "x = [('a', b),\n     (<|>, d),\n     ('c, b),\n     ('e', f)]\n": (b"'e'", b"0"),
     # what they say of blocks
     "def f():\n        a\n        b\n    c\n    <|>\n\nd = )\n": (b"e", b""),
     "def f():\n    try:\n        <|>\n    a\nz = )\n": (b"x", b"0"),

@@ -228,7 +228,9 @@ class ExpressionRules:
         scope = self.scope
         span = self.at(node.target.span)
         if scope.of_types:
-            self.report(f"named expression cannot be used within {scope.kind.value}", span, local=False)
+            end = self.line_end if scope.kind is Kind.ANNOTATION else 0  # in a comprehension it is fine
+            message = f"named expression cannot be used within {scope.kind.value}"
+            self.report(message, span, local=False, mended_until=end)
         if scope.in_iterable:
             self.report("assignment expression cannot be used in a comprehension iterable expression", span)
         if scope.kind is Kind.COMPREHENSION:
@@ -258,12 +260,15 @@ class ExpressionRules:
                     local=False,
                 )
                 return
-            elif scope.of_types:
-                if self.version >= (3, 13):
-                    self.report(
-                        "assignment expression within a comprehension cannot be used here", span, local=False
-                    )
-                    return
+            elif scope.of_types and scope.kind is not Kind.ANNOTATION:
+                self.report(
+                    f"assignment expression within a comprehension cannot be used in {scope.kind.value}",
+                    span,
+                    local=False,
+                )
+                return
+            elif scope.kind is Kind.ANNOTATION:
+                continue
             elif scope.kind is Kind.MODULE:
                 scope.add(name, Use.GLOBAL, span)
                 self.note(name, Use.GLOBAL, span)

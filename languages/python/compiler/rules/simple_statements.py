@@ -49,12 +49,16 @@ class SimpleStatementRules(ExpressionRules):
                     f"non-default type parameter '{name}' follows default type parameter", defaulted, span
                 )
 
-    def annotation(self, node: Expression, *, evaluated: bool) -> None:
-        """An annotation; it is compiled only if it is *evaluated*."""
+    def annotation(self, node: Expression, *, evaluated: bool, is_of_place: bool = False) -> None:
+        """An annotation; it is compiled only if it is *evaluated*.
+
+        Up to 3.9 one that *is_of_place*, and so is not kept, is evaluated in spite of the import.
+        """
+        future = self.future and not (is_of_place and self.version <= (3, 9))
         node = node.value if isinstance(node, nodes.Starred) else node
         before = self.evaluated
-        self.evaluated = evaluated and not self.future
-        if self.future and self.version >= (3, 10):
+        self.evaluated = evaluated and not future
+        if future and self.version >= (3, 10):
             with self.inside(Kind.ANNOTATION):
                 self.visit(node)
         else:
@@ -106,7 +110,11 @@ class SimpleStatementRules(ExpressionRules):
                 self.visit_all(inner.indices)  # stars are none of an assignment
             else:
                 self.assign(inner)
-        self.annotation(statement.annotation, evaluated=scope.kind in (Kind.MODULE, Kind.CLASS))
+        self.annotation(
+            statement.annotation,
+            evaluated=scope.kind in (Kind.MODULE, Kind.CLASS),
+            is_of_place=not isinstance(target, Name),
+        )
         self.visit(statement.value)
 
     def _return(self, statement: syntax.Return) -> None:

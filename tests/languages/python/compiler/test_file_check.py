@@ -69,6 +69,21 @@ def f():\\n x: f(a=1, a=1)
 x: f(a=1, a=1)
 from __future__ import annotations\\nx: f(a=1, a=1)
 from __future__ import annotations\\nx: (yield)
+from __future__ import annotations\\nx: lambda: await y
+from __future__ import annotations\\nx: [await i for i in y]
+from __future__ import annotations\\nx: [(i := 1) for j in y]
+from __future__ import annotations\\n(x): await y
+from __future__ import annotations\\nx.a: lambda: [i async for i in y]
+from __future__ import annotations\\ndef f(a: [i async for i in y]): pass
+from __future__ import annotations\\ndef f() -> lambda: await y: pass
+def f(a: [i async for i in y]): pass
+def f(a: lambda: await y): pass
+def f():\\n x: await y
+def f():\\n x: lambda: await y
+def f():\\n x: [lambda: await i for i in y]
+def f():\\n x: [[j async for j in i] for i in y]
+x: lambda: await y
+x: [i async for i in y]
 'doc'\\nfrom __future__ import annotations
 'doc'\\n'x'\\nfrom __future__ import annotations
 f'doc'\\nfrom __future__ import annotations
@@ -211,11 +226,20 @@ x[*a]: b = c
 async def f(): return [[a async for a in b] for c in [await d]]
 x = ([await y for z in a] for b in c)
 """
+SINCE_3_12 = """
+class A[T]([(x := 1) for y in z]): pass
+class A[T: [(x := 1) for y in z]]: pass
+class A[T]: [(x := 1) for y in z]
+def f[T](a: [(x := 1) for y in z]): pass
+def f[T](): [(x := 1) for y in z]
+type X = [(x := 1) for y in z]
+type X = lambda: [(x := 1) for y in z]
+"""
 
 
 def cases() -> list[str]:
     """All cases that the running version can parse."""
-    since = {(3, 10): SINCE_3_10, (3, 11): SINCE_3_11}
+    since = {(3, 10): SINCE_3_10, (3, 11): SINCE_3_11, (3, 12): SINCE_3_12}
     found = CASES + "".join(text for version, text in since.items() if version <= VERSION)
     return [
         line.encode().decode("unicode_escape") if line.isascii() else line
@@ -288,6 +312,46 @@ def test_what_was_seen_before_changes_no_answer() -> None:
     for text in (*texts, *reversed(texts)):
         assert old.faults(text) == FileCheck((3, 11)).faults(text)
         assert old.faults(text) == new.faults(text)
+
+
+METHODS = [f"    def f{number}(self, a): return a\n\n".encode() for number in range(12)]
+EDITS = (
+    # what stands before a method instead of nothing
+    b"    x = f(a=1, a=2)\n",
+    b"def f(a, a): pass\n",
+    b"    x = '''\n",
+    b"    x = (\n",
+    b"else: pass\n",
+    b"\\\n",
+    b"    def g(self):\n",
+    b"# nothing\n",
+    b"    nonlocal a\n",
+)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_lines_that_stay_are_read_as_in_a_new_file(edit: bytes) -> None:
+    check = FileCheck((3, 11))
+    for place in range(len(METHODS)):
+        for changed in (METHODS, [*METHODS[:place], edit, *METHODS[place:]]):
+            text = b"".join([b"class A:\n", *changed, b"y = 1\n"])
+            assert check.faults(text) == FileCheck((3, 11)).faults(text)
+
+
+WALRUS_IN = {
+    # where an assignment of a comprehension may stand: the versions that take it
+    "x: [(x := 1) for y in z]": {(3, 11), (3, 12), (3, 13)},
+    "class A[T]([(x := 1) for y in z]): pass": set(),
+    "def f[T](a: [(x := 1) for y in z]): pass": set(),
+    "def f[T](): [(x := 1) for y in z]": {(3, 12), (3, 13)},
+    "type X = [(x := 1) for y in z]": set(),
+}
+
+
+@pytest.mark.parametrize("text", WALRUS_IN)
+@pytest.mark.parametrize("version", [(3, 12), (3, 13)])
+def test_where_comprehensions_assign(text: str, version: PythonVersion) -> None:
+    assert (FileCheck(version).faults(f"{text}\n".encode()) == []) is (version in WALRUS_IN[text])
 
 
 @pytest.mark.parametrize(("version", "most"), {(3, 9): 30, (3, 10): 20, (3, 12): 20, (3, 13): 21}.items())
