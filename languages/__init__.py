@@ -50,12 +50,19 @@ def _go() -> Language:
     return go
 
 
+def _slua() -> Language:
+    from fimlsp.languages.slua.language import slua
+
+    return slua
+
+
 LANGUAGES: Mapping[str, KnownLanguage] = MappingProxyType(
     {
         "python": KnownLanguage(("python",), ("*.py", "*.pyi"), _python),
         "json": KnownLanguage(("json",), ("*.json",), _json),
         "lua": KnownLanguage(("lua",), ("*.lua",), _lua),
         "go": KnownLanguage(("go",), ("*.go",), _go),
+        "slua": KnownLanguage(("slua",), ("*.slua",), _slua),
     }
 )
 """All languages, by the names that users give them."""

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,15 @@ class TellsAll(NextToken, Protocol):
 
 
 @runtime_checkable
+class Maskable(NextToken, Protocol):
+    """A network whose tokens masks can be made for."""
+
+    @property
+    def mask_vocabulary(self) -> Vocabulary:
+        """Its tokens as masks need them; always the same object, with which stays what is learnt of them."""
+
+
+@runtime_checkable
 class Scoring(NextToken, Protocol):
     """A network that tells how likely every token is, not only the likeliest."""
 
@@ -110,6 +122,14 @@ class Rows(Protocol):
 
     def advance(self, kept: Sequence[int], tokens: Sequence[int]) -> Sequence[Candidates]:
         """Drop all texts but those numbered *kept*, and read one of *tokens* after each of these."""
+
+
+@runtime_checkable
+class TellsAllRows(Rows, Protocol):
+    """Texts read side by side of which all candidates can be told."""
+
+    def all_of(self, number: int) -> Candidates:
+        """All candidates of the text of that number among those read last."""
 
 
 @runtime_checkable

@@ -16,7 +16,7 @@ from fimlsp.quotient.recovery.mended_text import Mend
 from fimlsp.quotient.recovery.recovery import Recovery
 from fimlsp.quotient.states.checked_state import CheckedState, Finer, Surroundings, checked
 from fimlsp.quotient.states.file_start import FileStart
-from fimlsp.quotient.states.protocol import State
+from fimlsp.quotient.states.protocol import OwnMiddles, State
 
 
 @value
@@ -99,6 +99,10 @@ class EditedDocument(Document):
     def _middle(
         self, start: int, end: int, options: ConnectOptions, relax: bool
     ) -> tuple[State | None, tuple[Mend, ...]]:
+        language = self.tables.language
+        if isinstance(language, OwnMiddles):
+            may_escape = not options.forbid_escape
+            return language.middle(self.data[:start], self.data[end:], may_escape=may_escape), ()
         found = read_up_to(self, start)
         state: State | None = None
         if found is not None and not found[0].broken:

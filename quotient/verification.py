@@ -14,7 +14,9 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
 
     Its fields: `connectable`, `complete`, `viable_bytes`, `shortest` (None if not connectable), `relaxed`
     (what would be assumed to connect them, each with `start`, `end` in bytes of both texts, and the `text`
-    that is read instead; None if connectable), `setup_ms` (milliseconds for both contexts and their
+    that is read instead; None if connectable), `ignored` (what is wrong with one side alone, whatever the
+    middle, and so does not count where a completion is asked for, each with `start`, `end` and the `message`;
+    None if connectable), `setup_ms` (milliseconds for both contexts and their
     connection), `feed_ms` (milliseconds for the middle alone). `shortest` is text, so it completes the viable
     bytes up to their last whole character.
 
@@ -35,6 +37,7 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
         "viable_bytes": viable,
         "shortest": start and shortest_text(start, middle[:viable]),
         "relaxed": _assumed(document, len(left)) if start is None else None,
+        "ignored": _ignored(document, len(left)) if start is None else None,
         "setup_ms": 1000 * (ready - started),
         "feed_ms": 1000 * (fed - ready),
     }
@@ -45,6 +48,17 @@ def _assumed(document: EditedDocument, cursor: int) -> list[dict[str, object]]:
     return [
         {"start": mend.start, "end": mend.end, "text": mend.replacement.decode("utf-8", "replace")}
         for mend in document.middle(cursor, cursor).relaxed
+    ]
+
+
+def _ignored(document: EditedDocument, cursor: int) -> list[dict[str, object]]:
+    """What is wrong with one side of the *document* alone and does not count for a middle at *cursor*."""
+    found = document.middle(cursor, cursor)
+    if found.start is not None:
+        _ = found.start.shortest_completion  # it meets what is wrong
+    return [
+        {"start": fault.spans[0][0], "end": fault.spans[-1][1], "message": fault.message}
+        for fault in found.ignored
     ]
 
 

@@ -21,6 +21,7 @@ from fimlsp.lsp_server.command_line.parameters import (
     to_grammar,
     to_language,
     to_position,
+    to_scripts,
 )
 from fimlsp.lsp_server.settings.options import Settings, load_of
 
@@ -100,7 +101,7 @@ def complete(
 ) -> None:
     """Complete FILE at a line and column, and show the completion there.
 
-    A FILE called *.json, *.lua or *.go is completed as what it is, every other one as Python.
+    A FILE called *.json, *.lua, *.go or *.slua is completed as what it is, every other one as Python.
     """
     from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, complete_file
     from fimlsp.lsp_server.messages import Limits
@@ -124,7 +125,7 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     default="python",
     show_default=True,
     callback=to_language,
-    help="Whose grammar holds: python, json, lua or go.",
+    help="Whose rules hold: python, json, lua, go or slua.",
 )
 @click.option(
     "--grammar",
@@ -133,6 +134,12 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     help="A Lark grammar of your own that holds instead.",
 )
 @click.option("--start", metavar="RULE", help="The rule of --grammar that a file is made of. Default: start.")
+@click.option(
+    "--interface",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --language slua: declarations of what scripts are given.",
+)
 @PYTHON
 @click.option(
     "--check",
@@ -147,13 +154,14 @@ def verify(
     language: Language,
     grammar: Path | None,
     start: str | None,
+    interface: Path | None,
     python: tuple[int, int],
     check: Literal["parse", "compile"],
 ) -> None:
     """Judge middles: JSON lines in, JSON lines out, in the same order.
 
     A line is {"id", "left", "middle", "right"}; its answer {"id", "connectable", "complete", "viable_bytes",
-    "shortest", "relaxed", "setup_ms", "feed_ms"}, or {"id", "error"}. No model is loaded.
+    "shortest", "relaxed", "ignored", "setup_ms", "feed_ms"}, or {"id", "error"}. No model is loaded.
     """
     from fimlsp.languages.python import Python
     from fimlsp.lsp_server.command_line.verify_command import answer_lines
@@ -164,6 +172,8 @@ def verify(
         language = to_grammar(grammar, start or "start")
     elif start is not None:
         raise click.UsageError("--start is a rule of --grammar; give that as well.")
+    if interface is not None:
+        language = to_scripts(language, interface)
     if isinstance(language, Python):
         language = Python(python, check)
     elif is_given(context, "python"):

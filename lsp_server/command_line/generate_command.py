@@ -93,7 +93,7 @@ class Wanted:
     "--language",
     default="python",
     show_default=True,
-    type=click.Choice([*LANGUAGES, SLUA]),
+    type=click.Choice(list(LANGUAGES)),
     help="What is written.",
 )
 @click.option(
@@ -143,7 +143,22 @@ class Wanted:
     type=click.FloatRange(0, 1, min_open=True),
     help="Draw from the likeliest tokens that hold this share of the probability.",
 )
+@click.option("--top-k", type=click.IntRange(1), help="Draw from so many of the likeliest tokens.")
+@click.option(
+    "--min-p",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="Draw from tokens at least so many times as likely as the likeliest.",
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the draws.")
+@click.option(
+    "--beams",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Search with so many texts side by side, and show the best when it is found.",
+)
 @model_options
 def generate(
     language: str,
@@ -157,7 +172,10 @@ def generate(
     tokens: int,
     temperature: float,
     top_p: float,
+    top_k: int | None,
+    min_p: float,
     seed: int,
+    beams: int,
     **model: Any,  # noqa: ANN401 - of many types
 ) -> None:
     """Write a program from left to right, and show it as it comes.
@@ -167,6 +185,8 @@ def generate(
     from fimlsp.lsp_server.command_line.reading import read_text
     from fimlsp.models.decoding.settings import DecodeSettings
 
+    if beams > 1 and temperature:
+        raise click.UsageError("A beam search draws nothing; give either --beams or --temperature.")
     wanted = Wanted(language, grammar, start, interface, root, python, check)
     wanted.check_options(click.get_current_context())
     if prompt is None:
@@ -180,7 +200,10 @@ def generate(
         tokens=tokens,
         temperature=temperature,
         top_p=top_p,
+        top_k=top_k,
+        min_p=min_p,
         seed=seed,
+        beams=beams,
         stop_when=(lambda _: True) if beginning.ends_early else None,
     )
     write(load(load_of(Settings(**model))), beginning, settings)

@@ -68,6 +68,22 @@ def to_grammar(file: Path, start: str) -> Language:
         raise click.ClickException(str(error)) from None
 
 
+def to_scripts(language: Language, interface: Path) -> Language:
+    """sLua, which *language* has to be, for scripts that are given *interface*."""
+    from fimlsp.languages.slua.interface import InterfaceError
+    from fimlsp.languages.slua.language import Slua, interface_of
+    from fimlsp.lsp_server.command_line.reading import read_text
+
+    if not isinstance(language, Slua):
+        raise click.UsageError("--interface is for --language slua.")
+    text = read_text(interface).decode()
+    try:
+        interface_of(text, str(interface))
+    except InterfaceError as error:
+        raise click.ClickException(str(error)) from None
+    return Slua(text)
+
+
 def is_given(context: click.Context, name: str) -> bool:
     """Whether the parameter *name* was written on the command line."""
     return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT

@@ -7,7 +7,9 @@ For each line `{"id", "left", "middle", "right"}` one line comes back, in the sa
 many of its UTF-8 bytes, from the first, some valid middle begins with; `shortest`: about the cheapest text
 that, appended to these bytes, completes them, null when nothing connects; `relaxed`: what an editor's
 completion assumes where nothing connects, a list of objects (`start` and `end` in bytes of left + right, and
-the `text` that is read instead), else null;
+the `text` that is read instead), else null; `ignored`: with `--check compile` what is wrong with one side
+alone, whatever the middle, and does not keep an editor from completing (`start`, `end`, `message`), null
+when something connects;
 `setup_ms` and `feed_ms`: milliseconds for the contexts of the cut and for feeding the middle.
 
 When the viable bytes end inside a character, `shortest` belongs to the bytes before that character, as a

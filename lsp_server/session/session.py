@@ -106,7 +106,8 @@ class Session:
     def _look_around(self) -> None:
         """Find out which files may be read, which are completed, and as which Python."""
         self._folders.look()
-        self._grammars.look(dict(self._settings.grammars), self._folders.paths)
+        settings = self._settings
+        self._grammars.look(dict(settings.grammars), self._folders.paths, settings.interface)
         self._send(self._workspace())
         self._follow()
 

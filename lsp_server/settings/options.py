@@ -180,15 +180,21 @@ class Settings:
     languages: tuple[str, ...] = _option(
         IDENTIFIERS,
         names("language identifiers", 100),
-        "The editor's names of the languages that are completed: `json`, `lua` and `go` in their own "
-        "grammars, others that you add as Python. The bundled model knows Python only; elsewhere it writes "
-        "only when asked by hand.",
+        "The editor's names of the languages that are completed: `json`, `lua`, `go` and `slua` in their "
+        "own grammars, others that you add as Python. The bundled model knows Python only; elsewhere it "
+        "writes only when asked by hand.",
     )
     grammars: tuple[tuple[str, str], ...] = _option(
         (),
         named_files("language identifiers", 20),
         'Lark grammars of your own, such as `{"query": "query.lark"}`: documents of that language are '
         "completed in that grammar, if `languages` has it too. A file begins with the rule `start`.",
+    )
+    interface: str = _option(
+        "",
+        text("a file"),
+        "The file that declares what sLua scripts are given (docs/slua.md); `languages` must have `slua`. "
+        "Empty: they are given nothing.",
     )
     exclude: tuple[str, ...] = _option(
         (),

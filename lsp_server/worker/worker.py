@@ -152,7 +152,7 @@ class Worker:
         """Work for ever. Idle time goes to what the backend can prepare, then to garbage."""
         while True:
             message = self._inbox.next(PAUSE_S)
-            while message is None and self._attempt(self._prepare):
+            while message is None and self._attempt(self.prepare):
                 message = self._inbox.next(0)
             if message is None:
                 message = self._inbox.next(SILENCE_S)
@@ -160,9 +160,10 @@ class Worker:
                 collect_garbage()
                 message = self._inbox.next()
             if message is not None:
-                self._handle(message)
+                self.handle(message)
 
-    def _handle(self, message: Request) -> None:
+    def handle(self, message: Request) -> None:
+        """Work on one *message*; whatever goes wrong is logged, and answered if somebody waits."""
         backend = self._backend
         match message:
             case Load():
@@ -180,7 +181,7 @@ class Worker:
             case Leave(client):
                 self._attempt(lambda: backend.leave(client))
 
-    def _prepare(self) -> bool:
+    def prepare(self) -> bool:
         """Do one piece of work ahead of a request, and give it up if a message comes."""
         try:
             with interruptible(self._inbox.has_message):

@@ -38,12 +38,15 @@ class Client(Protocol):
 
 
 class WorkerPool:
-    """Finds the worker for a model. *command* starts a worker process; tests *make* workers without one."""
+    """Finds the worker for a model. *command* starts a worker process; tests *make* workers without one.
+
+    `workers` are those that run, by what they were told to load.
+    """
 
     def __init__(self, command: Sequence[str], make: type[WorkerProcess] = WorkerProcess) -> None:
         self._command = command
         self._make = make
-        self._workers: dict[Load, _SharedWorker] = {}
+        self.workers: dict[Load, _SharedWorker] = {}
         self._clients = itertools.count(1)
         self._requests = itertools.count(1)
 
@@ -61,29 +64,29 @@ class WorkerPool:
         Raises:
             TooManyWorkersError: There are `MOST_WORKERS` with other models.
         """
-        worker = self._workers.get(load)
+        worker = self.workers.get(load)
         if worker is None:
-            if len(self._workers) >= MOST_WORKERS:
+            if len(self.workers) >= MOST_WORKERS:
                 raise TooManyWorkersError(
                     f"this server has {MOST_WORKERS} models in use, which is the most; choose one of them, "
                     f"or start another server"
                 )
-            worker = self._workers[load] = _SharedWorker(self._command, load, self._make)
+            worker = self.workers[load] = _SharedWorker(self._command, load, self._make)
         return worker
 
     def change_model(self, worker: _SharedWorker, load: Load) -> bool:
         """Let *worker* load another model; not if others use it, or there is a worker with that already."""
-        if len(worker.handles) != 1 or load in self._workers:
+        if len(worker.handles) != 1 or load in self.workers:
             return False
-        del self._workers[worker.load]
-        self._workers[load] = worker
+        del self.workers[worker.load]
+        self.workers[load] = worker
         worker.change_model(load)
         return True
 
     async def end_unused(self, worker: _SharedWorker) -> None:
         """End *worker* if nobody uses it."""
-        if not worker.handles and self._workers.get(worker.load) is worker:
-            del self._workers[worker.load]
+        if not worker.handles and self.workers.get(worker.load) is worker:
+            del self.workers[worker.load]
             await worker.process.close()
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush, nsmallest
 from itertools import count, islice
 
+from fimlsp.models.decoding.beams import beam_search
 from fimlsp.models.decoding.loop import Decoding
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
@@ -67,6 +68,8 @@ def decode_several(
     """
     first = Decoding.begin(model, prompt, start, settings)
     with first.attended(should_stop):
+        if settings.beams > 1:
+            return beam_search(first, should_stop)
         if settings.independent:
             return (first.run(should_stop), *_independent(first, should_stop))
         found = _different(first, should_stop)

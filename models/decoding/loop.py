@@ -10,14 +10,16 @@ can still complete, and at worst the shortest completion itself is written, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
 from fimlsp.lexing.interruption import Interrupted, interruptible
-from fimlsp.models.decoding.candidate_order import at_random, best_first, preferred_first
+from fimlsp.models.decoding.best_stop import best_stop
+from fimlsp.models.decoding.candidate_order import Draw, at_random, best_first, preferred_first
+from fimlsp.models.decoding.masking import filter_by_mask
 from fimlsp.models.decoding.middle import Middle, StopReason, TokenTrace
 from fimlsp.models.decoding.partial_middle import Continuation, DecodeStep, PartialMiddle
 from fimlsp.models.decoding.settings import DecodeSettings
@@ -31,12 +33,14 @@ from fimlsp.models.protocols import (
     NextToken,
     Preference,
     TellsAll,
-    TellsStop,
 )
 from fimlsp.quotient.states.protocol import State
 from numpy.random import default_rng
 
 REJECTIONS_PER_STEP_MAX = 50
+REFUSALS_BEFORE_MASK = 24
+"""So many refused candidates of a step cost about as much as a mask (`benchmarks/refusals.py`)."""
+
 STEERING_HORIZON = 16
 STEERED_PER_STEP_MAX = 16
 STEERED_BYTES_PER_TOKEN = 2
@@ -70,7 +74,8 @@ class Decoding:
     With a temperature, `draw` tells apart runs with equal settings, each of which draws by itself. `steps`
     holds one entry per network step, `trace` one per token; so `steps[n + 1]` follows token n. If the network
     can be launched, it starts on the next token as soon as that is known, the loop does in the meantime what
-    does not decide about it, and `pending` waits for the result.
+    does not decide about it, and `pending` waits for the result. While texts are read side by side,
+    `read_elsewhere` tells all candidates of this one.
     """
 
     model: NextToken
@@ -85,6 +90,7 @@ class Decoding:
     has_read_prompt: bool = False
     launch: Callable[[int], Callable[[], Candidates]] | None = None
     pending: Callable[[], Candidates] | None = None
+    read_elsewhere: Callable[[], Candidates | None] | None = None
     stop_reason: StopReason | None = None
     tried: int = 0
     rejected: int = 0
@@ -124,6 +130,31 @@ class Decoding:
         run.stop_reason = run._take(step, continuation)
         return run
 
+    def grown(self, most: int) -> Iterator[Decoding]:
+        """Runs that go on with each of the best allowed candidates behind this one, at *most* so many.
+
+        Costs one step of the network, which reads what differs from the text that it read last. The runs
+        share their watch.
+        """
+        self.watch.engine_done()
+        step = DecodeStep(self.middle, self.model.begin(self.prompt.tokens, self.middle.tokens))
+        self.watch.model_done()
+        left, self.refused = self.budget - len(self.middle.tokens), []
+        for continuation in islice(self._allowed(step), most):
+            if self._steers_away(continuation, left - 1):
+                self.steered = True
+                continue
+            run = Decoding(self.model, self.prompt, self.settings, self.start, self.middle, self.ends_at)
+            run.steps, run.trace, run.watch = [*self.steps, step], self.trace[:], self.watch
+            run.tried, run.rejected, run.steered = self.tried, self.rejected, self.steered
+            run.stop_reason = run._take(step, continuation, tuple(self.refused), self.steered)
+            yield run
+
+    @property
+    def total(self) -> float:
+        """The log-probability (nats) of what is written, its end included if the network has ended it."""
+        return self.middle.total + (self.steps[-1].candidates.stop if self.stop_reason == "end" else 0.0)
+
     @property
     def budget(self) -> int:
         """The most tokens that may be written."""
@@ -149,13 +180,16 @@ class Decoding:
                 on_text(self.middle.text[len(step.middle.text) :])
         return self._result(reason)
 
-    def step_with(self, candidates: Candidates) -> None:
+    def step_with(self, candidates: Candidates, everything: Callable[[], Candidates] | None = None) -> None:
         """Take one step with *candidates* that `run_ahead` got from the network for this run.
 
-        The time since the last step counts as the network's.
+        *everything* tells all of them, if that can be told. The time since the last step counts as the
+        network's.
         """
         self.watch.model_done()
+        self.read_elsewhere = everything or (lambda: None)
         self._write_token(self._new_step(candidates))
+        self.read_elsewhere = None
         self.watch.engine_done()
 
     def interruption(self, should_stop: Callable[[], bool]) -> StopReason | None:
@@ -206,10 +240,12 @@ class Decoding:
     def _allowed(self, step: DecodeStep) -> Iterator[Continuation]:
         """Continuations the constraint allows, in the order of candidates, until 50 were rejected.
 
-        With the rule "best" a refused candidate ends a middle that is complete, as in the released code of
-        Melcer et al. 2024; what else could be written there is then not asked.
+        Where refusals pile up, a mask tells which candidates are worth asking about, however many there are.
+        With the rule "best" there is none, and a refused candidate ends a middle that is complete, as in the
+        released code of Melcer et al. 2024; what else could be written there is then not asked.
         """
-        for token, log_probability in self._ordered(step):
+        is_plain = self.settings.stop_rule == "best"
+        for token, log_probability in self._ordered(step) if is_plain else self._worth_asking(step):
             continuation = self._continuation(step, token, log_probability)
             self.tried += 1
             if continuation is not None:
@@ -217,11 +253,20 @@ class Decoding:
                 continue
             self.refused.append((token, log_probability))
             self.rejected += 1
-            if self.settings.stop_rule == "best" and step.complete:
+            if is_plain and step.complete:
                 yield Continuation(step.middle, "end")
                 return
             if len(self.refused) == REJECTIONS_PER_STEP_MAX:
                 return
+
+    def _worth_asking(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
+        """The candidates in their order, from the 24th that is refused on only those that a mask allows."""
+        ordered = self._ordered(step)
+        for pair in ordered:
+            yield pair
+            if len(self.refused) == REFUSALS_BEFORE_MASK:
+                break
+        yield from filter_by_mask(ordered, self.model, step.middle.state, self.settings.lines is not None)
 
     def _ordered(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
         settings = self.settings
@@ -232,17 +277,25 @@ class Decoding:
                 ranked if preference is None else preferred_first(ranked, self._misfit_at(step, preference))
             )
         random = default_rng((settings.seed, self.draw, len(step.middle.tokens)))
-        return at_random(step.candidates, settings.temperature, settings.top_p, random)
+        draw = Draw(settings.temperature, settings.top_p, settings.top_k, settings.min_p)
+        return at_random(step.candidates, draw, random, lambda: self._everything(step))
 
     def _best_first(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
         """The listed candidates, then all others if the network tells them; these are only asked for then."""
         yield from best_first(step.candidates)
-        if isinstance(self.model, TellsAll):
-            self.watch.engine_done()
-            everything = self.model.all_after(self.prompt.tokens, step.middle.tokens)
-            self.watch.model_done()
-            listed = set(step.candidates.tokens)
-            yield from (pair for pair in best_first(everything or NOTHING) if pair[0] not in listed)
+        listed = set(step.candidates.tokens)
+        yield from (pair for pair in best_first(self._everything(step) or NOTHING) if pair[0] not in listed)
+
+    def _everything(self, step: DecodeStep) -> Candidates | None:
+        """All candidates of *step*; None if the network does not tell them."""
+        if self.read_elsewhere is not None:
+            return self.read_elsewhere()
+        if not isinstance(self.model, TellsAll):
+            return None
+        self.watch.engine_done()
+        everything = self.model.all_after(self.prompt.tokens, step.middle.tokens)
+        self.watch.model_done()
+        return everything
 
     def _misfit_at(self, step: DecodeStep, preference: Preference) -> Callable[[int], float]:
         """By how many nats each token counts less at *step*."""
@@ -334,7 +387,7 @@ class Decoding:
         middle = self.middle
         takes_first = self.settings.stop_rule == "first"
         if reason == "lines" and self.rule.leaves_line(middle):
-            within = self._best_stop(len(middle.tokens))
+            within = best_stop(self.steps[: len(middle.tokens) + 1], self.model, self.prompt)
             return within if within is not None and within.text else middle
         if reason in ("cancelled", "lines", "asked", "unsure"):
             return middle
@@ -343,29 +396,5 @@ class Decoding:
         if self.settings.stop_rule == "last" or (reason == "end" and takes_first):
             return middle
         length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)
-        return self._best_stop(length) or (middle.completed() if self.settings.steer else middle)
-
-    def _best_stop(self, length: int) -> PartialMiddle | None:
-        """The best place to stop among the first *length* tokens."""
-        stops = [step for step in islice(self.steps, length + 1) if step.complete]
-        if not stops:
-            return None
-        if isinstance(self.model, TellsStop) and any(step.candidates.stop_is_bound for step in stops):
-            with suppress(Interrupted):
-                return self._best_asked(self.model, stops)
-        return max(stops, key=lambda step: step.score).middle
-
-    def _best_asked(self, model: TellsStop, stops: Sequence[DecodeStep]) -> PartialMiddle:
-        """The best of *stops*, where it is asked of those that might be the best how likely the end is."""
-        bounds = sorted(stops, key=lambda step: -step.score)
-        best, best_score = bounds[0].middle, float("-inf")
-        for step in bounds:
-            if step.score <= best_score:
-                break
-            score = step.score
-            if step.candidates.stop_is_bound:
-                stop = model.stop_after(self.prompt.tokens, step.middle.tokens)
-                score = step.middle.score(step.candidates.stop if stop is None else stop)
-            if score > best_score:
-                best, best_score = step.middle, score
-        return best
+        best = best_stop(self.steps[: length + 1], self.model, self.prompt)
+        return best or (middle.completed() if self.settings.steer else middle)

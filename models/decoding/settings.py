@@ -34,10 +34,14 @@ class DecodeSettings:
         stop_when: a rule of the caller's own: it is given the text after each token with which the middle is
             complete, and ends it there by saying True.
         candidates: how many different middles are wanted.
-        temperature: 0: the likeliest candidate is taken; otherwise candidates are drawn from the 64
-            likeliest, which hold nearly all of the probability.
-        top_p: with a temperature, only the likeliest candidates that hold this share of the probability are
-            drawn, unless the constraint refuses all of these.
+        beams: with more than one, middles are found by a beam search of that width, which follows the
+            likeliest texts side by side; without a temperature only.
+        temperature: 0: the likeliest candidate is taken; otherwise candidates are drawn, from all that the
+            network tells: on a server those that it lists.
+        top_k, min_p, top_p: with a temperature, only the *top_k* likeliest candidates are drawn, of these
+            those at least *min_p* times as likely as the likeliest, and of these the likeliest that hold a
+            share of *top_p*, all in the model's own distribution at that temperature; unless the constraint
+            refuses all of these.
         seed: seed of the draws; the same seed gives the same middles.
         independent: with a temperature: exactly `candidates` middles, drawn independently of each other and
             given in the order of the draws, with those that are equal, empty or incomplete. A share of them
@@ -57,8 +61,11 @@ class DecodeSettings:
     stop_rule: StopRule = "first"
     stop_when: Callable[[bytes], bool] | None = None
     candidates: int = 1
+    beams: int = 1
     temperature: float = 0.0
     top_p: float = 1.0
+    top_k: int | None = None
+    min_p: float = 0.0
     seed: int = 0
     independent: bool = False
     least_total: float = -inf
@@ -72,8 +79,16 @@ class DecodeSettings:
             (self.seconds is None or self.seconds >= 0, "seconds must be None or at least 0"),
             (self.stop_rule in rules, f"stop_rule must be one of {', '.join(rules)}"),
             (self.candidates >= 1, "candidates must be at least 1"),
+            (self.beams >= 1, "beams must be at least 1"),
+            (self.beams == 1 or not self.temperature, "a beam search draws nothing: no temperature"),
+            (
+                self.beams == 1 or self.candidates <= self.beams,
+                "there are at most as many candidates as beams",
+            ),
             (0 <= self.temperature < inf, "temperature must be at least 0 and finite"),
             (0 < self.top_p <= 1, "top_p must be above 0 and at most 1"),
+            (self.top_k is None or self.top_k >= 1, "top_k must be None or at least 1"),
+            (0 <= self.min_p <= 1, "min_p must be at least 0 and at most 1"),
             (self.seed >= 0, "seed must be at least 0"),
             (not self.independent or self.temperature > 0, "independent draws need a temperature above 0"),
         ):

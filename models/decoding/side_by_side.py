@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from fimlsp.models.decoding.loop import Decoding
 from fimlsp.models.errors import OutOfMemoryError
-from fimlsp.models.protocols import SideBySide
+from fimlsp.models.protocols import SideBySide, TellsAllRows
 
 
 def run_ahead(runs: Sequence[Decoding], should_stop: Callable[[], bool]) -> None:
@@ -36,8 +37,9 @@ def _step_together(active: list[Decoding], should_stop: Callable[[], bool]) -> N
         return
     candidates = rows.begin([(last, *run.middle.tokens) for run in active])
     while True:
-        for run, each in zip(active, candidates, strict=True):
-            run.step_with(each)
+        for number, (run, each) in enumerate(zip(active, candidates, strict=True)):
+            told = partial(rows.all_of, number) if isinstance(rows, TellsAllRows) else None
+            run.step_with(each, told)
         kept = [number for number, run in enumerate(active) if run.interruption(should_stop) is None]
         active = [active[number] for number in kept]
         if not active:

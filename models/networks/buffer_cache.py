@@ -17,11 +17,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 import numpy as np
 from fimlsp.models.prompts.vocabulary import Vocabulary
-from fimlsp.models.protocols import Attended, Candidates, NextToken, TellsAll, TellsStop
+from fimlsp.models.protocols import Attended, Candidates, Maskable, NextToken, TellsAll, TellsStop
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.masks.vocabulary import Vocabulary as MaskVocabulary
 
 AGREEMENT_MAX = 32
 VOTE_BASE = 2.0
@@ -80,6 +84,17 @@ class BufferCache:
     def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
         """As of `Attended`, if the network is one."""
         return self._network.attended(should_stop) if isinstance(self._network, Attended) else nullcontext()
+
+    @property
+    def mask_vocabulary(self) -> MaskVocabulary:
+        """As of `Maskable`, if the network is one.
+
+        Raises:
+            AttributeError: it is none, so neither is this.
+        """
+        if not isinstance(self._network, Maskable):
+            raise AttributeError("mask_vocabulary")
+        return self._network.mask_vocabulary
 
     def stop_after(self, tokens: Sequence[int], written: Sequence[int]) -> float | None:
         """As of `TellsStop`, if the network is one; None otherwise."""

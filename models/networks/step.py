@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 CANDIDATES = 64
 
 
-def best_candidates(logits: NDArray[np.float32], stops: frozenset[int]) -> Candidates:
-    """The 64 best of *logits* [vocabulary], best first. O(vocabulary)."""
-    n = min(CANDIDATES, len(logits))
+def best_candidates(logits: NDArray[np.float32], stops: frozenset[int], most: int = CANDIDATES) -> Candidates:
+    """The best of *logits* [vocabulary], at *most* so many, best first. O(vocabulary) for a few."""
+    n = min(most, len(logits))
     best = np.argpartition(logits, -n)[-n:]
     best = best[np.argsort(-logits[best], kind="stable")]
     top = logits[best[0]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:  # NumPy is imported by who asks for masks
     from fimlsp.quotient.masks.plain_walk import Truths
@@ -40,4 +40,18 @@ class State(Protocol):
         """For each text of *vocabulary*, and one that no token has, whether it may come next.
 
         The array must not be changed.
+        """
+
+
+@runtime_checkable
+class OwnMiddles(Protocol):
+    """A language that says itself what may stand between two texts, as it knows more than a grammar can tell.
+
+    Its grammar serves all else that is asked about a text.
+    """
+
+    def middle(self, left: bytes, right: bytes, *, may_escape: bool) -> State | None:
+        """What may stand between *left* and *right*; None if nothing is known to.
+
+        Unless it *may_escape*, a middle stays in the brackets and blocks around it, if any such is known.
         """

@@ -48,6 +48,15 @@ def test_no_module_uses_the_private_parts_of_another(path):
     assert [*foreign_privates(tree_of(path))] == []
 
 
+MOST_LOOKS_INSIDE = 30
+"""Of tests at what is kept in memory, or started, which nobody else may see; some of it is of libraries."""
+
+
+def test_only_few_tests_use_private_parts():
+    found = [each for path in (ROOT / "tests").rglob("*.py") for each in foreign_privates(tree_of(path))]
+    assert len(found) <= MOST_LOOKS_INSIDE, found
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_no_loop_goes_over_a_list_that_it_makes_longer(path):
     loops = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.For)]

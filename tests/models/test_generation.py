@@ -13,6 +13,7 @@ from fimlsp.languages.slua.interface import Interface
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.errors import ModelError
 from fimlsp.models.generation import generate, generate_many
+from fimlsp.models.healing import Healed, unread_part
 from fimlsp.models.loading import load_model
 from fimlsp.quotient.engine import Engine
 
@@ -77,6 +78,38 @@ def test_several(model):
     assert len({result.text for result in best}) == len(best) > 1
     draws = DecodeSettings(tokens=8, candidates=4, temperature=1.0, independent=True)
     assert [each.complete for each in generate_many(model, b"x = ", start, draws)] == [True] * 4
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+@pytest.mark.parametrize(
+    "written", [b"import collec", b"x = [1]\nfor item in x:\n    pri", b"caf\xc3\xa9 = 1\ncaf\xc3\xa9"]
+)
+def test_a_word_that_has_begun_goes_on(model, written, beams):
+    start, pieces = start_behind(PYTHON, written), []
+    settings = DecodeSettings(tokens=20, beams=beams)
+    result = generate(model, written, start, settings, on_text=pieces.append)
+    assert b"".join(pieces) == result.text
+    assert start.feed(result.text).complete
+    ast.parse((written + result.text).decode())
+
+
+def test_healing_lets_the_usual_token_be_written(model):
+    written = b"import collections\nimport json\n\nwords = collec"
+    again = unread_part(model.vocabulary, written)
+    assert written.endswith(again)
+    assert unread_part(model.vocabulary, b"x = ") == b""
+    healed = Healed(b"collec", start_behind(PYTHON, written))
+    assert healed.feed(b"collections").feed(b".Counter()").complete
+    assert healed.feed(b"col").feed(b"lec").feed(b"tions") is not None
+    assert healed.feed(b"coll") is not None
+    assert healed.feed(b"count") is None
+    assert not healed.complete
+    assert healed.shortest_completion.startswith(b"collec")
+    vocabulary = model.network.mask_vocabulary
+    allowed = healed.allowed_texts(vocabulary)
+    wanted = [healed.feed(text) is not None for text in vocabulary.texts]
+    assert allowed[:-1].tolist() == wanted
+    assert any(wanted)
 
 
 def test_too_many_tokens(model):

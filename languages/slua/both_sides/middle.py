@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fimlsp.languages.slua.both_sides.reading import Reader
 from fimlsp.languages.slua.both_sides.right_text import RightText
 from fimlsp.languages.slua.both_sides.search import Search
+from fimlsp.languages.slua.incremental.machine import Stack
 from fimlsp.languages.slua.incremental.parser import ScriptState, begin
 from fimlsp.languages.slua.incremental.tokens import LETTERS
 from fimlsp.languages.slua.interface import Interface
@@ -23,21 +24,47 @@ def between(left: bytes, right: bytes, interface: Interface) -> MiddleState | No
     return middle_between(begin(interface).feed(left), right)
 
 
-def middle_between(left: ScriptState | None, right: bytes) -> MiddleState | None:
-    """As `between`, where the script has come to the state *left*."""
+def middle_between(left: ScriptState | None, right: bytes, *, may_escape: bool = True) -> MiddleState | None:
+    """As `between`, where the script has come to the state *left*.
+
+    Unless it *may_escape*, a middle closes nothing that is open at its beginning.
+    """
     if left is None:
         return None
-    state = MiddleState(left, RightSide(right))
+    state = MiddleState(left, RightSide(right, None if may_escape else (left.whole or left.machine).stack))
     return state if state.completion is not None else None
 
 
 class RightSide:
-    """The text right of the cursor, with what is known of reading it."""
+    """The text right of the cursor, with what is known of reading it; what is open at *kept* stays so."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, kept: Stack | None) -> None:
+        self._levels = 0 if kept is None else len(kept.outline)
+        self._floor = None if kept is None else level_of(kept, self._levels).below
         self.reader = Reader(RightText(data))
-        self.search = Search(self.reader)
+        self.search = Search(self.reader, self._levels)
         self.is_blank = not data.strip(b" \t\r\n")
+
+    @property
+    def has_floor(self) -> bool:
+        """Whether anything has to stay open."""
+        return self._levels > 0
+
+    def keeps(self, script: ScriptState) -> bool:
+        """Whether nothing of what has to stay open was closed before *script*."""
+        stack = (script.whole or script.machine).stack
+        if not self._levels:
+            return True
+        if stack is None or len(stack.outline) < self._levels:
+            return False
+        return level_of(stack, self._levels).below is self._floor
+
+
+def level_of(stack: Stack, size: int) -> Stack:
+    """The lowest part of *stack* with which so many brackets and blocks are open."""
+    while stack.below is not None and len(stack.below.outline) >= size:
+        stack = stack.below
+    return stack
 
 
 class MiddleState:
@@ -56,7 +83,7 @@ class MiddleState:
     def feed(self, data: bytes) -> MiddleState | None:
         """The state after *data*; None if no middle that begins so is found."""
         script = self.script.feed(data)
-        if script is None:
+        if script is None or not self.right.keeps(script):
             return None
         known = self.completion
         assert known is not None
@@ -72,7 +99,7 @@ class MiddleState:
     @cached_property
     def completion(self) -> bytes | None:
         """A cheap text that completes the middle; None if none is found."""
-        if self.right.is_blank:
+        if self.right.is_blank and not self.right.has_floor:
             return self.script.shortest_completion
         if self.complete:
             return b""

@@ -80,10 +80,11 @@ class Written:
 
 
 class Search:
-    """Searches for what connects places of a script to what *reader* reads."""
+    """Searches for what connects places of a script to what *reader* reads; *kept* levels stay open."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, kept: int = 0) -> None:
         self._reader = reader
+        self._kept = kept
         self._moves = Moves(reader.right)
         self._declared = 0
 
@@ -108,7 +109,7 @@ class Search:
                 *((t, _DETOUR) for t in self._moves.others(place.machine)),
             ):
                 following = place.after(tokens) if tokens else None
-                if following is not None:
+                if following is not None and len(following.machine.outline) >= self._kept:
                     count += 1
                     written = cost_before + detour + min(sum(map(len, tokens)), _LONG)
                     ahead = _LEVEL * self._moves.levels_to_open(following.machine.outline)

@@ -86,7 +86,9 @@ class Operand(Task):
                 return machine.push(Operand(wanted, OR), Sign(")"), AfterBracket(wanted, level))
             case "{":
                 assert isinstance(wanted, Table)
-                return machine.push(Entries(wanted, frozenset()), Continue(Value(wanted), wanted, level))
+                return machine.push(
+                    Entries(wanted, frozenset(), machine.weight), Continue(Value(wanted), wanted, level)
+                )
             case "function":
                 assert isinstance(wanted, Function)
                 return machine.push(*function_tasks(machine, wanted), Continue(Value(wanted), wanted, level))
@@ -217,11 +219,12 @@ class PathTail(Task):
 
     def _call(self, machine: Machine, function: Function) -> Machine:
         arguments: list[Task] = []
+        machine = heavier(machine, 2 + len(function.parameters))
         for number, parameter in enumerate(function.parameters):
-            arguments += [Sign(",")] if number else []
+            arguments += [Sign(",", machine.weight)] if number else []
             arguments.append(Operand(wanted_for(parameter), OR))
         tail = PathTail(Value(function.result), self.goal, "what a function gives", True)
-        return heavier(machine, 2 + len(function.parameters)).push(*arguments, Sign(")"), tail)
+        return machine.push(*arguments, Sign(")", machine.weight), tail)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -269,10 +272,11 @@ class FieldName(Task):
 
 @dataclass(frozen=True, slots=True)
 class Entries(Task):
-    """The fields of a table that is being made; *given* are there."""
+    """The fields of a table that is being made; *given* are there, and it weighs *weight*."""
 
     table: Table
     given: frozenset[str]
+    weight: int
 
     def outline(self, below: Outline) -> Outline:
         """As in `Task`."""
@@ -293,9 +297,10 @@ class Entries(Task):
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
+        machine = replace(machine, weight=self.weight)
         if token == "}":
             return machine
-        entry = EntryName(self.table, self.given)
+        entry = EntryName(self.table, self.given, self.weight)
         return machine.push(entry) if token == "," else entry.take(machine, token)
 
     def finish(self, machine: Machine) -> str:
@@ -311,6 +316,7 @@ class EntryName(Task):
 
     table: Table
     given: frozenset[str]
+    weight: int
 
     def outline(self, below: Outline) -> Outline:
         """As in `Task`."""
@@ -323,7 +329,9 @@ class EntryName(Task):
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         value = Operand(wanted_for(self.table.fields[token].type), OR)
-        return heavier(machine, 2).push(Sign("="), value, Entries(self.table, self.given | {token}))
+        return heavier(machine, 2).push(
+            Sign("="), value, Entries(self.table, self.given | {token}, self.weight)
+        )
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -347,7 +355,7 @@ class EnterFunction(Step):
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return machine.within(machine.environment.in_function(self.result))
+        return replace(machine.within(machine.environment.in_function(self.result)), weight=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,9 +85,10 @@ _CLOSING = frozenset((")", "}", "then", "do", "end"))
 
 @dataclass(frozen=True, slots=True)
 class Sign(Task):
-    """A keyword or sign."""
+    """A keyword or sign; behind it the expression weighs *weight*, if that is given."""
 
     text: str
+    weight: int | None = None
 
     def outline(self, below: Outline) -> Outline:
         """As in `Task`; what is yet to be opened is not yet to be closed."""
@@ -103,7 +104,7 @@ class Sign(Task):
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         del token
-        return machine
+        return machine if self.weight is None else replace(machine, weight=self.weight)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""

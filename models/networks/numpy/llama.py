@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fimlsp.models.networks.numpy.shape import Shape
@@ -20,6 +21,9 @@ from fimlsp.models.networks.step import best_candidates, n_known
 from fimlsp.models.protocols import Candidates
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 Array = NDArray[np.float32]
 
@@ -79,6 +83,14 @@ class SmallNetwork:
         self._keys: Array = np.zeros(cached, np.float32)
         self._values: Array = np.zeros(cached, np.float32)
         self._read = list[int]()
+        self._scores: Array = np.zeros(0, np.float32)
+
+    @cached_property
+    def mask_vocabulary(self) -> Vocabulary:
+        """See `fimlsp.models.protocols.Maskable`."""
+        from fimlsp.quotient.masks.vocabulary import Vocabulary
+
+        return Vocabulary(self.token_bytes, self.stops)
 
     @classmethod
     def load(
@@ -115,6 +127,12 @@ class SmallNetwork:
         scores: Array = logits - np.log(np.exp(logits).sum())
         return scores
 
+    def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
+        """See `fimlsp.models.protocols.TellsAll`; None if another text was read last."""
+        if self._read != [*tokens, *written]:
+            return None
+        return best_candidates(self._scores, self.stops, len(self._scores))
+
     def _logits_after(self, text: Sequence[int]) -> Array:
         known = n_known(self._read, text)
         del self._read[known:]
@@ -149,6 +167,7 @@ class SmallNetwork:
             x = x + _gated(gate, up) @ layer.down
         scores: Array = (self._normal(x[-1:]) @ self._head)[0]
         self._read.extend(tokens)  # only now are keys and values of all layers written
+        self._scores = scores
         return scores
 
     def _normal(self, x: Array) -> Array:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import torch
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles
 from fimlsp.models.errors import ModelError, OutOfMemoryError, is_out_of_memory
-from fimlsp.models.networks.step import n_known
+from fimlsp.models.networks.step import best_candidates, n_known
 from fimlsp.models.networks.torch.captured_step import captured_step
 from fimlsp.models.networks.torch.exchange import ranking_for, sent
 from fimlsp.models.networks.torch.int8 import quantise
@@ -22,6 +22,7 @@ from fimlsp.models.networks.torch.placement import Placement
 from fimlsp.models.networks.torch.recorded_step import recorded_step
 from fimlsp.models.networks.torch.rows import PADDING, CheckpointRows
 from fimlsp.models.protocols import Candidates
+from fimlsp.quotient.masks.vocabulary import Vocabulary
 from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -59,6 +60,7 @@ class CheckpointNetwork:
         self.ranking = ranking_for(network.device, [token for token in stops if token < known])
         self.is_asynchronous = network.device.type != "cpu"
         self._read = list[int]()
+        self._scores_read: torch.Tensor | None = None
 
     @classmethod
     def load(
@@ -125,6 +127,23 @@ class CheckpointNetwork:
             array: NDArray[np.float32] = torch.log_softmax(scores.float(), dim=-1).cpu().numpy()
         return array
 
+    @cached_property
+    def mask_vocabulary(self) -> Vocabulary:
+        """See `fimlsp.models.protocols.Maskable`."""
+        return Vocabulary(self.token_bytes, self.stops)
+
+    def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
+        """See `fimlsp.models.protocols.TellsAll`; None if another text was read last."""
+        if self._scores_read is None or self._read != [*tokens, *written]:
+            return None
+        return self._all_of(self._scores_read)
+
+    def _all_of(self, scores: torch.Tensor) -> Candidates:
+        """All candidates by these *scores*."""
+        with self._forgetting_if_it_fails():
+            numbers = scores[: len(self.token_bytes)].float().cpu().numpy()
+        return best_candidates(numbers, self.stops, len(numbers))
+
     def launch(self, token: int) -> Callable[[], Candidates]:
         """Begin to read one more token; on the CPU, reading waits until the result is asked for."""
         if self.is_asynchronous:
@@ -137,7 +156,7 @@ class CheckpointNetwork:
             return None
         if unread := tokens[self._keep_prefix([*tokens, PADDING]) :]:
             self.read_on(unread)
-        return CheckpointRows(self.network, self.kv_cache.cache, room, self._ranked_rows)
+        return CheckpointRows(self.network, self.kv_cache.cache, room, self._ranked_rows, self._all_of)
 
     def begin_reading(self, tokens: Sequence[int]) -> torch.Tensor:
         """Read *tokens* after what was read; `finish_reading` turns the result into candidates.
@@ -164,6 +183,7 @@ class CheckpointNetwork:
         with self._forgetting_if_it_fails():
             scores = self._scores(tokens)
         self._read.extend(tokens)
+        self._scores_read = scores
         return scores
 
     @torch.inference_mode()
@@ -205,6 +225,7 @@ class CheckpointNetwork:
     def _forget(self) -> None:
         self.kv_cache.clear()
         self._read.clear()
+        self._scores_read = None
         if self.network.device.type == "cuda":
             self.step = None  # its graphs write into memory that is freed now
             torch.cuda.empty_cache()

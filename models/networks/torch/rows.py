@@ -31,11 +31,13 @@ class CheckpointRows:
         shared: Cache,
         room: int,
         ranked: Callable[[Callable[[], Tensor]], list[Candidates]],
+        told: Callable[[Tensor], Candidates],
     ) -> None:
         self._network = network
         self._shared = shared
         self._room = room
         self.ranked = ranked
+        self._told = told
 
     def begin(self, texts: Sequence[Sequence[int]]) -> Sequence[Candidates]:
         """Read *texts*, none of them empty, after what is shared; what may follow each."""
@@ -67,6 +69,10 @@ class CheckpointRows:
         positions, self._next = self._next[:, None], self._next + 1
         return self._read(sent(tokens, device)[:, None], positions, self._is_text[:, None])
 
+    def all_of(self, number: int) -> Candidates:
+        """See `TellsAllRows`."""
+        return self._told(self._last[number])
+
     def _read(self, ids: Tensor, positions: Tensor, is_seen: Tensor) -> list[Candidates]:
         """Candidates after *ids* [texts, tokens], each of which attends to *is_seen* [texts, tokens, all]."""
         return self.ranked(lambda: self._scores(ids, positions, is_seen))
@@ -86,4 +92,5 @@ class CheckpointRows:
             logits_to_keep=1,
         )
         scores: Tensor = output.logits[:, -1]
+        self._last = scores
         return scores

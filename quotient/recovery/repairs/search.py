@@ -135,8 +135,9 @@ class Search:
             self._push(cost + more + extra, place, following, (path, Change(index, (assumed,))))
 
     def _cost_left_open(self, assumed: int) -> int:
-        """What it costs to close the bracket that *assumed* opens, if nothing asks for that at the end."""
-        return INSERTED if self.open_end and self.enclosures.unmatched((assumed,))[1] else 0
+        """What it costs to match the bracket that *assumed* is, if nothing asks for that at the end."""
+        closes, opens = self.enclosures.unmatched((assumed,))
+        return INSERTED if self.open_end and (closes if self.backward else opens) else 0
 
     def _begins_own_line(self, index: int) -> bool:
         """Whether a physical line that begins a logical one begins with the lexeme of number *index*."""

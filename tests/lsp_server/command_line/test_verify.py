@@ -112,6 +112,7 @@ def test_lines_in_and_out_in_the_same_order_and_no_model():
             "viable_bytes",
             "shortest",
             "relaxed",
+            "ignored",
             "setup_ms",
             "feed_ms",
         }
@@ -137,6 +138,15 @@ def test_what_compiles():
     assert compiled["viable_bytes"] == len("a")
 
 
+def test_what_is_wrong_with_one_side_alone_is_told():
+    line = json.dumps({"id": 1, "left": "def f(a, a): pass\nx = ", "middle": "1", "right": "\n"})
+    found = CliRunner().invoke(command_line, ["verify", "--check", "compile"], input=line).output
+    (ignored,) = json.loads(found)["ignored"]
+    assert not json.loads(found)["connectable"]
+    assert (ignored["start"], ignored["end"]) == (len("def f("), len("def f(a, a"))
+    assert "'a'" in ignored["message"]
+
+
 def test_json():
     cases = []
     for marked, *_ in JSON_VERDICTS:
@@ -158,7 +168,7 @@ def test_json():
 REFUSED = [
     (["--start", "rule"], "--start is a rule of --grammar"),
     (["--grammar", __file__, "--language", "json"], "Give either --language or --grammar."),
-    (["--language", "cobol"], "'cobol' is not one of python, json, lua, go."),
+    (["--language", "cobol"], "'cobol' is not one of python, json, lua, go, slua."),
     (["--language", "json", "--python-version", "3.11"], "--python-version is of Python alone"),
 ]
 

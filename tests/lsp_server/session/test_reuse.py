@@ -162,7 +162,7 @@ async def test_a_request_meets_the_one_that_was_asked_ahead(editor):
     await shown(editor, "<|>\n")
     editor.type("scripted v1 '' ''")
     assert await editor.suggestion() is not None
-    worker = next(iter(editor.session._pool._workers.values())).process
+    worker = next(iter(editor.session._pool.workers.values())).process
     assert sum(isinstance(message, Complete) for message in worker.seen) == 2
     assert editor.counted.prefetched == 1
 

@@ -51,16 +51,16 @@ def test_a_server_that_goes_is_replaced_at_once_and_used_again_when_it_is_back(t
     worker = Worker(Backend(), inbox, sink)
 
     def complete(number):
-        worker._handle(Complete(number, DOCUMENT, 0, len(LEFT), LIMITS, time.monotonic()))
+        worker.handle(Complete(number, DOCUMENT, 0, len(LEFT), LIMITS, time.monotonic()))
 
-    worker._handle(load)
-    worker._handle(Open(DOCUMENT, 0, LEFT + RIGHT, Python()))
+    worker.handle(load)
+    worker.handle(Open(DOCUMENT, 0, LEFT + RIGHT, Python()))
     complete(1)
     del server
     complete(2)
     server = serve(path, port)
     assert inbox.next(30) == load
-    worker._handle(load)
+    worker.handle(load)
     complete(3)
     del server
     sink.seek(0)

@@ -82,9 +82,9 @@ def test_idle_work_is_given_up_for_a_message():
     day = Day([], 9)
     day.prepare = checkpoint
     idle = Worker(day, day, io.BytesIO())
-    assert not idle._prepare()
+    assert not idle.prepare()
     day.has_message = lambda: True
-    assert idle._prepare(), "there is still work"
+    assert idle.prepare(), "there is still work"
 
 
 LARGE = Load("large", device="cuda", threads=2)
@@ -116,7 +116,7 @@ def reports(unusable, *messages):
     backend, sink = Models(unusable), io.BytesIO()
     worker = Worker(backend, Inbox(), sink)
     for message in messages:
-        worker._handle(message)
+        worker.handle(message)
     sink.seek(0)
     return list(iter(lambda: read_report(sink), None)), backend.loaded
 
@@ -138,17 +138,17 @@ def test_a_server_that_fails_is_replaced_and_comes_back(monkeypatch):
     backend, inbox, sink = Fleeting([SERVER]), Inbox(), io.BytesIO()
     worker = Worker(backend, inbox, sink)
     load = Load(SERVER)
-    worker._handle(load)
+    worker.handle(load)
     assert inbox.next(0.1) is None, "it is not there yet"
     backend.unusable = []
     assert inbox.next(10) == load
-    worker._handle(load)
+    worker.handle(load)
     backend.unusable = [SERVER]
-    worker._handle(COMPLETE)
+    worker.handle(COMPLETE)
     backend.unusable = []
     assert inbox.next(10) == load
-    worker._handle(load)
-    worker._handle(COMPLETE)
+    worker.handle(load)
+    worker.handle(COMPLETE)
     sink.seek(0)
     told = list(iter(lambda: read_report(sink), None))
     assert [each.problem or each.model for each in told if isinstance(each, Ready)] == [
@@ -164,8 +164,8 @@ def test_a_server_is_not_waited_for_when_another_model_is_wanted(monkeypatch):
     monkeypatch.setattr(server_watch, "PAUSES_S", (0.05, 0.05))
     backend, inbox = Fleeting([SERVER]), Inbox()
     worker = Worker(backend, inbox, io.BytesIO())
-    worker._handle(Load(SERVER))
-    worker._handle(Load())
+    worker.handle(Load(SERVER))
+    worker.handle(Load())
     backend.unusable = []
     assert inbox.next(0.3) is None
 
@@ -225,7 +225,7 @@ FAULTS = [
 def test_a_fault_is_logged_whole_and_told_in_a_sentence(fault, caplog):
     sink = io.BytesIO()
     for message in (COMPLETE, Load()):
-        Worker(Faulty(fault), Inbox(), sink)._handle(message)
+        Worker(Faulty(fault), Inbox(), sink).handle(message)
     sink.seek(0)
     answer, last = read_report(sink), read_report(sink)
     sentence = f"failed unexpectedly ({type(fault).__name__}); the log has the details"

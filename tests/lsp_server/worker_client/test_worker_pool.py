@@ -26,12 +26,12 @@ async def start():
     yield start_one
     for editor in editors:
         await editor.session.close()
-    assert pool._workers == {}
+    assert pool.workers == {}
 
 
 def workers(start):
     """The workers by model, each with the number of its clients."""
-    return {load.model: len(worker.handles) for load, worker in start.pool._workers.items()}
+    return {load.model: len(worker.handles) for load, worker in start.pool.workers.items()}
 
 
 def use(editor, **changes):
@@ -57,23 +57,23 @@ async def test_device_and_revision_are_part_of_the_model(start):
     await start()
     await start(device="cpu")
     await start(revision="v1")
-    assert [*start.pool._workers] == [Load(), Load(device="cpu"), Load(revision="v1")]
+    assert [*start.pool.workers] == [Load(), Load(device="cpu"), Load(revision="v1")]
 
 
 async def test_a_client_alone_keeps_its_worker_when_it_changes_the_model(start):
     editor = await start()
-    (before,) = start.pool._workers.values()
+    (before,) = start.pool.workers.values()
     editor.open("a<|>")
     use(editor, model="x")
     assert workers(start) == {"x": 1}
-    assert start.pool._workers[Load("x")] is before
+    assert start.pool.workers[Load("x")] is before
     assert await editor.suggestion() == "x v1 'a' ''"
 
 
 async def test_a_client_moves_to_the_worker_that_has_the_model(start):
     one, other = await start(), await start(model="x")
     one.open("a<|>")
-    worker = start.pool._workers[Load()].process
+    worker = start.pool.workers[Load()].process
     use(one, model="x")
     await turn()
     assert workers(start) == {"x": 2}
@@ -96,7 +96,7 @@ async def test_what_belongs_to_a_client_that_leaves_is_forgotten(start):
     one, other = await start(), await start()
     one.open("a<|>")
     other.open("b<|>")
-    worker = start.pool._workers[Load()].process
+    worker = start.pool.workers[Load()].process
     await one.session.close()
     await turn()
     assert Leave(one.session.number) in worker.seen
@@ -114,4 +114,4 @@ async def test_reloading_is_for_all_who_share(start):
     one.session.reload()
     await turn()
     assert other.session.status.now.state == "idle"
-    assert sum(isinstance(message, Load) for message in start.pool._workers[Load()].process.seen) == 2
+    assert sum(isinstance(message, Load) for message in start.pool.workers[Load()].process.seen) == 2

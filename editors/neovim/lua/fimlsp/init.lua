@@ -36,6 +36,7 @@ end
 ---@param options? table See :help fimlsp-options.
 function M.setup(options)
   config.set(options)
+  vim.filetype.add({ extension = { slua = 'slua' } })
   vim.api.nvim_set_hl(0, 'FimlspSuggestion', { link = 'NonText', default = true })
   vim.api.nvim_set_hl(0, 'FimlspCount', { link = 'MoreMsg', default = true })
   vim.api.nvim_create_autocmd('FileType', {

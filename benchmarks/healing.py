@@ -1,0 +1,59 @@
+"""Measures token healing: `python benchmarks/healing.py`.
+
+At cursors within names of the standard library a few tokens are written from left to right, with and without
+healing. Prints how often the rest of the name is what stood there, with the bundled model or another, mixed
+with what the text before suggests if the model asks for that, and alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import islice
+from random import Random
+
+import click
+from corpora.python import shuffled_files
+from fimlsp.languages.python import python
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.generation import generate
+from fimlsp.models.loading import load_model
+from fimlsp.quotient.engine import Engine
+from rich.console import Console
+
+NAME = re.compile(rb"[A-Za-z_]{5,}")
+BEFORE = 700
+SETTINGS = DecodeSettings(tokens=8)
+
+
+@click.command()
+@click.option("--model", help="A model's folder or name, not the bundled one.")
+@click.option("--cursors", default=100, show_default=True)
+@click.option("--seed", default=1, show_default=True)
+def main(model: str | None, cursors: int, seed: int) -> None:
+    """Measure, and print."""
+    loaded, random, engine = load_model(model), Random(seed), Engine(python())
+    right = {(uses, heal): 0 for uses in (loaded.uses_buffer, False) for heal in (False, True)}
+    asked = 0
+    for _, data in islice(shuffled_files(random), cursors):
+        names = [name for name in NAME.finditer(data) if name.start() > BEFORE]
+        if not names:
+            continue
+        name = random.choice(names)
+        cut = random.randrange(name.start() + 1, name.end() - 1)
+        left = data[cut - BEFORE : cut]
+        start = engine.document(data[:cut]).middle_at_bytes(cut, cut, relax=False).start
+        if start is None:
+            continue
+        asked += 1
+        for uses, heal in right:
+            text = generate(replace(loaded, uses_buffer=uses), left, start, SETTINGS, heal=heal).text
+            found = re.match(rb"\w*", text)
+            right[uses, heal] += found is not None and found[0] == data[cut : name.end()]
+    for (uses, heal), count in right.items():
+        how = f"{'with' if uses else 'without'} the text before, {'healed' if heal else 'not healed'}"
+        Console().print(f"{how}: {count} of {asked}")
+
+
+if __name__ == "__main__":
+    main()

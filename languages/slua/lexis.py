@@ -1,0 +1,67 @@
+"""The lexemes of scripts, for the engine."""
+
+from __future__ import annotations
+
+import hashlib
+import string
+from functools import cache
+
+from fimlsp.languages.slua.incremental.tokens import KEYWORDS, SIGNS
+from fimlsp.lexing.automata.dfa import CompactDfa, compile_terminals
+from fimlsp.lexing.automata.nfa import Rule, Terminals
+from fimlsp.lexing.automata.regex import (
+    Regex,
+    character_but,
+    choice,
+    many,
+    maybe,
+    one_of,
+    sequence,
+    some,
+)
+from fimlsp.lexing.automata.table_cache import cached
+from fimlsp.lexing.lexis import Delimiters, Family, Lexis
+from fimlsp.lexing.modes import CODE, ModeStack
+
+_FAMILIES: dict[str, Family] = {"STRING": "string", "NL": "line end"}
+_WORD = string.ascii_letters + string.digits + "_"
+_CONTROLS = "".join(map(chr, range(0x20))) + "\x7f"
+
+
+@cache
+def slua_lexis() -> Lexis:
+    """The lexemes of sLua."""
+    return Lexis(
+        dfa=_compiled().expand(),
+        start=ModeStack(),
+        unknown=ModeStack(known=False),
+        families=_FAMILIES,
+        delimiters=Delimiters(within=(b'"',)),
+        separators=b";",
+    )
+
+
+def _compiled() -> CompactDfa:
+    rules = _rules()
+    described = repr([(rule.kind, rule.pattern) for rule in rules])
+    key = hashlib.sha256(described.encode()).hexdigest()
+    return cached(key, lambda: compile_terminals(Terminals({CODE: rules})))
+
+
+def _rules() -> tuple[Rule, ...]:
+    words = (Rule(text, sequence(text)) for text in sorted(SIGNS | KEYWORDS))
+    digits = some(one_of(string.digits))
+    return (
+        *words,
+        Rule("NAME", sequence(one_of(string.ascii_letters), many(one_of(_WORD)))),
+        Rule("NUMBER", sequence(digits, maybe(".", digits))),
+        Rule("BAD", sequence(digits, many(".", digits), one_of(_WORD + "."))),
+        Rule("BAD", sequence("--")),
+        Rule("STRING", _string()),
+        Rule("SPACE", some(one_of(" \t"))),
+        Rule("NL", choice("\r\n", "\n", "\r")),
+    )
+
+
+def _string() -> Regex:
+    return sequence('"', many(choice(character_but('"\\' + _CONTROLS), sequence("\\", one_of('nt"\\')))), '"')

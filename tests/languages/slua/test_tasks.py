@@ -1,0 +1,94 @@
+"""What the paper assumes of its parsers (A1 to A3) holds of every kind of task, in random scripts."""
+
+import random
+from functools import cache
+
+import pytest
+from fimlsp.languages.slua.incremental import expressions, machine, statements, written_types
+from fimlsp.languages.slua.incremental.machine import Step, Task
+from fimlsp.languages.slua.incremental.parser import begin
+from fimlsp.languages.slua.incremental.tokens import KEYWORDS, TOKEN
+from fimlsp.languages.slua.incremental.wanted import LEVELS
+
+from .programs import Writer
+from .test_slua import INTERFACE
+from .walks import walk
+
+ENDING = (";", ")", "}", ",", "end", "then", "do")
+
+
+def kinds_of_tasks():
+    modules = (expressions, machine, statements, written_types)
+    found = {value for module in modules for value in vars(module).values() if isinstance(value, type)}
+    return sorted((kind for kind in found if issubclass(kind, Task)), key=lambda kind: kind.__name__)
+
+
+@cache
+def places():
+    """The places of some random scripts, between their lexemes."""
+    found = []
+    for seed in range(12):
+        rng = random.Random(seed)
+        text = Writer(INTERFACE, rng).script() if seed % 2 else walk(begin(INTERFACE), rng, 60)
+        text = text if seed else "local f: (at: number) -> void = function(a) end;"
+        place = begin(INTERFACE).machine
+        for token in TOKEN.findall(text):
+            found.append(place)
+            place = place.take(token)
+    return found
+
+
+def asked(place):
+    """The tasks that may go on at *place*, with what each expects."""
+    while place.stack is not None:
+        task = place.stack.task
+        yield task, task.expected(place)
+        if not task.may_end(place):
+            return
+        place = place.without()
+
+
+def test_every_kind_of_task_is_there():
+    seen = {type(task) for place in places() for task, _ in asked(place)}
+    wanted = {kind for kind in kinds_of_tasks() if kind not in (Task, Step) and not issubclass(kind, Step)}
+    assert {kind.__name__ for kind in wanted - seen} <= {"Block"}  # `Statements` is one
+
+
+def test_a_lexeme_ends_where_the_next_byte_cannot_belong_to_it():
+    for place in places()[::7]:
+        state = begin(INTERFACE)
+        state = type(state)(place)
+        for word in sorted(place.expected().words)[:12]:
+            after = state.feed(word.encode())
+            assert after is not None
+            for byte in (b" ", b"a", b"=", b"0", b"."):
+                following = after.feed(byte)
+                if following is not None and following.begun.startswith(word.encode()):
+                    assert following.begun == word.encode() + byte or byte == b" "
+                    assert following.machine is place
+
+
+def test_each_lexeme_belongs_to_one_task():
+    """Operators, which an operand and the one around it could both take, belong to the inner one."""
+    for place in places():
+        seen = set()
+        for _, expected in asked(place):
+            kinds = {
+                ("name", expected.but is not None),
+                ("number", expected.number),
+                ("text", expected.string),
+            }
+            lexemes = expected.words | {kind for kind, may_come in kinds if may_come}
+            assert seen & lexemes <= LEVELS.keys()
+            seen |= lexemes
+
+
+@pytest.mark.parametrize("sign", ENDING)
+def test_what_ends_a_construct_begins_no_other_lexeme(sign):
+    for place in places():
+        words = place.expected().words
+        if sign in words:
+            longer = {
+                word for word in words if word.startswith(sign) and word != sign and word not in KEYWORDS
+            }
+            assert not {word for word in longer if not word[0].isalpha()}
