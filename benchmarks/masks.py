@@ -11,7 +11,6 @@ every N-th mask against feeding each token, and counts bits that are set wrongly
 from __future__ import annotations
 
 import random
-import resource
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from time import process_time
 
 import click
 import numpy as np
+import psutil
 from corpora.by_language import PythonCorpus
 from corpora.json import records_of_length
 from corpora.python import shuffled_files
@@ -147,7 +147,7 @@ def measure(name: str, settings: Settings) -> Measured:
     tokenizer = Tokenizer.from_file(str(settings.tokenizer))
     token_bytes = read_vocabulary(tokenizer, {settings.stop}).token_bytes
     found = list(cases(settings, tokenizer))
-    held = _peak()
+    held = _held()
     vocabulary = Vocabulary(token_bytes, [settings.stop])
     measured, judge = Measured(name), Judge(settings, vocabulary)
     began = process_time()
@@ -164,7 +164,7 @@ def measure(name: str, settings: Settings) -> Measured:
         for case in found:
             before = tokenizer.encode(case.left.decode(), add_special_tokens=False).ids
             follow_peer(measured, judge, begin(), before, case, token_bytes)
-    measured.megabytes = _peak() - held
+    measured.megabytes = _held() - held
     return measured
 
 
@@ -196,9 +196,9 @@ def follow_peer(
         text += token_bytes[token] or b""
 
 
-def _peak() -> float:
-    """The most memory this process has held, in megabytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def _held() -> float:
+    """The memory that this process holds, in megabytes."""
+    return psutil.Process().memory_info().rss / 1e6
 
 
 def growth(settings: Settings, console: Console) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import Interface, InterfaceError, read_interface
+from fimlsp.languages.slua.tidy import Tidy
 from fimlsp.languages.slua.types import Function, Table
 from fimlsp.lsp_server.command_line.reading import read_text
 from fimlsp.quotient.engine import Engine
@@ -40,20 +41,21 @@ def in_language(language: Language, text: bytes) -> Beginning:
 def in_slua(interface: Path | None, root: str | None, text: bytes) -> Beginning:
     """The state behind *text* in a script that is given *interface*.
 
-    *root* is a type of the interface: the script goes on with the call of the global function that takes one,
-    and ends with it.
+    *root* is a kind of scripts that the interface declares, or a type: then the script goes on with the call
+    of the global function that takes one, and ends with it. No line ends within an expression.
 
     Raises:
         click.ClickException: the interface cannot be used, nothing takes a *root*, or no script begins so.
     """
     given = _interface(interface)
-    if root is not None:
+    is_kind = root in given.roots
+    if root is not None and not is_kind:
         text += f"{_taker(given, root)}({{".encode()
-    empty = begin(given)
+    empty = begin(given, root if is_kind else None)
     state = empty.feed(text)
     if state is None:
         raise _no_beginning(text, empty, "sLua")
-    return Beginning(text, state, ends_early=root is not None)
+    return Beginning(text, Tidy(state), ends_early=root is not None and not is_kind)
 
 
 def _interface(file: Path | None) -> Interface:
@@ -74,9 +76,9 @@ def _taker(given: Interface, root: str) -> str:
             if isinstance(taken, Table) and not taken.is_object:
                 takers.setdefault(taken.name.lower(), name)
     if root.lower() not in takers:
-        known = ", ".join(sorted(takers)) or "none"
+        known = ", ".join((*given.roots, *sorted(takers))) or "none"
         raise click.ClickException(
-            f"No function of the interface takes just one {root}; those that can be written: {known}."
+            f"{root} is no kind of scripts, and no function takes just one; what can be written: {known}."
         )
     return takers[root.lower()]
 

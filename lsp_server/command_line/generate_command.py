@@ -81,7 +81,7 @@ class Wanted:
             if is_given(context, name) and not is_slua:
                 raise click.UsageError(f"--{name} is for --language slua.")
         if self.root is not None and self.interface is None:
-            raise click.UsageError("--root is a type of --interface; give that as well.")
+            raise click.UsageError("--root is a kind of scripts of --interface; give that as well.")
         is_python = self.language == "python" and self.grammar is None
         for name, option in (("python", "python-version"), ("check", "check")):
             if is_given(context, name) and not is_python:
@@ -118,7 +118,7 @@ class Wanted:
 @click.option(
     "--root",
     metavar="NAME",
-    help="With slua: write one value of this type, in the call of the function of --interface that takes it.",
+    help="With slua: a kind of scripts that --interface declares, or the type of the one value to write.",
 )
 @PYTHON
 @click.option(

@@ -1,18 +1,31 @@
 -- What surrounds scripts: an environment of their own, and limits for each call from the program.
-local load, pcall, sethook, error = load, pcall, debug.sethook, error
+local load, pcall, sethook, error, collectgarbage = load, pcall, debug.sethook, error, collectgarbage
 local sub, byte = string.sub, string.byte
 
 return function(rounds, instructions, text_bytes)
   local left = rounds
   local environment = {}
 
+  -- lupa gives a script a wrong object now and then if it is given one while others are being collected, so
+  -- garbage is only collected here, at once.
+  collectgarbage("stop")
+  local enough = 0
+  local function collect()
+    if collectgarbage("count") > enough then
+      collectgarbage("collect")
+      enough = 2 * collectgarbage("count") + 1000
+    end
+  end
+
   function environment._round()
+    collect()
     left = left - 1
     return left >= 0
   end
 
   -- A text that is too long ends after its last whole character.
   function environment._join(a, b)
+    collect()
     local text = a .. b
     if #text <= text_bytes then return text end
     local stop = text_bytes
@@ -39,6 +52,7 @@ return function(rounds, instructions, text_bytes)
       left = rounds
       sethook(function() error("the script was stopped: it does not come to an end", 0) end, "", instructions)
     end
+    collect()
     depth = depth + 1
     return leave(pcall(f, ...))
   end

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.resources import files
+from types import MethodType
 from typing import Any
 
 from fimlsp.languages.slua.interface import Interface
@@ -110,7 +112,9 @@ class Sandbox:
     def _get(self, owner: object, name: object) -> object:
         if name not in self._fields:
             raise AttributeError(f"scripts have no field {name!r}")
-        return getattr(owner, str(name))
+        value = getattr(owner, str(name))
+        # lupa takes the first argument of a method away if it is the object itself, as in `a:Is()` of Lua
+        return partial(value) if isinstance(value, MethodType) else value
 
     def _set(self, owner: object, name: object, value: object) -> None:
         if not self._fields.get(str(name)):

@@ -114,6 +114,20 @@ def test_what_is_stopped_is_told_with_the_line_of_the_script():
         sandbox.run(Translation("local a = nil\na.b = 1\n", (3, 12)), "mine")
 
 
+def test_an_object_may_be_given_to_a_function_of_its_own():
+    class Actor:
+        def Is(self, other):  # noqa: N802
+            return self is other
+
+    interface = read_interface(
+        "object A { Is: (A) -> boolean; }; global a: A; global b: A; global Tell: (boolean) -> void;"
+    )
+    told = []
+    sandbox = Sandbox(interface, {"a": Actor(), "b": Actor(), "Tell": told.append})
+    sandbox.run(translate(check_script("Tell(a.Is(a)); Tell(a.Is(b));", interface)))
+    assert told == [True, False]
+
+
 def test_a_global_without_a_value():
     with pytest.raises(ValueError, match="no value is given for Count, Tell"):
         Sandbox(TOLD, {})

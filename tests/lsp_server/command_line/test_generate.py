@@ -62,15 +62,22 @@ def test_one_value_of_an_interface(tmp_path):
     assert not check_script(written(*options, prompt="Tell("), read_interface(INTERFACE)).faults
     refused = run(*options, "--root", "Talent")
     assert refused.stderr == (
-        "Error: No function of the interface takes just one Talent; those that can be written: effect.\n"
+        "Error: Talent is no kind of scripts, and no function takes just one; what can be written: effect.\n"
     )
+
+
+def test_a_kind_of_scripts(tmp_path):
+    interface = f"{INTERFACE}\nroot hail: Hail(Effect);"
+    (tmp_path / "game.txt").write_text(interface, encoding="utf-8")
+    text = written("--language", "slua", "--interface", tmp_path / "game.txt", "--root", "hail")
+    assert not check_script(text, read_interface(interface), "hail").faults
 
 
 REFUSED = [
     (["--prompt", "-"], "x = 1\ny = )\n", "No Python 3.11 begins like the prompt: line 2 does not fit."),
     (["--start", "a"], None, "--start is a rule of --grammar"),
     (["--root", "Effect"], None, "--root is for --language slua."),
-    (["--language", "slua", "--root", "Effect"], None, "--root is a type of --interface"),
+    (["--language", "slua", "--root", "Effect"], None, "--root is a kind of scripts of --interface"),
     (["--language", "json", "--check", "parse"], None, "--check is of Python alone"),
     (["--language", "json", "--python-version", "3.9"], None, "--python-version is of Python alone"),
     (["--model", "./nothing"], None, "is neither a folder nor a hub name"),

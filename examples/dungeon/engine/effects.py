@@ -1,0 +1,90 @@
+"""Effects: what a script has registered, and each time that somebody bears it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.given_values import line, whole
+
+if TYPE_CHECKING:
+    from engine.actors import Actor
+    from engine.fight import Fight
+
+MOST_BORNE = 6
+MOST_TURNS = 20
+MOST_COUNTED = 1_000_000
+
+
+class EffectKind:
+    """An effect that a script has registered."""
+
+    def __init__(self, fight: Fight, name: str, script: Any, *, is_generated: bool = False) -> None:  # noqa: ANN401
+        self.fight = fight
+        self.name = name
+        self.script = script
+        self.title = line(script["title"]) or name
+        self.is_generated = is_generated
+
+    def on(self, who: Actor) -> Borne | None:
+        """It, if *who* bears it."""
+        return next((borne for borne in who.effects if borne.kind is self), None)
+
+    def Apply(self, on: Actor, by: Actor, turns: float, settings: Any) -> None:  # noqa: ANN401
+        borne = self.on(on)
+        if borne is not None:
+            borne.settings, borne.turns = settings, max(borne.turns, whole(turns, 0, MOST_TURNS))
+        elif on.IsAlive() and len(on.effects) < MOST_BORNE:
+            borne = Borne(self, on, by, turns, settings)
+            on.effects.append(borne)
+            self.fight.happened(f"{on.name}: {self.title}", on)
+            borne.hook("OnActivate")
+
+    def Remove(self, who: Actor) -> bool:
+        borne = self.on(who)
+        if borne is not None:
+            borne.end()
+        return borne is not None
+
+    def IsOn(self, who: Actor) -> bool:
+        return self.on(who) is not None
+
+    def TurnsLeft(self, who: Actor) -> int:
+        borne = self.on(who)
+        return 0 if borne is None else borne.turns
+
+    def Describe(self, settings: Any) -> str:  # noqa: ANN401
+        return line(self.fight.scripting.call(self.script["GetDescription"], settings, otherwise=""))
+
+
+class Borne:
+    """An effect that *bearer* bears, because of *source*."""
+
+    def __init__(self, kind: EffectKind, bearer: Actor, source: Actor, turns: float, settings: Any) -> None:  # noqa: ANN401
+        self.kind = kind
+        self.bearer = bearer
+        self.source = source
+        self.settings = settings
+        self.turns = turns
+        self.count = 0
+
+    def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401
+        """Scripts assign to `turns` and `count`, of which any number is good."""
+        if name == "turns":
+            value = whole(value, 0, MOST_TURNS)
+        elif name == "count":
+            value = whole(value, -MOST_COUNTED, MOST_COUNTED)
+        object.__setattr__(self, name, value)
+
+    def End(self) -> None:
+        self.turns = 0
+
+    def hook(self, name: str, *arguments: object, otherwise: Any = None) -> Any:  # noqa: ANN401
+        """What the hook *name* gives, if the effect has it."""
+        hook = self.kind.script[name]
+        return self.kind.fight.scripting.call(hook, self, self.settings, *arguments, otherwise=otherwise)
+
+    def end(self) -> None:
+        """Take it from its bearer."""
+        if self in self.bearer.effects:
+            self.bearer.effects.remove(self)
+            self.hook("OnDeactivate")

@@ -1,0 +1,213 @@
+"""A fight of two sides, turn by turn, with the talents and effects that scripts have registered."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import cycle, islice
+from types import SimpleNamespace
+from typing import Any
+
+from engine.actors import Actor
+from engine.damage import Damage, DamageKinds
+from engine.effects import EffectKind
+from engine.given_values import Coord, line, whole
+from engine.globals import Coords, Game, Math, Strings
+from engine.level import Level
+from engine.library import Library, Script
+from engine.scripting import Scripting
+
+HEROES = (("Ada", 46), ("Boyle", 40), ("Curie", 36), ("Darwin", 40))
+MONSTERS = (("ghoul", 38), ("imp", 30), ("ogre", 54), ("wraith", 40))
+COLD_FROM, LAST_ROUND = 30, 60
+BLOW, ENERGY_GAINED = 7, 8
+FIRST_TURNS = 12
+MOST_COST, MOST_RANGE, MOST_REST = 100, 30, 20
+
+
+@dataclass(frozen=True)
+class Talent:
+    """A talent that a script has registered."""
+
+    name: str
+    title: str
+    cost: int
+    range: int
+    rest: int
+    helps: bool
+    script: Any
+    is_generated: bool
+
+    @staticmethod
+    def of(script: Script, registered: Any) -> Talent:  # noqa: ANN401
+        """What *script* has *registered*."""
+        return Talent(
+            script.name,
+            line(registered["title"]) or script.name,
+            whole(registered["cost"], 0, MOST_COST),
+            whole(registered["range"], 1, MOST_RANGE),
+            whole(registered["rest"], 0, MOST_REST),
+            registered["helps"],
+            registered,
+            script.is_generated,
+        )
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened in a turn: a text to read, and whose side it is of."""
+
+    turn: int
+    text: str
+    side: str
+
+
+class Fight:
+    """A fight with the scripts of *library*; *seed* decides all that is left to chance."""
+
+    def __init__(self, library: Library, seed: int = 0) -> None:
+        self.random = random.Random(seed)
+        self.round = 0
+        self._turns = 0
+        self.actors: list[Actor] = []
+        self.events: list[Event] = []
+        self.used: dict[str, int] = {}
+        self.stopped: list[str] = []
+        self.effects: dict[str, EffectKind] = {}
+        self.talents: dict[str, Talent] = {}
+        self.level = Level(self)
+        self._kinds = SimpleNamespace()
+        values = {
+            "g_effects": self._kinds,
+            "g_damage": DamageKinds(),
+            "g_level": self.level,
+            "g_coord": Coords(),
+            "g_game": Game(self),
+            "g_math": Math(self),
+            "g_str": Strings(),
+        }
+        self.scripting = Scripting(library, values, self.stopped.append)
+        self.scripting.run_all(self._register)
+        self._gather("heroes", HEROES, 2)
+        self._gather("monsters", MONSTERS, self.level.width - 1)
+        self._begin_under_effects()
+
+    def _register(self, script: Script, registered: Any) -> None:  # noqa: ANN401
+        if script.kind == "effect":
+            kind = EffectKind(self, script.name, registered, is_generated=script.is_generated)
+            self.effects[script.name] = kind
+            setattr(self._kinds, script.name, kind)
+        else:
+            self.talents[script.name] = Talent.of(script, registered)
+
+    def _gather(self, side: str, members: tuple[tuple[str, int], ...], column: int) -> None:
+        """Two talents that were written for each, and one that was generated, if there are any."""
+        written = self._deck([name for name, talent in self.talents.items() if not talent.is_generated])
+        generated = self._deck([name for name, talent in self.talents.items() if talent.is_generated])
+        for row, (name, health) in enumerate(members):
+            actor = Actor(self, name, side, Coord(column, 2 + 2 * row), health)
+            actor.talents += [*islice(written, 2), *islice(generated, 1)]
+            self.actors.append(actor)
+
+    def _begin_under_effects(self) -> None:
+        """Let everybody bear an effect that was generated, if there are any."""
+        kinds = self._deck([name for name, kind in self.effects.items() if kind.is_generated])
+        for actor, name in zip(self.actors, kinds, strict=False):
+            settings = self.scripting.settings(name)
+            if settings is not None:
+                self.effects[name].Apply(actor, actor, FIRST_TURNS, settings)
+
+    def _deck(self, names: list[str]) -> Iterator[str]:
+        """*names* in a random order, again and again."""
+        self.random.shuffle(names)
+        return cycle(names)
+
+    # What others ask.
+
+    def living(self) -> list[Actor]:
+        """Those who live."""
+        return [actor for actor in self.actors if actor.IsAlive()]
+
+    def winner(self) -> str | None:
+        """The side that is left, or has more health left when time is up; None while it goes on."""
+        sides = {actor.side for actor in self.living()}
+        if len(sides) > 1 and self.round < LAST_ROUND:
+            return None
+        if len(sides) == 1:
+            return sides.pop()
+        health = {side: sum(each.health for each in self.living() if each.side == side) for side in sides}
+        return "nobody" if len(set(health.values())) < 2 else max(health, key=health.__getitem__)
+
+    def happened(self, text: str, who: Actor | None) -> None:
+        """Keep what is told of *who*."""
+        self.events.append(Event(self._turns, text, who.side if who is not None else ""))
+
+    # Turns.
+
+    def turns(self) -> Iterator[Actor]:
+        """Fight to the end; gives each actor whose turn is done."""
+        while self.winner() is None:
+            self.round += 1
+            for actor in list(self.actors):
+                if self.winner() is not None:
+                    return
+                if actor.IsAlive():
+                    self._turn(actor)
+                    yield actor
+            for actor in self.living() if self.round > COLD_FROM else ():
+                actor.lose(self.round - COLD_FROM, "cold")
+            self._turns += 1
+
+    def _turn(self, actor: Actor) -> None:
+        self._turns += 1
+        for borne in list(actor.effects):
+            borne.hook("OnTurnStart")
+        if actor.stunned:
+            actor.stunned -= 1
+        elif actor.IsAlive():
+            self._act(actor)
+        actor.GainEnergy(ENERGY_GAINED)
+        actor.resting = {name: turns - 1 for name, turns in actor.resting.items() if turns > 1}
+        for borne in list(actor.effects):
+            borne.hook("OnTurnEnd")
+            borne.turns -= 1
+            if borne.turns <= 0:
+                borne.end()
+
+    def _act(self, actor: Actor) -> None:
+        """Use a talent, or strike, or go nearer to an enemy."""
+        enemies = actor.enemies()
+        if not enemies:
+            return
+        possible = [(talent, target) for talent, target in self._possible(actor) if target is not None]
+        if possible and self.random.random() < 0.7:
+            self._use(actor, *self.random.choice(possible))
+        elif actor.DistanceTo(enemies[0]) <= 1:
+            enemies[0].Harm(Damage(BLOW, "blow"), actor)
+        else:
+            step = self.level.step_towards(actor.place, enemies[0].place)
+            if step is not None:
+                actor.go(step)
+
+    def _possible(self, actor: Actor) -> Iterator[tuple[Talent, Actor | None]]:
+        for talent in (self.talents[name] for name in actor.talents):
+            hurt = (
+                friend for friend in (actor, *actor.friends()) if friend.health * 4 < friend.most_health * 3
+            )
+            others = hurt if talent.helps else actor.enemies()
+            reached = (
+                other
+                for other in others
+                if actor.DistanceTo(other) <= talent.range and actor.CanSee(other.place)
+            )
+            if talent.cost <= actor.energy and talent.name not in actor.resting:
+                yield talent, next(reached, None)
+
+    def _use(self, actor: Actor, talent: Talent, target: Actor) -> None:
+        actor.SpendEnergy(talent.cost)
+        actor.resting[talent.name] = talent.rest + 1
+        self.used[talent.name] = self.used.get(talent.name, 0) + 1
+        mark = "*" if talent.is_generated else ""
+        self.happened(f"{actor.name} uses {talent.title}{mark}", actor)
+        self.scripting.call(talent.script["Do"], actor, target.place)

@@ -1,0 +1,51 @@
+"""What scripts hand over, made into what the game can use: whatever they give, the game goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FURTHEST = 1_000
+LONGEST_TEXT = 60
+
+
+def whole(value: float, least: int, most: int) -> int:
+    """*value* as a whole number between two others; what is no number counts as 0."""
+    known = 0 if value != value else value
+    return int(min(max(known, least), most))
+
+
+def line(text: str) -> str:
+    """*text* as a short line without signs that a terminal would obey."""
+    printable = "".join(sign if sign.isprintable() else " " for sign in text[: 2 * LONGEST_TEXT])
+    return " ".join(printable.split())[:LONGEST_TEXT]
+
+
+@dataclass(frozen=True, slots=True)
+class Coord:
+    """A place of the level."""
+
+    x: int
+    y: int
+
+    @staticmethod
+    def of(place: Coord | dict[str, float]) -> Coord:
+        """The place that a script means by a value of its own, or by one that it was given."""
+        if isinstance(place, Coord):
+            return place
+        return Coord(whole(place["x"], -FURTHEST, FURTHEST), whole(place["y"], -FURTHEST, FURTHEST))
+
+    def distance(self, other: Coord) -> int:
+        """How many steps it is to *other*, of which each may be diagonal."""
+        return max(abs(self.x - other.x), abs(self.y - other.y))
+
+    def toward(self, other: Coord, steps: int) -> Coord:
+        """The place *steps* steps from here on a straight way to *other*, or *other* if that is nearer."""
+        length = self.distance(other)
+        if length <= steps:
+            return other
+        share = steps / length
+        return Coord(self.x + round((other.x - self.x) * share), self.y + round((other.y - self.y) * share))
+
+    def line(self, other: Coord) -> list[Coord]:
+        """The places behind this one on a straight way to *other*, the last included."""
+        return [self.toward(other, steps) for steps in range(1, self.distance(other) + 1)]

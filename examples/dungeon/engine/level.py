@@ -1,0 +1,127 @@
+"""The level: its walls, who stands where, and what can be seen."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from engine.actors import Body
+from engine.given_values import Coord, whole
+
+if TYPE_CHECKING:
+    from engine.fight import Fight
+
+WIDTH, HEIGHT = 26, 11
+PILLARS = 14
+MOST_WALLS = 60
+
+
+class Level:
+    """A hall with pillars."""
+
+    def __init__(self, fight: Fight) -> None:
+        self.fight = fight
+        self.width, self.height = WIDTH, HEIGHT
+        self.places = [Coord(x, y) for y in range(1, HEIGHT + 1) for x in range(1, WIDTH + 1)]
+        self.walls: set[Coord] = set()
+        while len(self.walls) < PILLARS:
+            self.walls.add(Coord(fight.random.randint(5, WIDTH - 4), fight.random.randint(2, HEIGHT - 1)))
+
+    def is_inside(self, place: Coord) -> bool:
+        """Whether *place* is on the level."""
+        return 1 <= place.x <= self.width and 1 <= place.y <= self.height
+
+    def is_free(self, place: Coord) -> bool:
+        """Whether somebody could stand at *place*, and nobody does."""
+        return self.is_inside(place) and place not in self.walls and not self.standing(place)
+
+    def standing(self, place: Coord) -> list[Any]:
+        """Who stands at *place*: one, or none."""
+        return [actor for actor in self.fight.living() if actor.place == place]
+
+    def is_seen(self, from_: Coord, to: Coord) -> bool:
+        """Whether no wall is between two places."""
+        return self.is_inside(to) and not any(place in self.walls for place in from_.line(to))
+
+    def step_towards(self, from_: Coord, to: Coord) -> Coord | None:
+        """The first step of a shortest way to a place beside *to*; None if there is no way."""
+        before: dict[Coord, Coord] = {}
+        waiting = deque([from_])
+        while waiting:
+            place = waiting.popleft()
+            if place.distance(to) <= 1:
+                while before.get(place, from_) != from_:
+                    place = before[place]
+                return place if place != from_ else None
+            for following in self._around(place):
+                if following not in before and following != from_ and self.is_free(following):
+                    before[following] = place
+                    waiting.append(following)
+        return None
+
+    @staticmethod
+    def _around(place: Coord, distance: int = 1) -> list[Coord]:
+        across = range(-distance, distance + 1)
+        return [Coord(place.x + x, place.y + y) for y in across for x in across]
+
+    # What scripts may ask.
+
+    def IsFree(self, place: Any) -> bool:  # noqa: ANN401
+        return self.is_free(Coord.of(place))
+
+    def IsWall(self, place: Any) -> bool:  # noqa: ANN401
+        return Coord.of(place) in self.walls
+
+    def BuildWall(self, at: Any) -> bool:  # noqa: ANN401
+        place = Coord.of(at)
+        if not self.is_free(place) or len(self.walls) >= MOST_WALLS:
+            return False
+        self.walls.add(place)
+        return True
+
+    def BreakWall(self, at: Any) -> bool:  # noqa: ANN401
+        place = Coord.of(at)
+        was_there = place in self.walls
+        self.walls.discard(place)
+        return was_there
+
+    def RandomFreePlace(self) -> Coord:
+        taken = self.walls | {actor.place for actor in self.fight.living()}
+        return self.fight.random.choice([place for place in self.places if place not in taken])
+
+    def FreePlaceBeside(self, place: Any) -> Coord:  # noqa: ANN401
+        around = [each for each in self._around(Coord.of(place)) if self.is_free(each)]
+        return around[0] if around else self.RandomFreePlace()
+
+    def WithActorAt(self, place: Any, body: Body) -> None:  # noqa: ANN401
+        self.fight.scripting.each(body, self.standing(Coord.of(place)))
+
+    def WithFirstOnLine(self, from_: Any, to: Any, body: Body) -> None:  # noqa: ANN401
+        met = [actor for place in self._line(from_, to) for actor in self.standing(place)]
+        self.fight.scripting.each(body, met[:1])
+
+    def ForEachActorWithin(self, place: Any, distance: float, body: Body) -> None:  # noqa: ANN401
+        self.fight.scripting.each(body, self._within(place, distance))
+
+    def ForEachPlaceWithin(self, place: Any, distance: float, body: Body) -> None:  # noqa: ANN401
+        around = self._around(Coord.of(place), whole(distance, 0, 5))
+        self.fight.scripting.each(body, [each for each in around if self.is_inside(each)])
+
+    def ForEachPlaceOnLine(self, from_: Any, to: Any, body: Body) -> None:  # noqa: ANN401
+        self.fight.scripting.each(body, self._line(from_, to))
+
+    def CountActorsWithin(self, place: Any, distance: float) -> int:  # noqa: ANN401
+        return len(self._within(place, distance))
+
+    def _within(self, place: Any, distance: float) -> list[Any]:  # noqa: ANN401
+        center = Coord.of(place)
+        return [actor for actor in self.fight.living() if actor.place.distance(center) <= distance]
+
+    def _line(self, from_: Any, to: Any) -> list[Coord]:  # noqa: ANN401
+        """The places of the level between two others."""
+        places = []
+        for place in Coord.of(from_).line(Coord.of(to)):
+            if not self.is_inside(place):
+                break
+            places.append(place)
+        return places

@@ -1,0 +1,86 @@
+"""The scripts of a game: found, checked in the order in which they need each other, and translated once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.extending import extended
+from fimlsp.languages.slua.interface import Interface, read_interface
+from fimlsp.languages.slua.running.translation import Translation, translate
+
+HERE = Path(__file__).parents[1]
+KINDS = {"effects": "effect", "talents": "talent"}
+"""The kind of the scripts in a folder, by its name; effects come before the talents that may use them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script that is right.
+
+    Attributes:
+        name: of its file, without what follows the point.
+        kind: `effect` or `talent`.
+        text: as it was written.
+        lua: what is run.
+        is_generated: whether it stands among those that nobody wrote.
+    """
+
+    name: str
+    kind: str
+    text: str
+    lua: Translation
+    is_generated: bool = False
+
+
+@dataclass(frozen=True)
+class Library:
+    """Scripts in the order in which they run, the interface that they have extended, and what was refused."""
+
+    interface: Interface
+    scripts: tuple[Script, ...] = ()
+    faults: tuple[str, ...] = ()
+
+    def with_scripts(self, paths: Iterable[Path]) -> Library:
+        """With the scripts at *paths*, all of one kind; those with faults are left out and told.
+
+        A script may use an effect that comes behind it in the alphabet: what has faults is looked at again
+        as long as others have been right.
+        """
+        library, waiting = self, sorted(paths)
+        while waiting:
+            refused: list[Path] = []
+            faults: list[str] = []
+            for path in waiting:
+                found = library._with_script(path)
+                if isinstance(found, Library):
+                    library = found
+                else:
+                    refused.append(path)
+                    faults += found
+            if len(refused) == len(waiting):
+                return Library(library.interface, library.scripts, (*library.faults, *faults))
+            waiting = refused
+        return library
+
+    def _with_script(self, path: Path) -> Library | Sequence[str]:
+        name, kind, text = path.stem, KINDS[path.parent.name], path.read_text("utf-8")
+        if any(script.name == name and script.kind == kind for script in self.scripts):
+            return [f"{path}: there is already a {kind} `{name}`"]
+        checked = check_script(text, self.interface, kind)
+        if checked.faults:
+            return [f"{path}:{fault}" for fault in checked.faults]
+        script = Script(name, kind, text, translate(checked), "generated" in path.parts)
+        interface = extended(self.interface, self.interface.roots[kind], name, checked.interface)
+        return Library(interface, (*self.scripts, script), self.faults)
+
+
+def load_library(*, generated: bool = True, folder: Path = HERE) -> Library:
+    """What is in the folders of *folder*; with *generated* also what a model wrote."""
+    library = Library(read_interface((HERE / "interface.txt").read_text("utf-8"), "interface.txt"))
+    for part in (folder, folder / "generated") if generated else (folder,):
+        for kind in KINDS:
+            library = library.with_scripts((part / kind).glob("*.slua"))
+    return library

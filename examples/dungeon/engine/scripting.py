@@ -1,0 +1,82 @@
+"""Runs scripts: what they register, and their hooks, which the game calls when something happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from fimlsp.languages.slua.running.sandbox import Sandbox, ScriptError
+from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, Type
+
+from engine.library import Library, Script
+
+MOST_NESTED = 3
+"""Hooks that may run within each other: harm that a hook does calls hooks, whose harm calls hooks."""
+
+MOST_BODIES = 500
+"""Bodies that one hook, with all that it sets off, is given to go through actors and places."""
+
+SIMPLE_VALUES: Mapping[Type, object] = {NUMBER: 2, STRING: "something", BOOLEAN: True}
+ROUNDS, INSTRUCTIONS = 100, 200_000
+
+
+class Scripting:
+    """A sandbox for the scripts of *library*, given the *values* of its interface's globals.
+
+    *stopped* is called with why a hook was stopped.
+    """
+
+    def __init__(
+        self, library: Library, values: Mapping[str, object], stopped: Callable[[str], None]
+    ) -> None:
+        self._library = library
+        self._nested = 0
+        self._bodies = 0
+        self._stopped = stopped
+        self._registered: list[Any] = []
+        endings = dict.fromkeys(library.interface.endings(None), self._registered.append)
+        self._sandbox = Sandbox(
+            library.interface, {**values, **endings}, rounds=ROUNDS, instructions=INSTRUCTIONS
+        )
+
+    def run_all(self, register: Callable[[Script, Any], None]) -> None:
+        """Run the scripts; *register* is called with each, and with what it has registered."""
+        for script in self._library.scripts:
+            self._bodies = MOST_BODIES
+            try:
+                self._sandbox.run(script.lua, script.name)
+            except ScriptError as error:
+                self._stopped(str(error))
+            for registered in self._registered:
+                register(script, registered)
+            self._registered.clear()
+
+    def settings(self, effect: str) -> Any | None:  # noqa: ANN401
+        """Some settings of the effect *effect*, for the game to apply it; None if they are not simple."""
+        fields = self._library.interface.types[f"{effect}_Settings"].fields.values()
+        if not all(field.type in SIMPLE_VALUES for field in fields):
+            return None
+        return self._sandbox.table({field.name: SIMPLE_VALUES[field.type] for field in fields})
+
+    def call(self, hook: Callable[..., Any] | None, *arguments: object, otherwise: Any = None) -> Any:  # noqa: ANN401
+        """What *hook* gives; *otherwise* if there is none, if too many run already, or if it was stopped."""
+        if hook is None or self._nested >= MOST_NESTED:
+            return otherwise
+        if not self._nested:
+            self._bodies = MOST_BODIES
+        self._nested += 1
+        try:
+            return self._sandbox.call(hook, *arguments)
+        except ScriptError as error:
+            self._stopped(str(error))
+            return otherwise
+        finally:
+            self._nested -= 1
+
+    def each(self, body: Callable[[Any], None], values: Iterable[object]) -> None:
+        """Call *body*, which a script handed over, with each of *values*, until it was given enough."""
+        for value in values:
+            if self._bodies <= 0:
+                return
+            self._bodies -= 1
+            self._sandbox.call(body, value)
