@@ -47,7 +47,7 @@ class Rules:
         """Why a document gets no completions, whatever its text."""
         if language not in self.languages:
             known = ", ".join(map(language_name, self.languages)) or "nothing"
-            return f"only {known} is completed, and this document is {language}"
+            return f"{language} is not completed, only {known} (option languages)"
         own = self.grammars.get(language)
         if isinstance(own, str):
             return own

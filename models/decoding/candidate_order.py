@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 import numpy as np
@@ -15,6 +15,9 @@ Pair = tuple[int, float]
 
 UNLISTED_MOST = 1 << 20
 """No vocabulary has more tokens."""
+
+LISTED_MOST = 64
+"""Further candidates count as not listed: what is drawn does not depend on how many a network lists."""
 
 NOTHING_LEFT = 1e-9
 """Where what is not listed is less likely in sum, it is not asked for."""
@@ -94,6 +97,9 @@ def at_random(
     replacement (Vieira 2014). What is not listed is one candidate more, until it is drawn; then *everything*
     tells it, or it is left out if that gives None. Its weight is a bound at first, hence a second draw.
     """
+    if len(candidates.tokens) > LISTED_MOST:
+        listed_all = candidates
+        candidates, everything = _first(candidates, LISTED_MOST), lambda: listed_all
     scores = np.asarray(candidates.log_probabilities) / draw.temperature
     rest = _rest(candidates, draw.temperature)
     n = draw.n_kept(scores, rest) if draw.cuts else None
@@ -113,6 +119,15 @@ def at_random(
         yield from _drawn(candidates, scores, np.asarray(others, np.intp), random)
         return
     yield from _with_rest(candidates, scores, rest, draw.temperature, random, everything)
+
+
+def _first(candidates: Candidates, most: int) -> Candidates:
+    """The likeliest of *candidates*, at *most* so many."""
+    return replace(
+        candidates,
+        tokens=candidates.tokens[:most],
+        log_probabilities=candidates.log_probabilities[:most],
+    )
 
 
 def _with_rest(

@@ -67,7 +67,13 @@ REASONS = [
         "none",
         "completing failed unexpectedly (ValueError); the log has the details",
     ),
-    ("x<|>", "", "rust", "none", "only Python is completed, and this document is rust"),
+    (
+        "x<|>",
+        "",
+        "rust",
+        "none",
+        "rust is not completed, only Python, json, lua, go, slua (option languages)",
+    ),
     ("x" * 50_001 + "<|>", "", "python", "none", "line 1 of the file is longer than 50,000 bytes"),
     ("x = 1\n" * 1_400_000 + "<|>", "", "python", "none", "the file is larger than 8,000,000 bytes"),
 ]
