@@ -46,8 +46,8 @@ class Rules:
     def refusal(self, uri: str, language: str) -> str | None:
         """Why a document gets no completions, whatever its text."""
         if language not in self.languages:
-            known = ", ".join(map(language_name, self.languages)) or "nothing"
-            return f"{language} is not completed, only {known} (option languages)"
+            known = ", ".join(map(language_name, self.languages))
+            return f"{language} is not completed{known and ', only ' + known} (option languages)"
         own = self.grammars.get(language)
         if isinstance(own, str):
             return own

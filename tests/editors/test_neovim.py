@@ -374,13 +374,14 @@ def test_the_lualine_component(start_neovim):
 
 def test_the_real_server(start_neovim, kind):
     """The bundled model in a real file: what is accepted parses."""
-    neovim = start_neovim(kind, f"{{ cmd = {lua_list([sys.executable, '-m', 'fimlsp'])} }}")
-    neovim.open("def area(width, height):\n    return width * hei<|>\n\n\nprint(area(1, 2))\n")
+    command = lua_list([sys.executable, "-m", "fimlsp"])
+    neovim = start_neovim(kind, f"{{ cmd = {command}, settings = {{ confidence = 0 }} }}")
+    neovim.open("def area(width, height):\n    return width * h<|>\n\n\nprint(area(1, 2))\n")
     neovim.assert_soon(lambda: neovim.suggested() is not None, neovim.screen)
     suggested = neovim.suggested()
-    neovim.assert_shows(f"    return width * hei{suggested}")
+    neovim.assert_shows(f"    return width * h{suggested}")
     neovim.type("<Tab>")
-    neovim.assert_soon(lambda: f"hei{suggested}\n\n\nprint" in neovim.text(), neovim.text)
+    neovim.assert_soon(lambda: f"* h{suggested}\n\n\nprint" in neovim.text(), neovim.text)
     ast.parse(neovim.text())
 
 

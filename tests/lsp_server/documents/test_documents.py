@@ -74,7 +74,7 @@ def test_the_worker_knows_what_the_editor_shows(encoding, text, edits):
 @pytest.mark.parametrize(
     ("language", "text", "reason"),
     [
-        ("rust", "", "this document is rust"),
+        ("rust", "", "rust is not completed"),
         ("python", "x\n" * (LARGEST_DOCUMENT // 2 + 1), "larger than 8,000,000 bytes"),
         ("python", "\n" + "x" * (LONGEST_LINE + 1), "line 2 of the file is longer than 50,000 bytes"),
     ],

@@ -119,7 +119,7 @@ async def test_cells_of_notebooks(editor):
     assert await editor.suggestion(at(1, 2), uri=cells[1].uri) is None
     assert editor.last_status().reason == "this cell is not Python (%%bash)"
     assert await editor.suggestion(at(0, 2), uri=cells[2].uri) is None
-    assert "this document is markdown" in editor.last_status().reason
+    assert "markdown is not completed" in editor.last_status().reason
     change = types.TextDocumentContentChangePartial(types.Range(at(1, 0), at(1, 0)), "!ls\n")
     content = types.NotebookDocumentCellContentChanges(
         types.VersionedTextDocumentIdentifier(2, cells[0].uri), [change]

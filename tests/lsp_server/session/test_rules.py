@@ -37,8 +37,8 @@ def configure(editor, **options):
 REFUSED = [
     ({"exclude": ["a.py"]}, "completions are switched off for this file (option exclude)"),
     ({"exclude": ["**/project/**"]}, "completions are switched off for this file (option exclude)"),
-    ({"languages": []}, "only nothing is completed, and this document is python"),
-    ({"languages": ["sage", "xonsh"]}, "only sage, xonsh is completed, and this document is python"),
+    ({"languages": []}, "python is not completed (option languages)"),
+    ({"languages": ["sage", "xonsh"]}, "python is not completed, only sage, xonsh (option languages)"),
 ]
 
 
