@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from keyword import kwlist, softkwlist
 from pathlib import Path
 from random import Random
@@ -20,9 +21,9 @@ from fimlsp.languages.python import python
 from fimlsp.languages.python.checks import Check
 from fimlsp.quotient.language.contract import Language
 
-from corpora.go import PACKAGE, declarations_of_length, go_files
+from corpora.go import PACKAGE, declarations_of_length
 from corpora.json import json_files, records_of_length, separator
-from corpora.lua import functions_of_length, lua_files
+from corpora.lua import functions_of_length
 from corpora.python import shuffled_files, text_of_length
 
 
@@ -39,11 +40,12 @@ class Text:
 
 
 class Corpus(Protocol):
-    """Texts of a language. `lengths` are those at which growth is looked at, in bytes."""
+    """Texts of a language. `lengths` are where growth is looked at, in bytes; `word` as in `Text`."""
 
     title: str
     language: Language
     lengths: Sequence[int]
+    word: re.Pattern[bytes]
 
     def files(self, random: Random) -> Iterator[Text]:
         """Texts to open, in a random order."""
@@ -51,6 +53,14 @@ class Corpus(Protocol):
     def growing(self, random: Random, lengths: Sequence[int]) -> Iterator[Text]:
         """The same core, as long as the first of *lengths*, with more and more text around it."""
 
+
+def _text(corpus: Corpus, name: str, above: bytes, core: bytes, below: bytes) -> Text:
+    """The text *name* of *corpus*, of which *core* is cut."""
+    return Text(corpus.language, name, above + core + below, len(above), len(above) + len(core), corpus.word)
+
+
+MADE_UP_LENGTHS = (2_000, 60_000)
+"""Least and most bytes of a file."""
 
 _RESERVED = "|".join((*kwlist, *softkwlist)).encode()
 
@@ -68,7 +78,7 @@ class PythonCorpus:
     def files(self, random: Random) -> Iterator[Text]:
         """As in `Corpus`."""
         for name, data in shuffled_files(random):
-            yield self._text(name, b"", data, b"")
+            yield _text(self, name, b"", data, b"")
 
     def growing(self, random: Random, lengths: Sequence[int]) -> Iterator[Text]:
         """As in `Corpus`."""
@@ -80,10 +90,7 @@ class PythonCorpus:
             if missing:
                 above = text_of_length(files, missing // 2) + above
                 below += text_of_length(files, missing // 2)
-            yield self._text(f"{length}", above, core, below)
-
-    def _text(self, name: str, above: bytes, core: bytes, below: bytes) -> Text:
-        return Text(self.language, name, above + core + below, len(above), len(above) + len(core), self.word)
+            yield _text(self, f"{length}", above, core, below)
 
 
 class JsonCorpus:
@@ -100,7 +107,7 @@ class JsonCorpus:
     def files(self, random: Random) -> Iterator[Text]:
         """As in `Corpus`."""
         for name, data in json_files(random, minified=self.minified):
-            yield self._text(name, b"", data, b"")
+            yield _text(self, name, b"", data, b"")
 
     def growing(self, random: Random, lengths: Sequence[int]) -> Iterator[Text]:
         """As in `Corpus`."""
@@ -115,66 +122,48 @@ class JsonCorpus:
                 )
                 above += more + comma
                 below = comma + rest + below
-            yield self._text(f"{length}", above, core, below)
-
-    def _text(self, name: str, above: bytes, core: bytes, below: bytes) -> Text:
-        return Text(self.language, name, above + core + below, len(above), len(above) + len(core), self.word)
+            yield _text(self, f"{length}", above, core, below)
 
 
-class LuaCorpus:
-    """Made-up functions."""
+class MadeUpCorpus:
+    """Made-up code: *declarations* gives as many bytes of it, which stand behind *head* in a file."""
 
-    title = "Lua"
-    language = lua
     lengths = (10_000, 100_000, 500_000, 2_000_000)
-    word = re.compile(rb"(?<![\w.:'\"<\[])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"\]>])" % "|".join(KEYWORDS).encode())
+
+    def __init__(
+        self,
+        title: str,
+        language: Language,
+        word: bytes,
+        declarations: Callable[[Random, int], bytes],
+        head: bytes = b"",
+    ) -> None:
+        self.title = title
+        self.language = language
+        self.word = re.compile(word)
+        self._declarations = declarations
+        self._head = head
 
     def files(self, random: Random) -> Iterator[Text]:
         """As in `Corpus`."""
-        for name, data in lua_files(random):
-            yield self._text(name, b"", data, b"")
+        for number in count(1):
+            data = self._head + self._declarations(random, random.randint(*MADE_UP_LENGTHS))
+            yield _text(self, f"file {number}", b"", data, b"")
 
     def growing(self, random: Random, lengths: Sequence[int]) -> Iterator[Text]:
         """As in `Corpus`."""
-        core = functions_of_length(random, lengths[0])
-        above = below = b""
+        core = self._declarations(random, lengths[0])
+        above, below = self._head, b""
         for length in lengths:
             missing = length - len(core) - len(above) - len(below)
             if missing > 1_000:
-                above += functions_of_length(random, missing // 2)
-                below += functions_of_length(random, missing // 2)
-            yield self._text(f"{length}", above, core, below)
-
-    def _text(self, name: str, above: bytes, core: bytes, below: bytes) -> Text:
-        return Text(self.language, name, above + core + below, len(above), len(above) + len(core), self.word)
+                above += self._declarations(random, missing // 2)
+                below += self._declarations(random, missing // 2)
+            yield _text(self, f"{length}", above, core, below)
 
 
-class GoCorpus:
-    """Made-up functions and types."""
-
-    title = "Go"
-    language = go
-    lengths = (10_000, 100_000, 500_000, 2_000_000)
-    word = re.compile(rb"(?<![\w'\"`])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"`])" % "|".join(GO_KEYWORDS).encode())
-
-    def files(self, random: Random) -> Iterator[Text]:
-        """As in `Corpus`."""
-        for name, data in go_files(random):
-            yield self._text(name, b"", data, b"")
-
-    def growing(self, random: Random, lengths: Sequence[int]) -> Iterator[Text]:
-        """As in `Corpus`."""
-        core = declarations_of_length(random, lengths[0])
-        above, below = PACKAGE, b""
-        for length in lengths:
-            missing = length - len(core) - len(above) - len(below)
-            if missing > 1_000:
-                above += declarations_of_length(random, missing // 2)
-                below += declarations_of_length(random, missing // 2)
-            yield self._text(f"{length}", above, core, below)
-
-    def _text(self, name: str, above: bytes, core: bytes, below: bytes) -> Text:
-        return Text(self.language, name, above + core + below, len(above), len(above) + len(core), self.word)
+LUA_WORD = rb"(?<![\w.:'\"<\[])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"\]>])" % "|".join(KEYWORDS).encode()
+GO_WORD = rb"(?<![\w'\"`])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"`])" % "|".join(GO_KEYWORDS).encode()
 
 
 _LARK = load_grammar(Path(__file__).parent / "json.lark")
@@ -182,8 +171,8 @@ CORPORA: Mapping[str, Sequence[Corpus]] = {
     "python": (PythonCorpus(),),
     "python-compile": (PythonCorpus("compile"),),
     "json": (JsonCorpus(json, minified=False), JsonCorpus(json, minified=True)),
-    "lua": (LuaCorpus(),),
-    "go": (GoCorpus(),),
+    "lua": (MadeUpCorpus("Lua", lua, LUA_WORD, functions_of_length),),
+    "go": (MadeUpCorpus("Go", go, GO_WORD, declarations_of_length, PACKAGE),),
     "lark": (JsonCorpus(_LARK, minified=False), JsonCorpus(_LARK, minified=True)),
 }
 """What is measured of each language; of a grammar of a user's own JSON, written for Lark."""

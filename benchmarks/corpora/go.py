@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 
 _NAMES = ("count", "value", "index", "result", "options", "buffer", "line", "width", "items", "handler")
-_FILE_LENGTHS = (2_000, 60_000)
 PACKAGE = b'package made\n\nimport (\n\t"fmt"\n\t"os"\n)\n\n'
 _LINES = (
     "{a}, err := {b}.{c}({n})",
@@ -22,14 +20,6 @@ _LINES = (
     "defer os.Remove({a}[{n}:])",
     "{a} = &options{{{b}: {n}, {c}: []byte(`text`)}}",
 )
-
-
-def go_files(random: Random) -> Iterator[tuple[str, bytes]]:
-    """Names and texts of made-up files."""
-    number = 0
-    while True:
-        number += 1
-        yield f"file {number}", PACKAGE + declarations_of_length(random, random.randint(*_FILE_LENGTHS))
 
 
 def declarations_of_length(random: Random, length: int) -> bytes:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 
 _NAMES = ("count", "value", "index", "result", "options", "buffer", "line", "width", "items", "handler")
-_FILE_LENGTHS = (2_000, 60_000)
 _LINES = (
     "local {a} = {b}.{c} or {n}",
     "{a} = {a} + #{b} * ({c} - {n}) // 2",
@@ -19,14 +17,6 @@ _LINES = (
     "repeat\n{i}  local {a} <const> = {b}()\n{i}until {a} == {c}",
     "{a} = [[\nseveral lines of {b}\n]] .. {c}",
 )
-
-
-def lua_files(random: Random) -> Iterator[tuple[str, bytes]]:
-    """Names and texts of made-up files."""
-    number = 0
-    while True:
-        number += 1
-        yield f"file {number}", functions_of_length(random, random.randint(*_FILE_LENGTHS))
 
 
 def functions_of_length(random: Random, length: int) -> bytes:

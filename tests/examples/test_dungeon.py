@@ -17,7 +17,7 @@ pytest.importorskip("lupa", reason="scripts run in lupa: pip install lupa")
 DUNGEON = Path(__file__).parents[2] / "examples" / "dungeon"
 sys.path.insert(0, str(DUNGEON))  # its modules are found as `python examples/dungeon/fight.py` finds them
 
-# ruff: noqa: E402
+# ruff: noqa: E402 - the folder must be on the path before its modules are imported
 from engine.fight import LAST_ROUND, Fight
 from engine.library import Library, load_library
 from engine.picture import picture

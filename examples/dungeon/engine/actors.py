@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.damage import MOST_HARM, Damage
 from engine.effects import Borne
-from engine.given_values import Coord, line, whole
+from engine.given_values import Coord, GivenPlace, line, whole
 
 if TYPE_CHECKING:
     from engine.fight import Fight
@@ -35,7 +35,7 @@ class Actor:
         self.resting: dict[str, int] = {}
         self._remembered: dict[str, float] = {}
 
-    def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401
+    def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401 - of the attribute's own type
         """Scripts assign to `armour` and `power`, of which any number is good."""
         if name == "armour":
             value = whole(value, 0, MOST_ARMOUR)
@@ -58,10 +58,10 @@ class Actor:
     def DistanceTo(self, other: Actor) -> int:
         return self.place.distance(other.place)
 
-    def DistanceToPlace(self, place: Any) -> int:  # noqa: ANN401
+    def DistanceToPlace(self, place: GivenPlace) -> int:
         return self.place.distance(Coord.of(place))
 
-    def CanSee(self, place: Any) -> bool:  # noqa: ANN401
+    def CanSee(self, place: GivenPlace) -> bool:
         return self.fight.level.is_seen(self.place, Coord.of(place))
 
     # Harm and healing.
@@ -111,7 +111,7 @@ class Actor:
 
     # Ways.
 
-    def Jump(self, to: Any) -> bool:  # noqa: ANN401
+    def Jump(self, to: GivenPlace) -> bool:
         return self.go(Coord.of(to))
 
     def go(self, place: Coord) -> bool:
@@ -123,7 +123,7 @@ class Actor:
             borne.hook("OnMove", before)
         return True
 
-    def PushFrom(self, place: Any, steps: float) -> int:  # noqa: ANN401
+    def PushFrom(self, place: GivenPlace, steps: float) -> int:
         from_ = Coord.of(place)
         away = Coord(2 * self.place.x - from_.x, 2 * self.place.y - from_.y)
         beyond = Coord(
@@ -131,7 +131,7 @@ class Actor:
         )
         return self._drift(beyond, steps)
 
-    def PullTo(self, place: Any, steps: float) -> int:  # noqa: ANN401
+    def PullTo(self, place: GivenPlace, steps: float) -> int:
         return self._drift(Coord.of(place), steps)
 
     def _drift(self, target: Coord, steps: float) -> int:

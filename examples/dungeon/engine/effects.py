@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.given_values import line, whole
+from engine.given_values import Table, line, whole
 
 if TYPE_CHECKING:
     from engine.actors import Actor
@@ -18,7 +18,7 @@ MOST_COUNTED = 1_000_000
 class EffectKind:
     """An effect that a script has registered."""
 
-    def __init__(self, fight: Fight, name: str, script: Any, *, is_generated: bool = False) -> None:  # noqa: ANN401
+    def __init__(self, fight: Fight, name: str, script: Table, *, is_generated: bool = False) -> None:
         self.fight = fight
         self.name = name
         self.script = script
@@ -29,7 +29,7 @@ class EffectKind:
         """It, if *who* bears it."""
         return next((borne for borne in who.effects if borne.kind is self), None)
 
-    def Apply(self, on: Actor, by: Actor, turns: float, settings: Any) -> None:  # noqa: ANN401
+    def Apply(self, on: Actor, by: Actor, turns: float, settings: Table) -> None:
         borne = self.on(on)
         if borne is not None:
             borne.settings, borne.turns = settings, max(borne.turns, whole(turns, 0, MOST_TURNS))
@@ -52,22 +52,22 @@ class EffectKind:
         borne = self.on(who)
         return 0 if borne is None else borne.turns
 
-    def Describe(self, settings: Any) -> str:  # noqa: ANN401
+    def Describe(self, settings: Table) -> str:
         return line(self.fight.scripting.call(self.script["GetDescription"], settings, otherwise=""))
 
 
 class Borne:
     """An effect that *bearer* bears, because of *source*."""
 
-    def __init__(self, kind: EffectKind, bearer: Actor, source: Actor, turns: float, settings: Any) -> None:  # noqa: ANN401
+    def __init__(self, kind: EffectKind, bearer: Actor, source: Actor, turns: float, settings: Table) -> None:
         self.kind = kind
         self.bearer = bearer
         self.source = source
         self.settings = settings
-        self.turns = turns
+        self.turns = whole(turns, 0, MOST_TURNS)
         self.count = 0
 
-    def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401
+    def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401 - of the attribute's own type
         """Scripts assign to `turns` and `count`, of which any number is good."""
         if name == "turns":
             value = whole(value, 0, MOST_TURNS)
@@ -78,7 +78,7 @@ class Borne:
     def End(self) -> None:
         self.turns = 0
 
-    def hook(self, name: str, *arguments: object, otherwise: Any = None) -> Any:  # noqa: ANN401
+    def hook(self, name: str, *arguments: object, otherwise: object = None) -> Any:  # noqa: ANN401 - the hook's type is in the interface
         """What the hook *name* gives, if the effect has it."""
         hook = self.kind.script[name]
         return self.kind.fight.scripting.call(hook, self, self.settings, *arguments, otherwise=otherwise)

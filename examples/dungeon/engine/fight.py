@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle, islice
 from types import SimpleNamespace
-from typing import Any
 
 from engine.actors import Actor
 from engine.damage import Damage, DamageKinds
 from engine.effects import EffectKind
-from engine.given_values import Coord, line, whole
+from engine.given_values import Coord, Table, line, whole
 from engine.globals import Coords, Game, Math, Strings
 from engine.level import Level
 from engine.library import Library, Script
@@ -36,11 +35,11 @@ class Talent:
     range: int
     rest: int
     helps: bool
-    script: Any
+    script: Table
     is_generated: bool
 
     @staticmethod
-    def of(script: Script, registered: Any) -> Talent:  # noqa: ANN401
+    def of(script: Script, registered: Table) -> Talent:
         """What *script* has *registered*."""
         return Talent(
             script.name,
@@ -93,7 +92,7 @@ class Fight:
         self._gather("monsters", MONSTERS, self.level.width - 1)
         self._begin_under_effects()
 
-    def _register(self, script: Script, registered: Any) -> None:  # noqa: ANN401
+    def _register(self, script: Script, registered: Table) -> None:
         if script.kind == "effect":
             kind = EffectKind(self, script.name, registered, is_generated=script.is_generated)
             self.effects[script.name] = kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 FURTHEST = 1_000
 LONGEST_TEXT = 60
@@ -20,6 +21,13 @@ def line(text: str) -> str:
     return " ".join(printable.split())[:LONGEST_TEXT]
 
 
+class Table(Protocol):
+    """A table that a script has made, of a type that the interface declares."""
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - the field's type is in the interface alone
+        """Its field *name*, or nil."""
+
+
 @dataclass(frozen=True, slots=True)
 class Coord:
     """A place of the level."""
@@ -28,7 +36,7 @@ class Coord:
     y: int
 
     @staticmethod
-    def of(place: Coord | dict[str, float]) -> Coord:
+    def of(place: GivenPlace) -> Coord:
         """The place that a script means by a value of its own, or by one that it was given."""
         if isinstance(place, Coord):
             return place
@@ -49,3 +57,7 @@ class Coord:
     def line(self, other: Coord) -> list[Coord]:
         """The places behind this one on a straight way to *other*, the last included."""
         return [self.toward(other, steps) for steps in range(1, self.distance(other) + 1)]
+
+
+GivenPlace = Coord | Table
+"""A place that a script hands over: one that it was given, or a table with `x` and `y`."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from math import floor, isfinite, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.actors import Actor, Body
-from engine.given_values import Coord, line, whole
+from engine.given_values import Coord, GivenPlace, line, whole
 
 if TYPE_CHECKING:
     from engine.fight import Fight
@@ -39,7 +39,7 @@ class Game:
     def CountEnemiesOf(self, who: Actor) -> int:
         return len(who.enemies())
 
-    def Summon(self, name: str, by: Actor, at: Any, body: Body) -> None:  # noqa: ANN401
+    def Summon(self, name: str, by: Actor, at: GivenPlace, body: Body) -> None:
         fight, place = self.fight, Coord.of(at)
         if (
             len(fight.living()) < MOST_LIVING
@@ -59,13 +59,13 @@ class Coords:
     def At(self, x: float, y: float) -> Coord:
         return Coord.of({"x": x, "y": y})
 
-    def Same(self, a: Any, b: Any) -> bool:  # noqa: ANN401
+    def Same(self, a: GivenPlace, b: GivenPlace) -> bool:
         return Coord.of(a) == Coord.of(b)
 
-    def Distance(self, a: Any, b: Any) -> int:  # noqa: ANN401
+    def Distance(self, a: GivenPlace, b: GivenPlace) -> int:
         return Coord.of(a).distance(Coord.of(b))
 
-    def Toward(self, from_: Any, to: Any, steps: float) -> Coord:  # noqa: ANN401
+    def Toward(self, from_: GivenPlace, to: GivenPlace, steps: float) -> Coord:
         return Coord.of(from_).toward(Coord.of(to), whole(steps, 0, 50))
 
 

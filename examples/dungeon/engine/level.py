@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engine.actors import Body
-from engine.given_values import Coord, whole
+from engine.actors import Actor, Body
+from engine.given_values import Coord, GivenPlace, whole
 
 if TYPE_CHECKING:
     from engine.fight import Fight
@@ -35,7 +35,7 @@ class Level:
         """Whether somebody could stand at *place*, and nobody does."""
         return self.is_inside(place) and place not in self.walls and not self.standing(place)
 
-    def standing(self, place: Coord) -> list[Any]:
+    def standing(self, place: Coord) -> list[Actor]:
         """Who stands at *place*: one, or none."""
         return [actor for actor in self.fight.living() if actor.place == place]
 
@@ -66,20 +66,20 @@ class Level:
 
     # What scripts may ask.
 
-    def IsFree(self, place: Any) -> bool:  # noqa: ANN401
+    def IsFree(self, place: GivenPlace) -> bool:
         return self.is_free(Coord.of(place))
 
-    def IsWall(self, place: Any) -> bool:  # noqa: ANN401
+    def IsWall(self, place: GivenPlace) -> bool:
         return Coord.of(place) in self.walls
 
-    def BuildWall(self, at: Any) -> bool:  # noqa: ANN401
+    def BuildWall(self, at: GivenPlace) -> bool:
         place = Coord.of(at)
         if not self.is_free(place) or len(self.walls) >= MOST_WALLS:
             return False
         self.walls.add(place)
         return True
 
-    def BreakWall(self, at: Any) -> bool:  # noqa: ANN401
+    def BreakWall(self, at: GivenPlace) -> bool:
         place = Coord.of(at)
         was_there = place in self.walls
         self.walls.discard(place)
@@ -89,35 +89,35 @@ class Level:
         taken = self.walls | {actor.place for actor in self.fight.living()}
         return self.fight.random.choice([place for place in self.places if place not in taken])
 
-    def FreePlaceBeside(self, place: Any) -> Coord:  # noqa: ANN401
+    def FreePlaceBeside(self, place: GivenPlace) -> Coord:
         around = [each for each in self._around(Coord.of(place)) if self.is_free(each)]
         return around[0] if around else self.RandomFreePlace()
 
-    def WithActorAt(self, place: Any, body: Body) -> None:  # noqa: ANN401
+    def WithActorAt(self, place: GivenPlace, body: Body) -> None:
         self.fight.scripting.each(body, self.standing(Coord.of(place)))
 
-    def WithFirstOnLine(self, from_: Any, to: Any, body: Body) -> None:  # noqa: ANN401
+    def WithFirstOnLine(self, from_: GivenPlace, to: GivenPlace, body: Body) -> None:
         met = [actor for place in self._line(from_, to) for actor in self.standing(place)]
         self.fight.scripting.each(body, met[:1])
 
-    def ForEachActorWithin(self, place: Any, distance: float, body: Body) -> None:  # noqa: ANN401
+    def ForEachActorWithin(self, place: GivenPlace, distance: float, body: Body) -> None:
         self.fight.scripting.each(body, self._within(place, distance))
 
-    def ForEachPlaceWithin(self, place: Any, distance: float, body: Body) -> None:  # noqa: ANN401
+    def ForEachPlaceWithin(self, place: GivenPlace, distance: float, body: Body) -> None:
         around = self._around(Coord.of(place), whole(distance, 0, 5))
         self.fight.scripting.each(body, [each for each in around if self.is_inside(each)])
 
-    def ForEachPlaceOnLine(self, from_: Any, to: Any, body: Body) -> None:  # noqa: ANN401
+    def ForEachPlaceOnLine(self, from_: GivenPlace, to: GivenPlace, body: Body) -> None:
         self.fight.scripting.each(body, self._line(from_, to))
 
-    def CountActorsWithin(self, place: Any, distance: float) -> int:  # noqa: ANN401
+    def CountActorsWithin(self, place: GivenPlace, distance: float) -> int:
         return len(self._within(place, distance))
 
-    def _within(self, place: Any, distance: float) -> list[Any]:  # noqa: ANN401
+    def _within(self, place: GivenPlace, distance: float) -> list[Actor]:
         center = Coord.of(place)
         return [actor for actor in self.fight.living() if actor.place.distance(center) <= distance]
 
-    def _line(self, from_: Any, to: Any) -> list[Coord]:  # noqa: ANN401
+    def _line(self, from_: GivenPlace, to: GivenPlace) -> list[Coord]:
         """The places of the level between two others."""
         places = []
         for place in Coord.of(from_).line(Coord.of(to)):

@@ -8,6 +8,7 @@ from typing import Any
 from fimlsp.languages.slua.running.sandbox import Sandbox, ScriptError
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, Type
 
+from engine.given_values import Table
 from engine.library import Library, Script
 
 MOST_NESTED = 3
@@ -15,6 +16,8 @@ MOST_NESTED = 3
 
 MOST_BODIES = 500
 """Bodies that one hook, with all that it sets off, is given to go through actors and places."""
+
+Hook = Callable[..., Any]
 
 SIMPLE_VALUES: Mapping[Type, object] = {NUMBER: 2, STRING: "something", BOOLEAN: True}
 ROUNDS, INSTRUCTIONS = 100, 200_000
@@ -33,13 +36,13 @@ class Scripting:
         self._nested = 0
         self._bodies = 0
         self._stopped = stopped
-        self._registered: list[Any] = []
+        self._registered: list[Table] = []
         endings = dict.fromkeys(library.interface.endings(None), self._registered.append)
         self._sandbox = Sandbox(
             library.interface, {**values, **endings}, rounds=ROUNDS, instructions=INSTRUCTIONS
         )
 
-    def run_all(self, register: Callable[[Script, Any], None]) -> None:
+    def run_all(self, register: Callable[[Script, Table], None]) -> None:
         """Run the scripts; *register* is called with each, and with what it has registered."""
         for script in self._library.scripts:
             self._bodies = MOST_BODIES
@@ -51,14 +54,14 @@ class Scripting:
                 register(script, registered)
             self._registered.clear()
 
-    def settings(self, effect: str) -> Any | None:  # noqa: ANN401
+    def settings(self, effect: str) -> Table | None:
         """Some settings of the effect *effect*, for the game to apply it; None if they are not simple."""
         fields = self._library.interface.types[f"{effect}_Settings"].fields.values()
         if not all(field.type in SIMPLE_VALUES for field in fields):
             return None
         return self._sandbox.table({field.name: SIMPLE_VALUES[field.type] for field in fields})
 
-    def call(self, hook: Callable[..., Any] | None, *arguments: object, otherwise: Any = None) -> Any:  # noqa: ANN401
+    def call(self, hook: Hook | None, *arguments: object, otherwise: object = None) -> Any:  # noqa: ANN401 - as the interface says
         """What *hook* gives; *otherwise* if there is none, if too many run already, or if it was stopped."""
         if hook is None or self._nested >= MOST_NESTED:
             return otherwise

@@ -53,7 +53,8 @@ def test_no_symbol_ends_both_where_a_line_may_end_and_where_it_may_not():
 
 def test_a_line_that_is_edited():
     pieces = (b"a", b" ", b"/", b"*", b"\n", b" x ", b"*", b"/", b"`", b"`")
-    type_a_line(GO, program(random.Random(2), 3000), pieces)
+    typed = type_a_line(GO, program(random.Random(2), 3000), pieces)
+    assert b"".join(pieces) in typed
 
 
 def test_a_middle_stays_in_the_comment_over_lines():

@@ -116,7 +116,7 @@ def test_what_is_stopped_is_told_with_the_line_of_the_script():
 
 def test_an_object_may_be_given_to_a_function_of_its_own():
     class Actor:
-        def Is(self, other):  # noqa: N802
+        def Is(self, other):  # noqa: N802 - named as the interface does
             return self is other
 
     interface = read_interface(
