@@ -14,7 +14,10 @@ import click
 from fimlsp.lsp_server.command_line.generate_command import generate
 from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.lsp_server.command_line.parameters import (
+    GRAMMAR,
+    INTERFACE,
     PYTHON,
+    START,
     is_given,
     model_options,
     to_address,
@@ -127,19 +130,9 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     callback=to_language,
     help="Whose rules hold: python, json, lua, go or slua.",
 )
-@click.option(
-    "--grammar",
-    metavar="FILE.lark",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A Lark grammar of your own that holds instead.",
-)
-@click.option("--start", metavar="RULE", help="The rule of --grammar that a file is made of. Default: start.")
-@click.option(
-    "--interface",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="With --language slua: declarations of what scripts are given.",
-)
+@GRAMMAR
+@START
+@INTERFACE
 @PYTHON
 @click.option(
     "--check",

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from fimlsp.languages import LANGUAGES, language_named
 from fimlsp.lsp_server.command_line.parameters import (
+    GRAMMAR,
+    INTERFACE,
     PYTHON,
+    START,
     is_given,
     model_options,
     to_grammar,
@@ -102,19 +105,9 @@ class Wanted:
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
     help="How it begins; - is standard input. Without it, it begins with nothing.",
 )
-@click.option(
-    "--grammar",
-    metavar="FILE.lark",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A Lark grammar of your own that holds instead of a language.",
-)
-@click.option("--start", metavar="RULE", help="The rule of --grammar that a text is made of. Default: start.")
-@click.option(
-    "--interface",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="With slua: declarations of what the script is given.",
-)
+@GRAMMAR
+@START
+@INTERFACE
 @click.option(
     "--root",
     metavar="NAME",
