@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from fimlsp.models.decoding.branching import decode_several
 from fimlsp.models.decoding.extent import TEXT_IN_LINE
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.several.branching import decode_several
 from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.prompts.neighbours import Neighbour

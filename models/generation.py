@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fimlsp.models.completion import network_at
-from fimlsp.models.decoding.branching import decode_several
 from fimlsp.models.decoding.loop import Decoding
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.several.branching import decode_several
 from fimlsp.models.healing import Healed, unread_part
 from fimlsp.models.loading import FimModel
 from fimlsp.models.prompts.prompt import build_continuation

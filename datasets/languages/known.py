@@ -5,17 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from fimlsp.datasets.languages import (
-    go_judge,
-    go_tokens,
-    json_judge,
-    json_tokens,
-    lua_judge,
-    lua_tokens,
-    python_judge,
-    python_tokens,
-)
+from fimlsp.datasets.languages.judges import go_judge, json_judge, lua_judge, python_judge
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.datasets.languages.tokens import go_tokens, json_tokens, lua_tokens, python_tokens
 from fimlsp.languages.go import go
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from fimlsp.datasets.languages import lark_judge
+from fimlsp.datasets.languages.judges import lark_judge
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.languages.custom import LarkLanguage
 from fimlsp.languages.custom.files import GrammarFiles

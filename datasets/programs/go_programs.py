@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fimlsp.datasets.languages.go_judge import go_toolchain
+from fimlsp.datasets.languages.judges.go_judge import go_toolchain
 from fimlsp.datasets.programs.sandbox import Limits, Ran, run_executable
 from fimlsp.lexing.automata.table_cache import cache_folder
 

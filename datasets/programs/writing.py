@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
-from fimlsp.datasets.languages.go_judge import syntax_error as go_syntax_error
-from fimlsp.datasets.languages.python_judge import syntax_error
+from fimlsp.datasets.languages.judges.go_judge import syntax_error as go_syntax_error
+from fimlsp.datasets.languages.judges.python_judge import syntax_error
 from fimlsp.datasets.programs.holes import Hole
 from fimlsp.datasets.programs.problems import Problem
 from fimlsp.models.completion import complete_many

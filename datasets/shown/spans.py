@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from fimlsp.datasets.languages.python_tokens import kinds_and_tokens, statements_of
 from fimlsp.datasets.languages.suites import NoTokensError
+from fimlsp.datasets.languages.tokens.python_tokens import kinds_and_tokens, statements_of
 
 Span = tuple[int, int]
 """Where a piece starts and ends, in characters."""

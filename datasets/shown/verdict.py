@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from fimlsp.datasets.languages.python_judge import compile_error
+from fimlsp.datasets.languages.judges.python_judge import compile_error
 from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import Cursor
 from fimlsp.datasets.shown.undefined_names import undefined_names

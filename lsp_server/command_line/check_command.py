@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.interface import Interface, InterfaceError, read_interface
 
 from fimlsp.errors import UserError

@@ -80,6 +80,8 @@ class ScriptedBackend:
         if line == b"# raise":
             raise ValueError("the script says so")
         steps = 0
+        if line == b"# slow":
+            print("decoding", request.id, file=sys.stderr, flush=True)
         while line == b"# slow":
             if should_stop():
                 print("stopped", request.id, file=sys.stderr, flush=True)

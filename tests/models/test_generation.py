@@ -7,7 +7,7 @@ import pytest
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import Python
-from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import Interface
 from fimlsp.models.decoding.settings import DecodeSettings

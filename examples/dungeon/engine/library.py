@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.extending import extended
 from fimlsp.languages.slua.interface import Interface, read_interface
 from fimlsp.languages.slua.running.translation import Translation, translate

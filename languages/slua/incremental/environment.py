@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from fimlsp.languages.slua.checking.scopes import LOOP_SLOTS, Variable, given_variables
 from fimlsp.languages.slua.incremental.inhabitants import Inhabitants, inhabitants
 from fimlsp.languages.slua.interface import Interface
-from fimlsp.languages.slua.scopes import LOOP_SLOTS, Variable, given_variables
 from fimlsp.languages.slua.types import VOID, Table, Type
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from fimlsp.languages.slua.checking.scopes import Variable
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
 from fimlsp.languages.slua.incremental.machine import Machine, Outline, Restore, Sign, Step, Task, Value
 from fimlsp.languages.slua.incremental.tokens import Expected
@@ -29,7 +30,6 @@ from fimlsp.languages.slua.incremental.ways import (
     reaches,
     steps,
 )
-from fimlsp.languages.slua.scopes import Variable
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type
 
 

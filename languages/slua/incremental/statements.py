@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from fimlsp.languages.slua.checking.scopes import Variable
 from fimlsp.languages.slua.incremental.expressions import PathTail, Whole
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
 from fimlsp.languages.slua.incremental.machine import Machine, Outline, Restore, Sign, Step, Task, Value
@@ -11,7 +12,6 @@ from fimlsp.languages.slua.incremental.tokens import Expected
 from fimlsp.languages.slua.incremental.wanted import Truth, wanted_for
 from fimlsp.languages.slua.incremental.ways import StatementGoal
 from fimlsp.languages.slua.incremental.written_types import TableName, WrittenType
-from fimlsp.languages.slua.scopes import Variable
 from fimlsp.languages.slua.types import NUMBER, VOID, Table, Type, holds_functions
 
 MOST_SLOTS, MOST_NAMES = 100, 130

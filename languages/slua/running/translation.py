@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fimlsp.languages.slua import syntax
-from fimlsp.languages.slua.checker import Checked
+from fimlsp.languages.slua.checking.checker import Checked
 
 ROUND = "_round"
 JOIN = "_join"

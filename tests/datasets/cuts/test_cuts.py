@@ -7,7 +7,12 @@ import pytest
 from fimlsp.datasets.cuts.cut_record import CutRecord, make_cuts
 from fimlsp.datasets.cuts.strategies import STRATEGIES, Cut, boundary, paper_boundary, randspan
 from fimlsp.datasets.languages.known import JSON, PYTHON
-from fimlsp.datasets.languages.python_tokens import bodies_of, kinds_and_tokens, statements_of, suites_of
+from fimlsp.datasets.languages.tokens.python_tokens import (
+    bodies_of,
+    kinds_and_tokens,
+    statements_of,
+    suites_of,
+)
 from fimlsp.datasets.sources.source_file import Excluded, SourceFile
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,8 @@
 """Go as replay knows it."""
 
 import pytest
-from fimlsp.datasets.languages import go_judge, go_tokens
+from fimlsp.datasets.languages.judges import go_judge
+from fimlsp.datasets.languages.tokens import go_tokens
 
 TEXT = """package p
 

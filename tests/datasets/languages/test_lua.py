@@ -7,7 +7,8 @@ import pytest
 
 pytest.importorskip("lupa", reason="Lua's judge: pip install lupa")
 
-from fimlsp.datasets.languages import lua_judge, lua_tokens
+from fimlsp.datasets.languages.judges import lua_judge
+from fimlsp.datasets.languages.tokens import lua_tokens
 
 FILES = sorted((Path(__file__).parents[3] / "editors" / "neovim").rglob("*.lua"))
 

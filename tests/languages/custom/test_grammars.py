@@ -5,7 +5,7 @@ from pathlib import Path
 
 import lark
 import pytest
-from fimlsp.datasets.languages.lark_judge import syntax_error
+from fimlsp.datasets.languages.judges.lark_judge import syntax_error
 from fimlsp.languages.custom import LarkLanguage, load_grammar
 from fimlsp.quotient.engine import Engine
 from lark import Lark

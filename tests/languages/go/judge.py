@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fimlsp.datasets.languages.go_judge import refusal
+from fimlsp.datasets.languages.judges.go_judge import refusal
 
 
 def is_go(text: bytes) -> bool | None:

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import click
-from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import read_interface
 

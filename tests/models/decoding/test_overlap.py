@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
-from fimlsp.models.decoding.branching import decode_several
 from fimlsp.models.decoding.loop import decode_middle
 from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.several.branching import decode_several
 from fimlsp.models.loading import load_model
 from fimlsp.models.prompts.prompt import Prompt
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush, nsmallest
 from itertools import count, islice
 
-from fimlsp.models.decoding.beams import beam_search
 from fimlsp.models.decoding.loop import Decoding
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.side_by_side import run_ahead
+from fimlsp.models.decoding.several.beams import beam_search
+from fimlsp.models.decoding.several.side_by_side import run_ahead
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import NextToken
 from fimlsp.quotient.states.protocol import State

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from fimlsp.datasets.languages.json_judge import syntax_error
+from fimlsp.datasets.languages.judges.json_judge import syntax_error
 from fimlsp.datasets.languages.known import JSON
 from hypothesis import given
 from hypothesis import strategies as st

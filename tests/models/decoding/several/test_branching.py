@@ -5,9 +5,9 @@ import math
 import pytest
 from fimlsp.languages.python import python
 from fimlsp.models.completion import complete_many
-from fimlsp.models.decoding.branching import decode_several
 from fimlsp.models.decoding.loop import decode_middle
 from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.several.branching import decode_several
 from fimlsp.models.loading import load_model
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import Candidates
@@ -15,7 +15,7 @@ from fimlsp.quotient.engine import Engine
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ..scripted import Brackets
+from ...scripted import Brackets
 
 PROMPT = Prompt((7, 8), room=1000)
 END = 0

@@ -1,8 +1,8 @@
 """What the parser and the compiler say, in the words that are counted."""
 
 import pytest
+from fimlsp.datasets.languages.judges.python_judge import compile_error, syntax_error
 from fimlsp.datasets.languages.known import PYTHON
-from fimlsp.datasets.languages.python_judge import compile_error, syntax_error
 
 FAULTS = {
     # what the parser says, what the compiler says

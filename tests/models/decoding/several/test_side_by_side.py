@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 import torch
-from fimlsp.models.decoding.branching import decode_several
 from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.several.branching import decode_several
 from fimlsp.models.errors import OutOfMemoryError
 from fimlsp.models.loading import load_model
 from fimlsp.models.prompts.prompt import Prompt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .. import tiny_checkpoints as c
-from ..scripted import Brackets
-from ..tiny_checkpoints import FAMILIES
+from ... import tiny_checkpoints as c
+from ...scripted import Brackets
+from ...tiny_checkpoints import FAMILIES
 from .test_branching import TEXTS, Tree
 
 PROMPT = Prompt((7, 8), room=1000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from fimlsp.datasets.languages.missing_judge import JudgeMissingError
+from fimlsp.datasets.languages.judges.missing_judge import JudgeMissingError
 
 
 def syntax_error(text: str) -> str | None:

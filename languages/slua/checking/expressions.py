@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fimlsp.languages.slua import syntax
+from fimlsp.languages.slua.checking.scopes import Scopes
 from fimlsp.languages.slua.declaring import Report, suggest
 from fimlsp.languages.slua.limits import MOST_VALUES, values_at_once
-from fimlsp.languages.slua.scopes import Scopes
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Field, Function, Simple, Table, Type
 
 ORDERS = ("<", "<=", ">", ">=")

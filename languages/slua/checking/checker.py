@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fimlsp.languages.slua import syntax
+from fimlsp.languages.slua.checking.expressions import ExpressionChecker
+from fimlsp.languages.slua.checking.scopes import Scope, Scopes, Variable, given_variables
 from fimlsp.languages.slua.declaring import Declarer
-from fimlsp.languages.slua.expressions import ExpressionChecker
 from fimlsp.languages.slua.extending import filled
 from fimlsp.languages.slua.faults import Fault, ScriptSyntaxError
 from fimlsp.languages.slua.interface import Interface, Root
 from fimlsp.languages.slua.limits import MOST_NAMES, MOST_NESTED, MOST_SLOTS, place_nested_too_deep
 from fimlsp.languages.slua.parsing import parse_script
-from fimlsp.languages.slua.scopes import Scope, Scopes, Variable, given_variables
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, SIMPLE, VOID, Function, Table, holds_functions
 
 LONGEST_NAME = 50

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from fimlsp.datasets.languages.json_tokens import bodies_of, statements_of, suites_of, tokens_of
+from fimlsp.datasets.languages.tokens.json_tokens import bodies_of, statements_of, suites_of, tokens_of
 from hypothesis import given
 
-from .test_json_judge import VALUES
+from ..judges.test_json_judge import VALUES
 
 NESTED = '{"a": [1, {"b": null}, -2.5e3], "c,]": {}, "d": "\\"}\\\\"}'
 

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fimlsp.datasets.languages.missing_judge import JudgeMissingError
+from fimlsp.datasets.languages.judges.missing_judge import JudgeMissingError
 from fimlsp.lexing.automata.table_cache import cache_folder
 
 _BUILD_SECONDS = 600

@@ -3,11 +3,11 @@
 import math
 
 import pytest
-from fimlsp.models.decoding.branching import decode_several
 from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.several.branching import decode_several
 from fimlsp.models.prompts.prompt import Prompt
 
-from ..scripted import Brackets
+from ...scripted import Brackets
 from .test_side_by_side import Tree
 
 PROMPT = Prompt((7, 8), room=100)

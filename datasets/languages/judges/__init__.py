@@ -1,0 +1,1 @@
+"""Who says whether a text is right: a parser of each language that is not ours."""

@@ -1,0 +1,1 @@
+"""Where the files of each language are cut: its tokens, found by another lexer than ours."""

@@ -1,0 +1,1 @@
+"""The checker of whole scripts: what is in scope, what each expression is, what each statement may be."""

@@ -1,0 +1,1 @@
+"""Several middles for one cursor: branches of the best, beams, and texts that are read side by side."""
