@@ -75,6 +75,23 @@ class Groups:
         self._read: dict[tuple[int, int], int] = {}
         self._known: BoundedDict[tuple[int, int], Known] = BoundedDict(_MOST_KNOWN)
 
+    @classmethod
+    def of(
+        cls, ends: Ends, children: list[list[tuple[Symbol, int]]], members: list[list[tuple[int, int]]]
+    ) -> Groups:
+        """Groups from what `children` and `members` gave."""
+        found = cls(ends)
+        found.children = children
+        found.n_groups = 1 + sum(map(len, members))
+        found._members = members
+        found._alike = [None] * len(members)
+        return found
+
+    @property
+    def members(self) -> list[list[tuple[int, int]]]:
+        """The groups of each node, and the numbers of their ends; not those that were asked for by need."""
+        return self._members
+
     @property
     def n_bytes(self) -> int:
         """About what it holds in memory."""
