@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from math import prod
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -99,7 +100,7 @@ def _unpacked(content: bytes) -> Arrays:
     unpacked: dict[str, NDArray[Any]] = {}
     for name, kind, shape in json.loads(content[_SIZE_BYTES:at]):
         at += -at % _ALIGNED
-        each = np.frombuffer(content, np.dtype(kind), int(np.prod(shape)), at).reshape(shape)
+        each = np.frombuffer(content, np.dtype(kind), prod(shape), at).reshape(shape)
         at += each.nbytes
         unpacked[name] = each
     return unpacked

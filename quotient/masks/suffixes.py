@@ -61,6 +61,10 @@ class Suffixes:
         found = {text[at:] for text in self._of for at in range(len(text) + 1)}
         return sorted(sorted(found | {b""}), key=len)
 
+    def text(self, number: int) -> bytes:
+        """The suffix of this number."""
+        return self.texts[number] if number else b""
+
     @cached_property
     def trie(self) -> TextTrie:
         """The trie of the suffixes."""

@@ -21,11 +21,15 @@ _NO_INTS = np.zeros(0, np.int32)
 
 
 class Ends:
-    """The lexer states in which texts end, numbered, so that equal ones are held once."""
+    """The lexer states in which texts end, numbered, so that equal ones are held once.
+
+    All are of one language.
+    """
 
     def __init__(self) -> None:
         self.states: list[LexerState] = []
         self._numbers: dict[LexerState, int] = {}
+        self._needs: dict[int, Need] = {}
 
     def number(self, lexer: LexerState) -> int:
         """The number of *lexer*."""
@@ -33,6 +37,13 @@ class Ends:
         if found is None:
             found = self._numbers[lexer] = len(self.states)
             self.states.append(lexer)
+        return found
+
+    def need(self, number: int, tables: LanguageTables) -> Need:
+        """What the state *number* needs of the parser, in the language of *tables*."""
+        found = self._needs.get(number)
+        if found is None:
+            found = self._needs[number] = need_of(tables, self.states[number])
         return found
 
 
@@ -143,9 +154,9 @@ class Groups:
         found = self._alike[node]
         if found is None:
             by_need: dict[Need, list[tuple[int, int]]] = {}
-            states, relevant = self.ends.states, 0
+            relevant, need = 0, self.ends.need
             for group, end in self._members[node]:
-                by_need.setdefault(need_of(tables, states[end]), []).append((group, end))
+                by_need.setdefault(need(end, tables), []).append((group, end))
             for need in by_need:
                 relevant |= max(need.symbols, 0)
             alike = tuple(

@@ -181,7 +181,7 @@ class _Grouping:
 
     def _inside(self, state: int, kind: int, since: int) -> LexerState:
         """A state later in the lexeme in progress; *since* numbers the bytes since its last end."""
-        lexer, text = self.lexer, self.vocabulary.suffixes.texts[since]
+        lexer, text = self.lexer, self.vocabulary.suffixes.text(since)
         if kind >= 0:
             return lexer._replace(state=state, accepted=kind, leftover=text)
         return lexer._replace(state=state, leftover=lexer.leftover + text)
