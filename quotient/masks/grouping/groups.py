@@ -154,9 +154,9 @@ class Groups:
         found = self._alike[node]
         if found is None:
             by_need: dict[Need, list[tuple[int, int]]] = {}
-            relevant, need = 0, self.ends.need
+            relevant, need_of_end = 0, self.ends.need
             for group, end in self._members[node]:
-                by_need.setdefault(need(end, tables), []).append((group, end))
+                by_need.setdefault(need_of_end(end, tables), []).append((group, end))
             for need in by_need:
                 relevant |= max(need.symbols, 0)
             alike = tuple(
