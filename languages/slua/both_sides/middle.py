@@ -24,25 +24,29 @@ def between(left: bytes, right: bytes, interface: Interface) -> MiddleState | No
     return middle_between(begin(interface).feed(left), right)
 
 
-def middle_between(left: ScriptState | None, right: bytes, *, may_escape: bool = True) -> MiddleState | None:
+def middle_between(
+    left: ScriptState | None, right: bytes, *, may_escape: bool = True, places: int | None = None
+) -> MiddleState | None:
     """As `between`, where the script has come to the state *left*.
 
-    Unless it *may_escape*, a middle closes nothing that is open at its beginning.
+    Unless it *may_escape*, a middle closes nothing that is open at its beginning. The search for the first
+    completion gives up after so many *places* if they are given.
     """
     if left is None:
         return None
-    state = MiddleState(left, RightSide(right, None if may_escape else (left.whole or left.machine).stack))
-    return state if state.completion is not None else None
+    kept = None if may_escape else (left.whole or left.machine).stack
+    found = MiddleState(left, RightSide(right, kept, places)).completion
+    return None if found is None else MiddleState(left, RightSide(right, kept), found)
 
 
 class RightSide:
     """The text right of the cursor, with what is known of reading it; what is open at *kept* stays so."""
 
-    def __init__(self, data: bytes, kept: Stack | None) -> None:
+    def __init__(self, data: bytes, kept: Stack | None, places: int | None = None) -> None:
         self._levels = 0 if kept is None else len(kept.outline)
         self._floor = None if kept is None else level_of(kept, self._levels).below
         self.reader = Reader(RightText(data))
-        self.search = Search(self.reader, self._levels)
+        self.search = Search(self.reader, self._levels, places)
         self.is_blank = not data.strip(b" \t\r\n")
 
     @property

@@ -200,7 +200,7 @@ def _finished(machine: Machine, before: str) -> bytes:
         for lexeme in TOKEN.findall(chunk):
             token = lexeme
             if lexeme[0] == NAMELESS[0]:
-                token = names.setdefault(lexeme, "") or _new_name(machine, names.values())
+                token = names.setdefault(lexeme, "") or new_name(machine, names.values())
                 names[lexeme] = token
             following = machine.take(token)
             if following is None:  # near the limits another way is the only one now
@@ -211,7 +211,7 @@ def _finished(machine: Machine, before: str) -> bytes:
     return text.encode("utf-8")
 
 
-def _new_name(machine: Machine, others: Iterable[str]) -> str:
+def new_name(machine: Machine, others: Iterable[str]) -> str:
     """A name that no variable has."""
     taken = {*machine.environment.variables, *others}
     letters = "abcdefghijklmnopqrstuvwxyz"
