@@ -80,7 +80,7 @@ def _statements(places: Sequence[Machine], nearest: Sequence[int]) -> list[int]:
 
 
 def _behind_statement(pieces: Sequence[Piece], start: int) -> int:
-    """The piece behind the statement from *start* on: behind its semicolon, or before what closes its block."""
+    """The piece behind the semicolon of the statement at *start*, or what closes the block around it."""
     depth = 0
     for number in range(start, len(pieces)):
         text = pieces[number].text

@@ -40,7 +40,7 @@ def mended_middle(
 def closest_middle(
     script: ScriptState | None, right: bytes, *, may_escape: bool, places: int | None = None
 ) -> MiddleState | None:
-    """The state between *script* and *right*; unless it *may_escape*, one that closes nothing, if there is any."""
+    """The state between *script* and *right*, one that closes nothing if it may not, and there is any."""
     state = None if may_escape else middle_between(script, right, may_escape=False, places=places)
     return state or middle_between(script, right, places=places)
 

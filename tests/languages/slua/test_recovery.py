@@ -85,7 +85,7 @@ def test_only_an_editor_asks_for_changes():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_line_is_cut_anywhere(seed):
-    """Whatever line is cut short, something can be written in another, and the script is right as it is read."""
+    """Whatever line is cut short, another gets something, and the script is right as it is read."""
     rng = random.Random(seed)
     lines = Writer(INTERFACE, rng).script()[:1500].split("\n")[:-1] or ["Say(Text(1));"]
     damaged = rng.randrange(len(lines))
