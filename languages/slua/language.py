@@ -58,12 +58,12 @@ class Slua(Language):
         from fimlsp.languages.slua.recovery.recovery import closest_middle, mended_middle
         from fimlsp.languages.slua.tidy import Tidy
 
-        start, replacements = begin(interface_of(self.interface)), ()
+        start = begin(interface_of(self.interface))
         if relax:
             state, replacements = mended_middle(start, left, right, may_escape=may_escape)
         else:
-            state = closest_middle(start.feed(left), right, may_escape=may_escape)
-        return (Tidy(state) if state is not None and self.tidy else state), replacements
+            state, replacements = closest_middle(start.feed(left), right, may_escape=may_escape), ()
+        return (Tidy.behind(state, left) if state is not None and self.tidy else state), replacements
 
 
 @lru_cache(_MOST_KEPT)

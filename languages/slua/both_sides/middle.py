@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fimlsp.languages.slua.both_sides.carried import carried
 from fimlsp.languages.slua.both_sides.reading import Reader
 from fimlsp.languages.slua.both_sides.right_text import RightText
 from fimlsp.languages.slua.both_sides.search import Search
@@ -91,7 +92,10 @@ class MiddleState:
             return None
         known = self.completion
         assert known is not None
-        rest = known[len(data) :] if known.startswith(data) else None
+        if known.startswith(data):
+            rest: bytes | None = known[len(data) :]
+        else:
+            rest = carried(known, self.script, script, self.right.reader.right)
         state = MiddleState(script, self.right, rest)
         return state if state.completion is not None else None
 

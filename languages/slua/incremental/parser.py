@@ -130,7 +130,7 @@ class ScriptState:
             return self._begin(byte)
         if begun[0] == ord('"'):
             return self._in_text(byte)
-        if self._goes_on(byte):
+        if self.goes_on(byte):
             longer = ScriptState(self.machine, begun + bytes((byte,)))
             return longer if longer._is_viable() else None
         whole = self.whole
@@ -160,7 +160,7 @@ class ScriptState:
             return None if machine is None else ScriptState(machine)
         return ScriptState(self.machine, begun, character)
 
-    def _goes_on(self, byte: int) -> bool:
+    def goes_on(self, byte: int) -> bool:
         """Whether *byte* belongs to the lexeme that has begun."""
         begun = self.begun
         if begun[0] in DIGITS:
