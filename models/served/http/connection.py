@@ -132,8 +132,10 @@ class Connection:
             while (event := self._http.next_event()) is h11.NEED_DATA:
                 self._http.receive_data(self._receive(patience))
         except h11.RemoteProtocolError as error:
-            if self._http.their_state is h11.ERROR and "closed" in str(error):
+            if "closed" in str(error):
                 raise _gone(self._address, "it ended the connection in the middle of an answer") from error
+            if self._http.trailing_data == (b"", True):
+                raise _gone(self._address, "it ended the connection") from error
             raise nonsense(self._address, "no HTTP") from error
         return event
 

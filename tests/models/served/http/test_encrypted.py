@@ -15,29 +15,9 @@ from fimlsp.models.served.http.failures import ServerError
 
 from ..conftest import KEY
 from ..fault_proxy import received
+from .listening import listening
 
 AUTHORITY = trustme.CA()
-
-
-@contextmanager
-def listening(serve):
-    """A port whose connections *serve* gets; it notes those that came in `asked`."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        asked = []
-
-        def accept():
-            with suppress(OSError):
-                while True:
-                    client = door.accept()[0]
-                    asked.append(client)
-                    threading.Thread(target=guarded, args=(client,), daemon=True).start()
-
-        def guarded(client):
-            with suppress(OSError), closing(client):
-                serve(client)
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield f"127.0.0.1:{door.getsockname()[1]}", asked
 
 
 def passing(source, target):
