@@ -12,7 +12,6 @@ from functools import lru_cache
 
 from fimlsp.languages.custom.files import GrammarFiles
 from fimlsp.languages.custom.indentation import (
-    RETURN,
     BlockError,
     Indenter,
     Layout,
@@ -77,7 +76,6 @@ def compiled(files: GrammarFiles, start: str) -> CompiledGrammar:
     made = frozenset[str]()
     if indenter is not None:
         terminals = with_line_ends(terminals, hidden, indenter, files)
-        hidden |= {RETURN}
         made = frozenset((indenter.newline, indenter.indent, indenter.dedent))
     dfa = compiled_lexemes(terminals, hidden, files).expand()
     _check_declared(rules, defined | made, files)
