@@ -198,8 +198,8 @@ def layout_of(dfa: Dfa, ignored: Collection[str], files: GrammarFiles) -> Layout
         raise GrammarError(f"In {files.name} what is ignored has to end with its line.")
     if other := [chr(byte) for byte in b"\r\f\v" if kind(bytes((byte,))) == space]:
         raise GrammarError(
-            f"In {files.name} white space that is ignored is more than blanks and tabs, also {other[0]!r}; with "
-            f"indentation, ignore WS_INLINE alone."
+            f"In {files.name} white space that is ignored is more than blanks and tabs, also {other[0]!r}; "
+            f"with indentation, ignore WS_INLINE alone."
         )
     blank = set(b" \t\r\n")
     comment: str | None = None

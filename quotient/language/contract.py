@@ -105,6 +105,14 @@ class Language(ABC):
         """What else decides whether a text is valid; None if the grammar alone does."""
         return None
 
+    def not_read(self, text: bytes) -> str | None:
+        """What in *text* is beyond a limit of the lexemes or the grammar, in words; None if nothing is.
+
+        Where there is something, a text that is refused may be valid all the same.
+        """
+        del text
+        return None
+
     def finer(self) -> Language | None:
         """A language of the same lexemes whose grammar leaves out more of what the check refuses.
 

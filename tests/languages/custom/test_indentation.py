@@ -77,7 +77,8 @@ REFUSED = [
     ),
     *(
         (
-            "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n" + USUAL.replace("WS: /[ ", f"WS: /[\\{other} "),
+            "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n"
+            + USUAL.replace("WS: /[ ", f"WS: /[\\{other} "),
             f"more than blanks and tabs, also '\\{told}'",
         )
         for other, told in (("r", "r"), ("f", "x0c"))
