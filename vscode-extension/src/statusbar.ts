@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { languagesOf, SCHEMES, SECTION } from "./settings";
+import { languageOf, languagesOf, SCHEMES, SECTION } from "./settings";
 import { type Active, lookOf, type Status, summaryOf } from "./status";
 
 const PROBLEM = new vscode.ThemeColor("statusBarItem.warningBackground");
@@ -22,7 +22,6 @@ export class StatusBar implements vscode.Disposable {
       vscode.workspace.onDidChangeConfiguration(() => this.draw()),
     ];
     this.draw();
-    this.item.show();
   }
 
   get status(): Status {
@@ -34,9 +33,11 @@ export class StatusBar implements vscode.Disposable {
     return summaryOf(this.latest, active());
   }
 
+  /** Show *status*; before the first one nothing is shown. */
   show(status: Status): void {
     this.latest = status;
     this.draw();
+    this.item.show();
   }
 
   dispose(): void {
@@ -57,7 +58,9 @@ function active(): Active | undefined {
   if (document === undefined || !SCHEMES.includes(document.uri.scheme)) {
     return undefined;
   }
-  const isOn = languagesOf(vscode.workspace.getConfiguration(SECTION)).includes(document.languageId);
-  const offBecause = isOn ? undefined : `${document.languageId} is not in the setting languages`;
+  const settings = vscode.workspace.getConfiguration(SECTION);
+  const language = languageOf(document, settings);
+  const isOn = languagesOf(settings).includes(language);
+  const offBecause = isOn ? undefined : `${language} is not in the setting languages`;
   return { uri: document.uri.toString(), offBecause };
 }
