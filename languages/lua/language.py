@@ -31,6 +31,10 @@ class Lua(Language):
 
     name = "Lua"
     enclosures = {"(": ")", "{": "}", "[": "]"}  # noqa: RUF012 -- a constant of the class
+    blocks = {  # noqa: RUF012 -- a constant of the class
+        **dict.fromkeys(("function", "do", "else"), ("end",)),
+        "then": ("end", "else", "elseif"),
+    }
 
     @property
     def editor(self) -> EditorPolicy:

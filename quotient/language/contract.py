@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexis import Lexis
@@ -78,6 +79,7 @@ class Language(ABC):
 
     name: str
     enclosures: Mapping[str, str]
+    blocks: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     byte_order_mark: bool = False
 
     @property

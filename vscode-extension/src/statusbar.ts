@@ -7,6 +7,9 @@ import { type Active, lookOf, type Status, summaryOf } from "./status";
 
 const PROBLEM = new vscode.ThemeColor("statusBarItem.warningBackground");
 
+/** True in a document of a language that is completed, for the keys of languages that only the settings name. */
+const IS_COMPLETED = "fimlsp.isCompleted";
+
 /** See the module. */
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("fimlsp.status", vscode.StatusBarAlignment.Right);
@@ -45,7 +48,10 @@ export class StatusBar implements vscode.Disposable {
   }
 
   private draw(): void {
-    const look = lookOf(this.latest, active());
+    const now = active();
+    const isCompleted = now !== undefined && now.offBecause === undefined;
+    void vscode.commands.executeCommand("setContext", IS_COMPLETED, isCompleted);
+    const look = lookOf(this.latest, now);
     this.item.text = look.text;
     this.item.tooltip = look.tooltip;
     this.item.backgroundColor = look.isProblem ? PROBLEM : undefined;
