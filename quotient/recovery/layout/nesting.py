@@ -197,7 +197,7 @@ class Nesting:
                 return
 
     def _may_close_deeper(self, number: int) -> bool:
-        """Whether line *number* can follow if all that deeper lines opened is closed; if nobody knows, yes."""
+        """Whether line *number* can follow if all that is deeper is closed; yes where nobody knows."""
         line = self.lines[number]
         deeper = [each for each in self.opened if each.column.deeper_than(line.column)]
         chart = self._chart_before(number) if deeper else None

@@ -1,4 +1,4 @@
-"""What is added where columns say that something ends or begins, in languages whose line ends mean nothing."""
+"""What is added where columns say that something ends or begins, in languages without an offside layout."""
 
 import pytest
 from fimlsp.languages.go import go
