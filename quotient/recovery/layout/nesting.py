@@ -7,6 +7,7 @@ broken, this tells where a bracket or a word such as `end` is missing long befor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,12 +17,12 @@ from fimlsp.lexing.line import physical_end
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.layout.lexemes import Lexeme, lexemes
-from fimlsp.quotient.recovery.statements.lines import LEAD
 
 MOST_LINES = 200
 """How many lines above the cursor are read, and how many below."""
 _MOST_CONDITION = 4
 _LINE_ENDS = b"\r\n"
+_LEAD = re.compile(rb"[ \t\f]*")
 _LABEL_END = ":"
 
 Edit = tuple[int, int, bytes]
@@ -309,7 +310,7 @@ class Nesting:
 
 
 def _column(data: bytes, start: int) -> Column:
-    lead = LEAD.match(data, start)
+    lead = _LEAD.match(data, start)
     assert lead is not None
     return Margin().after(lead.group()).counted
 
