@@ -11,6 +11,7 @@ from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above
+from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
 from fimlsp.quotient.recovery.statements.blocks import is_slip
@@ -142,7 +143,7 @@ class Below:
     def _in_opened(self, statements: Statements) -> Reading | None:
         """The reading of the lines in a bracket that the cursor's line opens."""
         closer = self._opened(statements)
-        if closer is None:
+        if closer is None or self._is_header:
             return None
         return statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
 
@@ -219,6 +220,17 @@ class Below:
     def rest(self) -> bytes:
         """The rest of the cursor's line."""
         return self.text.data[self.text.cursor_end : self.start].rstrip(b"\r\n")
+
+    @property
+    def _is_header(self) -> bool:
+        """Whether the cursor's line ends as those do that a block follows."""
+        tables, rest = self.assumed.tables, self.rest
+        found = lexemes(tables.lexical, rest, 0, len(rest))
+        if not found.read or found.unreadable or not tables.offside:
+            return False
+        symbols = tables.terminals([lexeme.kind for lexeme in found.read])
+        behind = tables.backward.read_any(tables.backward.start(tables.bodies), tuple(tables.suites))
+        return behind is not None and tables.backward.read(behind, (tables.newline, *symbols[::-1])) is not None
 
     def without_rest(self) -> tuple[Edit, ...]:
         """The edit that passes over the rest of the cursor's line."""

@@ -12,10 +12,11 @@ from typing import NamedTuple
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.recovery.layout.brackets import Unit
-from fimlsp.quotient.recovery.layout.lexemes import Lexemes
+from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
 from fimlsp.quotient.recovery.statements.lines import Lines
 
 MOST_UNITS = 40
+_MOST_SEARCHED = 100
 
 
 class Extent(NamedTuple):
@@ -52,7 +53,8 @@ class Extents(Lines):
                 unit = passed_over(unit)
             units.append(unit)
         if depth:
-            return Extent(units, sorted({1, min(2, len(units)), len(units)}))
+            is_cut = len(units) == MOST_UNITS and not self._is_outside(self.unit(units[-1].end), first)
+            return Extent(units, sorted({1, min(2, len(units)), len(units)}), is_cut)
         ends = {len(units)}
         while units[-1].end < self.stop and self._closes(unit := self.unit(units[-1].end), first):
             units.append(unit)
@@ -92,21 +94,27 @@ class Extents(Lines):
     def _may_follow_opener(self, unit: Unit) -> bool:
         """Whether *unit*, below the cursor's line, may be in a bracket that this line opens."""
         column = None if self.then is None else self.then.column
-        if column is None or unit.column is None:
+        if column is None or unit.column is None or unit.end == self.stop:
             return False
         return unit.column.deeper_than(column) or (unit.column == column and self.assumed.layout.closes(unit))
 
     def _lines_from(self, place: int) -> Iterator[tuple[Unit, bool]]:
-        """Some lines from *place* on, and whether they are beyond the one with the cursor."""
+        """Some lines from *place* on, and whether they are that with the cursor, or beyond it.
+
+        Of the cursor's line these are the brackets that it closes at its beginning, if any.
+        """
         count = 0
-        while place < self.stop and count < MOST_UNITS:
+        while place < self.stop and count < _MOST_SEARCHED:
             yield (unit := self.unit(place)), False
             place, count = unit.end, count + 1
+        if self.then is not None and self.then.closes and place == self.stop:
+            closers = tuple(Lexeme(kind, place, place) for kind in self.then.closes)
+            yield Unit(place, place, self.then.column, Lexemes(closers, (), joined=False)), True
         if self.beyond is None:
             return
         below = Lines(self.assumed, self.lines, self.data, len(self.data))
         place = self.beyond
-        while place < len(self.data) and count < MOST_UNITS:
+        while place < len(self.data) and count < _MOST_SEARCHED:
             yield (unit := below.unit(place)), True
             place, count = unit.end, count + 1
 
