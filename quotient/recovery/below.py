@@ -273,6 +273,8 @@ class Below:
         """Whether the lines up to *place* may be in brackets that were opened before them."""
         lines, data = self.text.document.transitions.lines, self.text.data
         position, last = self.start, None
+        if self._is_header:
+            return False
         while position <= place:
             line = lines.read(data, position)
             if line.column is not None:

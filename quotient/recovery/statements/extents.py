@@ -43,7 +43,7 @@ class Extents(Lines):
     def extent(self, first: Unit) -> Extent:
         """The extent of the logical line that begins with *first*."""
         units = [first]
-        while (depth := self._depth(units)) and len(units) < MOST_UNITS:
+        while (depth := len(self.assumed.layout.left_open(units))) and len(units) < MOST_UNITS:
             if units[-1].end >= self.stop:
                 return Extent(units, sorted({1, len(units)}), self.open_end and self._may_go_on(first))
             unit = self.unit(units[-1].end)
@@ -63,6 +63,10 @@ class Extents(Lines):
         units += further
         ends.add(len(units))
         return Extent(units, sorted(ends), lacking is not None and self.open_end, lacking)
+
+    def lacks_opener(self, start: int) -> bool:
+        """Whether the line at *start* lacks a bracket that is closed beyond the one with the cursor."""
+        return self.extent(self.unit(start)).lacking is not None
 
     def _further(self, units: Sequence[Unit], first: Unit) -> tuple[list[Unit], str | None]:
         """The deeper lines that follow, if they close a bracket that nothing here opens, up to that.
@@ -131,12 +135,3 @@ class Extents(Lines):
             return False
         kind = self.tables.lexical.kinds[unit.found.read[0].kind]
         return kind in self.tables.opening_of and not first.column.deeper_than(unit.column)
-
-    def _depth(self, units: list[Unit]) -> int:
-        kinds = self.tables.lexical.kinds
-        return len(
-            unmatched_brackets(
-                self.tables.lexical.brackets,
-                (kinds[lexeme.kind] for unit in units for lexeme in unit.found.read),
-            )[1]
-        )

@@ -154,16 +154,7 @@ class Lines:
 
     def hangs(self, start: int) -> bool:
         """Whether the innermost bracket left open since *start* was the last lexeme of its line."""
-        opened: list[tuple[str, bool]] = []
-        while start < self.stop:
-            unit = self.unit(start)
-            for lexeme in unit.found.read:
-                kind = self.tables.lexical.kinds[lexeme.kind]
-                if kind in self.tables.lexical.brackets:
-                    opened.append((self.tables.lexical.brackets[kind], lexeme is unit.found.read[-1]))
-                elif opened and opened[-1][0] == kind:
-                    opened.pop()
-            start = unit.end
+        opened = self.assumed.layout.left_open(self.units_from(start) if start < self.stop else ())
         return bool(opened) and opened[-1][1]
 
     def column_before(self, start: int) -> Column | None:
