@@ -145,7 +145,17 @@ class Below:
         closer = self._opened(statements)
         if closer is None or self._is_header:
             return None
-        return statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
+        found = statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
+        is_likely = found is None or found.cost <= statements.cost_apart(self.start, closer.end)
+        return found if is_likely else None
+
+    @property
+    def _opens_none(self) -> bool:
+        """Whether the cursor's line surely opens no bracket that the lines below close."""
+        statements = self.statements()
+        return self._is_header or (
+            self._opened(statements) is not None and self._in_opened(statements) is None
+        )
 
     def _in_brackets(self, statements: Statements) -> Reading | None:
         """The reading of the lines behind the cursor's in the brackets that it is in."""
@@ -230,7 +240,9 @@ class Below:
             return False
         symbols = tables.terminals([lexeme.kind for lexeme in found.read])
         behind = tables.backward.read_any(tables.backward.start(tables.bodies), tuple(tables.suites))
-        return behind is not None and tables.backward.read(behind, (tables.newline, *symbols[::-1])) is not None
+        return (
+            behind is not None and tables.backward.read(behind, (tables.newline, *symbols[::-1])) is not None
+        )
 
     def without_rest(self) -> tuple[Edit, ...]:
         """The edit that passes over the rest of the cursor's line."""
@@ -273,7 +285,7 @@ class Below:
         """Whether the lines up to *place* may be in brackets that were opened before them."""
         lines, data = self.text.document.transitions.lines, self.text.data
         position, last = self.start, None
-        if self._is_header:
+        if self._brackets is None and self._opens_none:
             return False
         while position <= place:
             line = lines.read(data, position)

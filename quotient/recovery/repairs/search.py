@@ -85,12 +85,11 @@ class Search:
         self.backward = backward
         self._queue: list[tuple[int, int, int, EarleySet, _Path, _Begun | None]] = []
         self._serial = count()
-        self._start: EarleySet | None = None
+        self._any_line = tables.line_classes.start
 
     def best(self, start: EarleySet) -> Repair | None:
         """The cheapest repair of the line after *start*; None if none was found."""
         self._push(0, 0, start, None)
-        self._start = start
         best: Repair | None = None
         size = len(self.symbols)
         for _ in range(_MOST_STEPS):
@@ -145,7 +144,7 @@ class Search:
             self._push(cost + more + extra, place, following, (path, Change(index, (assumed,))))
 
     def _change_before(self, cost: int, index: int, begun: _Begun, path: _Path) -> None:
-        """Go on behind the lexeme of number *index*, not expected, with something assumed before its line.
+        """Go on behind lexeme number *index*: something is assumed before its line.
 
         That is one lexeme, or an operand that the line before lacks, and one more.
         """
@@ -165,7 +164,7 @@ class Search:
             self._push(cost + price + extra, index + 1, following, (path, Change(first, symbols)))
 
     def _operand(self, chart: EarleySet, ways: Sequence[_Way]) -> tuple[int, int, EarleySet]:
-        """The lexeme among the cheapest *ways* behind which most others may follow; its price, and the set."""
+        """The one of the cheapest *ways* behind which most may follow: its price, its symbol, and the set."""
         least = min(price for price, _ in ways)
         cheapest = [(symbols[0], self.scan(chart, symbols)) for price, symbols in ways if price == least]
         charts = [(symbol, following) for symbol, following in cheapest if following is not None]
@@ -175,7 +174,7 @@ class Search:
     def _read_on(
         self, chart: EarleySet, ways: Sequence[_Way], first: int, index: int
     ) -> Iterator[tuple[int, tuple[int, ...], EarleySet]]:
-        """Those of *ways*, whose last symbols may follow *chart*, behind which all up to *index* is expected."""
+        """Those of *ways* behind *chart* that let all lexemes from *first* to *index* follow."""
         for price, symbols in ways:
             following: EarleySet | None = None
             if self._may_meet(symbols[-1], self.symbols[first]):
@@ -194,10 +193,10 @@ class Search:
 
     def _begins_own_line(self, index: int) -> bool:
         """Whether a physical line that begins a logical one begins with the lexeme of number *index*."""
-        if self.backward or index not in self.line_ends or self._start is None:
+        if self.backward or index not in self.line_ends:
             return False
         symbols = self.symbols[index : next(end for end in self.line_ends if end > index)]
-        chart: EarleySet | None = self._start
+        chart: EarleySet | None = self._any_line
         for symbol in symbols:
             chart = chart and self.scan(chart, (symbol,))
         return chart is not None and (self.enclosures.unmatched(symbols)[1] or chart.expects(self.newline))
