@@ -67,8 +67,8 @@ class Outcome:
     """What became of a case; the times are CPU milliseconds, first those of the unbroken file.
 
     `verdict` is "complete", "viable" or "dead"; `as_it_is` tells that the contexts connect without any
-    repair; `strays` are completions that the unbroken file would refuse. `first_setup` is that of a file never seen,
-    and `setup` that of a file whose unbroken text is known.
+    repair; `strays` are completions that the unbroken file would refuse. `first_setup` is that of a new
+    file, `setup` that of a file whose unbroken text is known.
     """
 
     case: Case
