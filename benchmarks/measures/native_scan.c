@@ -22,6 +22,12 @@ typedef struct {
 
 enum { SYMBOL_BITS = 20, MOST = 4096, SLOTS = 8192, COMPLETIONS = 16 };
 
+static uint64_t mixed(int64_t symbol)
+{
+    uint64_t one = (uint64_t)(symbol + 1) * 0x9E3779B97F4A7C15u;
+    return one ^ one >> 29;
+}
+
 static int64_t key_of(int64_t number, int64_t symbol) { return number << SYMBOL_BITS | symbol; }
 
 static int32_t find(const Map *map, int64_t key)
@@ -59,11 +65,11 @@ static int add(int32_t state, int32_t origin)
 
 /* The entries of the set behind `symbol` as pairs in `out`, those that wait for a nonterminal marked in
    `waits`, and its prediction in `prediction`. Their number; -1 if more than 16 symbols are completed. */
-int scan(const Tables *t, int32_t before, int32_t symbol, int32_t *out, uint8_t *waits, int32_t *prediction)
+int scan(const Tables *t, int32_t automaton, int32_t before, int32_t symbol, int32_t *out, uint8_t *waits, int32_t *prediction)
 {
     int32_t done_symbol[COMPLETIONS], done_origin[COMPLETIONS];
     int n_done = 0, n_todo = 0, n_kept = 0;
-    uint64_t hash = 0;
+    uint64_t hash = mixed(~(int64_t)automaton);
     run++;
     n_found = 0;
     for (int32_t i = t->entries.first[before]; i < t->entries.first[before + 1]; i += 2) {
@@ -107,8 +113,7 @@ int scan(const Tables *t, int32_t before, int32_t symbol, int32_t *out, uint8_t 
         waits[n_kept++] = (uint8_t)is_waiting;
         for (int32_t e = t->expected.first[state]; e < t->expected.first[state + 1]; e++) {
             int32_t expected = t->expected.items[e];
-            uint64_t one = (uint64_t)(expected + 1) * 0x9E3779B97F4A7C15u;
-            if (symbol_run[expected] != run) hash += one ^ one >> 29;
+            if (symbol_run[expected] != run) hash += mixed(expected);
             symbol_run[expected] = run;
         }
     }
@@ -116,12 +121,13 @@ int scan(const Tables *t, int32_t before, int32_t symbol, int32_t *out, uint8_t 
     return n_kept;
 }
 
-/* Scans `n` pairs of a set and a symbol `times` times; the sum of all numbers of entries. */
+/* Scans `n` triples of an automaton, a set and a symbol `times` times; the sum of all numbers of entries. */
 int64_t repeat(const Tables *t, const int32_t *asked, int n, int times, int32_t *out, uint8_t *waits)
 {
     int64_t sum = 0;
     int32_t prediction;
     while (times--)
-        for (int i = 0; i < n; i++) sum += scan(t, asked[2 * i], asked[2 * i + 1], out, waits, &prediction);
+        for (int i = 0; i < n; i++)
+            sum += scan(t, asked[3 * i], asked[3 * i + 1], asked[3 * i + 2], out, waits, &prediction);
     return sum;
 }
