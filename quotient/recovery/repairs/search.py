@@ -85,7 +85,7 @@ class Search:
         self.backward = backward
         self._queue: list[tuple[int, int, int, EarleySet, _Path, _Begun | None]] = []
         self._serial = count()
-        self._any_line = tables.line_classes.start
+        self._any_line = tables.line_classes.start if tables.offside else None
 
     def best(self, start: EarleySet) -> Repair | None:
         """The cheapest repair of the line after *start*; None if none was found."""
@@ -150,15 +150,12 @@ class Search:
         """
         first, chart = begun
         extra = _OWN_LINE if self._begins_own_line(first) else 0
-        ways = [(self.ends.costs[each], (each,)) for each in chart.expected() if each in self.ends.costs]
+        ways = sorted((self.ends.costs[each], (each,)) for each in chart.expected() & self.ends.costs.keys())
         found = list(self._read_on(chart, ways, first, index))
         if plain := [way for way in ways if way[1][0] not in self.enclosures]:
             price, symbol, operand = self._operand(chart, plain)
-            more = [
-                (price + self.ends.costs[each], (symbol, each))
-                for each in operand.expected()
-                if each in self.ends.costs
-            ]
+            expected = operand.expected() & self.ends.costs.keys()
+            more = sorted((price + self.ends.costs[each], (symbol, each)) for each in expected)
             found += self._read_on(operand, more, first, index)
         for price, symbols, following in found:
             self._push(cost + price + extra, index + 1, following, (path, Change(first, symbols)))
@@ -193,7 +190,7 @@ class Search:
 
     def _begins_own_line(self, index: int) -> bool:
         """Whether a physical line that begins a logical one begins with the lexeme of number *index*."""
-        if self.backward or index not in self.line_ends:
+        if self.backward or index not in self.line_ends or self._any_line is None:
             return False
         symbols = self.symbols[index : next(end for end in self.line_ends if end > index)]
         chart: EarleySet | None = self._any_line
