@@ -1,7 +1,7 @@
-"""Token healing: a text that ends within a word is read up to its last token, which is then written anew.
+"""Token healing: a text that ends within a word is read up to that word, which is then written anew.
 
-A tokenizer would have cut the whole word otherwise, so a model hardly ever saw a word go on behind such a
-token. The text itself stays: what is written has to begin with the part that was not read, the *prefix*, and
+A tokenizer would have cut the whole word otherwise, so a model hardly ever saw a word go on behind such
+tokens. The text itself stays: what is written has to begin with the part that was not read, the *prefix*, and
 is as likely as it is among all that begins so (`benchmarks/healing.py`).
 """
 
@@ -23,16 +23,22 @@ if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 _READ = 200
+_TOKENS_MAX = 8
+_WORD_BEGINS = re.compile(rb"\w")
 _IN_WORD = re.compile(rb"\w\Z")
 
 
 def unread_part(tokens: Tokens, text: bytes) -> bytes:
-    """The last token of *text* if that ends within a word, or with one; else nothing."""
+    """The tokens of the word that *text* ends within, or with, eight at most; else nothing."""
     if not _IN_WORD.search(text):
         return b""
     ids = tokens.encode(text[-_READ:].decode(errors="ignore"))
-    last = tokens.token_bytes[ids[-1]] if ids else None
-    return last if last and b"\n" not in last and text.endswith(last) else b""
+    texts = [tokens.token_bytes[each] or b"" for each in ids[-_TOKENS_MAX:]]
+    first = len(texts) - 1
+    while first > 0 and _WORD_BEGINS.match(texts[first]) and _IN_WORD.search(texts[first - 1]):
+        first -= 1
+    part = b"".join(texts[max(0, first) :])
+    return part if text.endswith(part) and b"\n" not in part else b""
 
 
 @dataclass(frozen=True, slots=True)
