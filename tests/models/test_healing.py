@@ -1,5 +1,6 @@
 """A word that has begun is begun again: which tokens go on with it, how likely they are, and what is left."""
 
+import re
 from math import exp, inf, log
 
 import pytest
@@ -9,6 +10,7 @@ from fimlsp.models.decoding.middle import Middle, TokenTrace
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.healing import Healed, HealedPreference, unread_part
 from fimlsp.models.loading import load_model
+from fimlsp.models.prompts.vocabulary import Vocabulary
 from fimlsp.models.protocols import Candidates
 from fimlsp.quotient.engine import Engine
 
@@ -126,5 +128,27 @@ def test_the_rest_of_a_known_name_is_found(model):
     assert middle.text.startswith(b"ght")
 
 
-def test_nothing_is_begun_again_where_no_word_has_begun(model):
-    assert [unread_part(model.vocabulary, text) for text in (b"", b"x = ", b"f(", b"a.")] == [b""] * 4
+def vocabulary(*texts):
+    """One that cuts a text into the first of *texts* that fits, again and again."""
+    cut = re.compile("|".join(map(re.escape, texts)))
+    return Vocabulary(
+        lambda text: [texts.index(piece) for piece in cut.findall(text)], [*map(str.encode, texts)], False
+    )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "part"),
+    [
+        (["x", " =", " hei", "gh"], "x = heigh", " heigh"),
+        (["x", " =", " hei", "gh"], "x = hei", " hei"),
+        (["x", ".", "hei", "gh"], "x.heigh", "heigh"),
+        (["x", ".", "_", "a"], "x._a_a", "_a_a"),
+        (["x", ".", "a"], "x.aaaaaaaaaaa", "aaaaaaaa"),
+        (["x", " =", " "], "x = ", ""),
+        (["x", "(", "a"], "xa(", ""),
+        (["\nx", "a"], "\nxa", ""),
+        (["a"], "", ""),
+    ],
+)
+def test_a_word_is_begun_again_from_its_first_token(tokens, text, part):
+    assert unread_part(vocabulary(*tokens), text.encode()) == part.encode()
