@@ -101,8 +101,12 @@ class EditedDocument(Document):
     ) -> tuple[State | None, tuple[Mend, ...]]:
         language = self.tables.language
         if isinstance(language, OwnMiddles):
-            may_escape = not options.forbid_escape
-            return language.middle(self.data[:start], self.data[end:], may_escape=may_escape), ()
+            left, right, may_escape = self.data[:start], self.data[end:], not options.forbid_escape
+            own, replaced = language.middle(left, right, may_escape=may_escape, relax=relax)
+            shifts = (0 if first < start else end - start for first, _, _ in replaced)
+            return own, tuple(
+                Mend(a + n, b + n, new) for n, (a, b, new) in zip(shifts, replaced, strict=True)
+            )
         found = read_up_to(self, start)
         state: State | None = None
         if found is not None and not found[0].broken:

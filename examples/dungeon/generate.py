@@ -35,8 +35,9 @@ def write_script(
     known = [script.text for script in library.scripts if script.kind == kind and not script.is_generated]
     random.Random(seed).shuffle(known)
     beginning = _beginning(known[-1], name)
-    start = Tidy(begin(library.interface, kind)).feed(beginning)
-    assert start is not None, "every script of this kind may begin so"
+    state = begin(library.interface, kind).feed(beginning)
+    assert state is not None, "every script of this kind may begin so"
+    start = Tidy.behind(state, beginning)
     read = "\n".join(known[:EXAMPLES]).encode() + b"\n" + beginning
     settings = DecodeSettings(tokens=tokens, temperature=0.7, seed=seed)
     return (beginning + generate(model, read, start, settings).text).decode("utf-8")

@@ -17,7 +17,7 @@ from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 if TYPE_CHECKING:
-    from fimlsp.quotient.states.protocol import State
+    from fimlsp.quotient.states.protocol import Replacement, State
 
 START = "chunk"
 _MOST_KEPT = 8
@@ -50,16 +50,20 @@ class Slua(Language):
         """As in `Language`."""
         return _grammar()
 
-    def middle(self, left: bytes, right: bytes, *, may_escape: bool = True) -> State | None:
+    def middle(
+        self, left: bytes, right: bytes, *, may_escape: bool = True, relax: bool = False
+    ) -> tuple[State | None, tuple[Replacement, ...]]:
         """As in `fimlsp.quotient.states.protocol.OwnMiddles`."""
-        from fimlsp.languages.slua.both_sides.middle import middle_between
         from fimlsp.languages.slua.incremental.parser import begin
+        from fimlsp.languages.slua.recovery.recovery import closest_middle, mended_middle
         from fimlsp.languages.slua.tidy import Tidy
 
-        script = begin(interface_of(self.interface)).feed(left)
-        state = None if may_escape else middle_between(script, right, may_escape=False)
-        state = state or middle_between(script, right)
-        return Tidy(state) if state is not None and self.tidy else state
+        start = begin(interface_of(self.interface))
+        if relax:
+            state, replacements = mended_middle(start, left, right, may_escape=may_escape)
+        else:
+            state, replacements = closest_middle(start.feed(left), right, may_escape=may_escape), ()
+        return (Tidy.behind(state, left) if state is not None and self.tidy else state), replacements
 
 
 @lru_cache(_MOST_KEPT)

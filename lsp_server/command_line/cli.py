@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 )
 @click.pass_context
 def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | None, token: str | None) -> None:
-    """Completions for Python and JSON that connect to what follows the cursor.
+    """Code completions that connect to what follows the cursor.
 
     An editor starts `fimlsp --stdio`.
     """

@@ -55,7 +55,7 @@ def in_slua(interface: Path | None, root: str | None, text: bytes) -> Beginning:
     state = empty.feed(text)
     if state is None:
         raise _no_beginning(text, empty, "sLua")
-    return Beginning(text, Tidy(state), ends_early=root is not None and not is_kind)
+    return Beginning(text, Tidy.behind(state, text), ends_early=root is not None and not is_kind)
 
 
 def _interface(file: Path | None) -> Interface:

@@ -70,10 +70,10 @@ class Wanted:
         return in_language(language_named(self.language), text)
 
     def check_options(self, context: click.Context) -> None:
-        """Refuse options that mean nothing together.
+        """Refuse options that do not go together.
 
         Raises:
-            click.UsageError: there are such.
+            click.UsageError: some do not.
         """
         if self.grammar is not None and is_given(context, "language"):
             raise click.UsageError("Give either --language or --grammar.")

@@ -34,9 +34,9 @@ def models() -> None:
 def list_models(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched.
 
-    GGUF files are those of llama.cpp, Ollama, LM Studio and the hub; servers those that answer on the usual
-    ports of this machine. For each it is told whether it was
-    trained to fill in the middle, and why not if not. The name in the first column is what --model takes.
+    GGUF files are looked for where llama.cpp, Ollama, LM Studio and the hub keep them, servers on the usual
+    ports of this machine. The list says of each whether it was trained to fill in the middle, and what keeps
+    it from being used. The name in the first column is what --model takes.
     """
     from fimlsp.models.finding.listing import models_here
     from rich.console import Console

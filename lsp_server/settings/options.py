@@ -268,8 +268,8 @@ OPTIONS = tuple(_to_option(of) for of in fields(Settings))
 def with_own_server(settings: Settings, own: Settings) -> tuple[Settings, list[str]]:
     """*settings* without what only the user's *own* settings may say, and one sentence for what was left out.
 
-    A workspace's settings may be among the others. They must not send code to another machine, nor what some
-    variable of the environment holds to anybody.
+    Other settings may be a workspace's. Those must neither send code to another machine nor give the value of
+    an environment variable to anybody.
     """
     problems = []
     if settings.api_key_variable != own.api_key_variable:

@@ -9,6 +9,10 @@ if TYPE_CHECKING:  # NumPy is imported by who asks for masks
     from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 
+Replacement = tuple[int, int, bytes]
+"""The bytes of a text from one offset to another are read as these."""
+
+
 class State(Protocol):
     """What is known after some bytes of a middle. Immutable: feeding makes new states.
 
@@ -50,8 +54,12 @@ class OwnMiddles(Protocol):
     Its grammar serves all else that is asked about a text.
     """
 
-    def middle(self, left: bytes, right: bytes, *, may_escape: bool) -> State | None:
+    def middle(
+        self, left: bytes, right: bytes, *, may_escape: bool, relax: bool
+    ) -> tuple[State | None, tuple[Replacement, ...]]:
         """What may stand between *left* and *right*; None if nothing is known to.
 
-        Unless it *may_escape*, a middle stays in the brackets and blocks around it, if any such is known.
+        Unless it *may_escape*, a middle stays in the brackets and blocks around it, if any such is known. If
+        nothing is known to and *relax*, the text is read as a right one that is near to it; the replacements,
+        of *left* and *right* as one text, tell how they differ.
         """

@@ -48,7 +48,7 @@ class Editor:
 
     async def initialize(self, options=None, **kwargs):
         params = types.InitializeParams(capabilities=capabilities(**kwargs), initialization_options=options)
-        return await asyncio.wait_for(self.client.initialize_session(params), 30)
+        return await asyncio.wait_for(self.client.initialize_session(params), 60)
 
     def open(self, marked, uri=URI, language="python"):
         left, _, right = marked.partition("<|>")
@@ -88,7 +88,7 @@ class Editor:
     async def command(self, name, *arguments):
         """The result of a command of the server, `accept` say."""
         params = types.ExecuteCommandParams(f"fimlsp.server.{name}", arguments=list(arguments))
-        result = await asyncio.wait_for(self.client.workspace_execute_command_async(params), 30)
+        result = await asyncio.wait_for(self.client.workspace_execute_command_async(params), 60)
         return SimpleNamespace(**result) if isinstance(result, dict) else result
 
     async def suggestion(self, *args, **kwargs):
@@ -96,7 +96,7 @@ class Editor:
         items = (await self.request(*args, **kwargs)).items
         return items[0].insert_text if items else None
 
-    async def until(self, condition, seconds=10):
+    async def until(self, condition, seconds=60):
         for _ in range(int(seconds / 0.02)):
             if condition():
                 return
@@ -141,7 +141,7 @@ async def start_editor():
 
     yield start
     for client in started:
-        await asyncio.wait_for(client.shutdown_session(), 30)
+        await asyncio.wait_for(client.shutdown_session(), 60)
         await client.stop()
 
 

@@ -121,7 +121,7 @@ class LocalEditor:
         return self.completer.ask(uri, self.line if line is None else line, at, trigger)
 
     async def offer(self, *args, **kwargs):
-        return await asyncio.wait_for(self.completer.answer(self.ask(*args, **kwargs)), 10)
+        return await asyncio.wait_for(self.completer.answer(self.ask(*args, **kwargs)), 60)
 
     async def suggestion(self, *args, **kwargs):
         texts = (await self.offer(*args, **kwargs)).texts

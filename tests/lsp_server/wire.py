@@ -87,11 +87,11 @@ class Wire:
         elif body["method"] == "fimlsp/status":
             self.status = body["params"]
 
-    async def until(self, condition, seconds=30):
+    async def until(self, condition, seconds=60):
         async with self.arrived:
             await asyncio.wait_for(self.arrived.wait_for(condition), seconds)
 
-    async def answer(self, id, seconds=30):
+    async def answer(self, id, seconds=60):
         await self.until(lambda: id in self.answers, seconds)
         return self.answers[id]
 
@@ -113,7 +113,7 @@ class Wire:
         self.send(message("shutdown", None, "shutdown"))
         await self.answer("shutdown")
         self.send(message("exit", None))
-        await asyncio.wait_for(self.listener, 20)
+        await asyncio.wait_for(self.listener, 60)
         self.close()
 
     def close(self):
@@ -161,7 +161,7 @@ async def tcp_server(*command, address=lambda port: f"{port}"):
             process.terminate()
         for wire in server.wires:
             wire.close()
-        await asyncio.wait_for(process.wait(), 20)
+        await asyncio.wait_for(process.wait(), 60)
 
 
 def children(pid):

@@ -23,14 +23,14 @@ def declarations(stop: Stop, block: Machine, right: RightText) -> Iterator[str]:
         yield from _tables(stop.text, block, right)
         return
     scope, tried = block.environment.inhabitants, set[Type]()
-    for type_ in _types(stop, block, [lexeme.text for lexeme in right.follow(stop.offset)]):
+    for type_ in types_wanted(stop, block, [lexeme.text for lexeme in right.follow(stop.offset)]):
         value = scope.value(type_) if type_ not in tried else None
         tried.add(type_)
         if value is not None:
             yield f"local {stop.text}:{type_}={value};"
 
 
-def _types(stop: Stop, block: Machine, texts: list[str]) -> Iterator[Type]:
+def types_wanted(stop: Stop, block: Machine, texts: list[str]) -> Iterator[Type]:
     """The types that the name at *stop*, the first of *texts*, may have."""
     environment = block.environment
     following, field = (*texts[1:3], "", "")[:2]

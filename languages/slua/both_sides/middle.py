@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fimlsp.languages.slua.both_sides.carried import carried
 from fimlsp.languages.slua.both_sides.reading import Reader
 from fimlsp.languages.slua.both_sides.right_text import RightText
 from fimlsp.languages.slua.both_sides.search import Search
@@ -24,25 +25,29 @@ def between(left: bytes, right: bytes, interface: Interface) -> MiddleState | No
     return middle_between(begin(interface).feed(left), right)
 
 
-def middle_between(left: ScriptState | None, right: bytes, *, may_escape: bool = True) -> MiddleState | None:
+def middle_between(
+    left: ScriptState | None, right: bytes, *, may_escape: bool = True, places: int | None = None
+) -> MiddleState | None:
     """As `between`, where the script has come to the state *left*.
 
-    Unless it *may_escape*, a middle closes nothing that is open at its beginning.
+    Unless it *may_escape*, a middle closes nothing that is open at its beginning. The search for the first
+    completion gives up after so many *places* if they are given.
     """
     if left is None:
         return None
-    state = MiddleState(left, RightSide(right, None if may_escape else (left.whole or left.machine).stack))
-    return state if state.completion is not None else None
+    kept = None if may_escape else (left.whole or left.machine).stack
+    found = MiddleState(left, RightSide(right, kept, places)).completion
+    return None if found is None else MiddleState(left, RightSide(right, kept), found)
 
 
 class RightSide:
     """The text right of the cursor, with what is known of reading it; what is open at *kept* stays so."""
 
-    def __init__(self, data: bytes, kept: Stack | None) -> None:
+    def __init__(self, data: bytes, kept: Stack | None, places: int | None = None) -> None:
         self._levels = 0 if kept is None else len(kept.outline)
         self._floor = None if kept is None else level_of(kept, self._levels).below
         self.reader = Reader(RightText(data))
-        self.search = Search(self.reader, self._levels)
+        self.search = Search(self.reader, self._levels, places)
         self.is_blank = not data.strip(b" \t\r\n")
 
     @property
@@ -87,7 +92,10 @@ class MiddleState:
             return None
         known = self.completion
         assert known is not None
-        rest = known[len(data) :] if known.startswith(data) else None
+        if known.startswith(data):
+            rest: bytes | None = known[len(data) :]
+        else:
+            rest = carried(known, self.script, script, self.right.reader.right)
         state = MiddleState(script, self.right, rest)
         return state if state.completion is not None else None
 

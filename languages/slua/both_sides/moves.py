@@ -24,6 +24,7 @@ from fimlsp.languages.slua.incremental.machine import Machine, Outline
 from fimlsp.languages.slua.incremental.statements import Block
 from fimlsp.languages.slua.incremental.tokens import TOKEN, first_token
 from fimlsp.languages.slua.incremental.written_types import WrittenType
+from fimlsp.languages.slua.types import SIMPLE as SIMPLE_NAMES
 from fimlsp.languages.slua.types import VOID, Function
 
 _LITERALS = ("0", '""', "true")
@@ -47,7 +48,10 @@ class Moves:
         """The first lexeme of the cheapest way to end what is open; none if nothing is."""
         token = first_token(machine.finish())
         if token[:1] == NAMELESS[0]:
-            token = self.new_name(machine)
+            expected = machine.expected()
+            types = {*SIMPLE_NAMES, *machine.environment.types}
+            lacking = (name for name in self._names if expected.takes(name) and name not in types)
+            token = next(lacking, "") or self.new_name(machine)
         return (token,) if token else ()
 
     def others(self, machine: Machine) -> Iterator[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from fimlsp.languages.slua.incremental.machine import Outline
 from fimlsp.languages.slua.incremental.tokens import KEYWORDS, LONGEST_NAME
 
-_LEXEME = re.compile(
+LEXEME = re.compile(
     rb'"(?:[^"\\\x00-\x1f\x7f]|\\[nt"\\])*"'
     rb"|[A-Za-z][A-Za-z0-9_]*"
     rb"|[0-9]+(?:\.[0-9]+)?(?![A-Za-z0-9_.])"
@@ -53,7 +53,7 @@ class RightText:
         start = found.end() if found else offset
         if start == len(self.data):
             return Lexeme("", start)
-        lexeme = _LEXEME.match(self.data, start)
+        lexeme = LEXEME.match(self.data, start)
         return None if lexeme is None else _decoded(lexeme[0], lexeme.end())
 
     def joined(self, begun: bytes) -> Lexeme | None:
@@ -61,7 +61,7 @@ class RightText:
 
         None if they make none, or one that ends before the text begins and is not *begun* itself.
         """
-        found = _LEXEME.match(begun + self.data)
+        found = LEXEME.match(begun + self.data)
         if found is None or found.end() < len(begun):
             return None
         return _decoded(found[0], found.end() - len(begun))
@@ -84,7 +84,7 @@ class RightText:
     @cached_property
     def sign(self) -> str:
         """The sign that the text begins with; empty if it begins with none."""
-        found = _LEXEME.match(self.data)
+        found = LEXEME.match(self.data)
         return found[0].decode("ascii") if found and not self.word and found[0][:1] != b'"' else ""
 
     @cached_property

@@ -80,11 +80,16 @@ class Written:
 
 
 class Search:
-    """Searches for what connects places of a script to what *reader* reads; *kept* levels stay open."""
+    """Searches for what connects places of a script to what *reader* reads; *kept* levels stay open.
 
-    def __init__(self, reader: Reader, kept: int = 0) -> None:
+    It looks at `MOST_PLACES` each time, or at *places* in all.
+    """
+
+    def __init__(self, reader: Reader, kept: int = 0, places: int | None = None) -> None:
         self._reader = reader
         self._kept = kept
+        self._places = places
+        self._declarations = MOST_DECLARATIONS if places is None else places
         self._moves = Moves(reader.right)
         self._declared = 0
 
@@ -94,12 +99,14 @@ class Search:
         start = Written(machine, before, before)._marked()
         waiting: list[tuple[int, int, int, Written]] = [(0, 0, 0, start)]
         shapes, seen, count = _Shapes(), set[object](), 0
-        while waiting and len(seen) < MOST_PLACES:
+        most = MOST_PLACES if self._places is None else self._places
+        while waiting and len(seen) < most:
             _, _, cost_before, place = heappop(waiting)
             shape = shapes.of(place.machine.stack), self._known_names(place.machine.environment)
             if shape in seen:
                 continue
             seen.add(shape)
+            self._places = None if self._places is None else self._places - 1
             text = self._entered(place)
             if text is not None:
                 return text
@@ -141,7 +148,7 @@ class Search:
             return None
         for changed in self._with_declarations(place, stop):
             self._declared += 1
-            if self._declared > MOST_DECLARATIONS:
+            if self._declared > self._declarations:
                 return None
             again = self._same_entrance(changed, entrance)
             if again is None:

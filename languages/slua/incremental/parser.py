@@ -130,7 +130,7 @@ class ScriptState:
             return self._begin(byte)
         if begun[0] == ord('"'):
             return self._in_text(byte)
-        if self._goes_on(byte):
+        if self.goes_on(byte):
             longer = ScriptState(self.machine, begun + bytes((byte,)))
             return longer if longer._is_viable() else None
         whole = self.whole
@@ -160,7 +160,7 @@ class ScriptState:
             return None if machine is None else ScriptState(machine)
         return ScriptState(self.machine, begun, character)
 
-    def _goes_on(self, byte: int) -> bool:
+    def goes_on(self, byte: int) -> bool:
         """Whether *byte* belongs to the lexeme that has begun."""
         begun = self.begun
         if begun[0] in DIGITS:
@@ -200,7 +200,7 @@ def _finished(machine: Machine, before: str) -> bytes:
         for lexeme in TOKEN.findall(chunk):
             token = lexeme
             if lexeme[0] == NAMELESS[0]:
-                token = names.setdefault(lexeme, "") or _new_name(machine, names.values())
+                token = names.setdefault(lexeme, "") or new_name(machine, names.values())
                 names[lexeme] = token
             following = machine.take(token)
             if following is None:  # near the limits another way is the only one now
@@ -211,7 +211,7 @@ def _finished(machine: Machine, before: str) -> bytes:
     return text.encode("utf-8")
 
 
-def _new_name(machine: Machine, others: Iterable[str]) -> str:
+def new_name(machine: Machine, others: Iterable[str]) -> str:
     """A name that no variable has."""
     taken = {*machine.environment.variables, *others}
     letters = "abcdefghijklmnopqrstuvwxyz"

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(
     os.name != "posix", reason="programs are only run where they can be contained"
 )
 
-LIMITS = Limits(seconds=2)
+LIMITS = Limits(seconds=20)
 IS_FILTERED = sys.platform.startswith("linux") and os.uname().machine in ("x86_64", "aarch64")
 
 PASSING = [

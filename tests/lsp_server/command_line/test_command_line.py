@@ -150,9 +150,9 @@ async def test_an_interrupt_ends_a_server_on_standard_input():
         *MODULE, "--stdio", stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=heed_interrupts
     )
     server.stdin.write(initialize_frame())
-    assert (await asyncio.wait_for(server.stdout.readline(), 20)).startswith(b"Content-Length: ")
+    assert (await asyncio.wait_for(server.stdout.readline(), 60)).startswith(b"Content-Length: ")
     server.send_signal(signal.SIGINT)
-    assert await asyncio.wait_for(server.wait(), 20) == 0
+    assert await asyncio.wait_for(server.wait(), 60) == 0
 
 
 async def test_tcp(tmp_path):
@@ -167,14 +167,14 @@ async def test_tcp(tmp_path):
     )
     reader, writer = await connect(port)
     writer.write(initialize_frame())
-    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20)
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
     assert head.startswith(b"Content-Length: ")
     writer.close()
     other_reader, other_writer = await connect(port)
     other_writer.write(initialize_frame())
-    assert await asyncio.wait_for(other_reader.readuntil(b"\r\n\r\n"), 20)
+    assert await asyncio.wait_for(other_reader.readuntil(b"\r\n\r\n"), 60)
     server.send_signal(signal.SIGINT)
-    assert await asyncio.wait_for(server.wait(), 20) == 0
+    assert await asyncio.wait_for(server.wait(), 60) == 0
     other_writer.close()
 
 

@@ -57,7 +57,7 @@ async def test_who_does_not_know_the_token_is_told_and_left(monkeypatch):
             error = (await wire.answer("initialize"))["error"]
             assert (error["code"], "initialization options" in error["message"]) == (-32803, True)
             assert "sesame" not in error["message"]
-            await asyncio.wait_for(wire.listener, 10)
+            await asyncio.wait_for(wire.listener, 60)
             assert 1 not in wire.answers
         assert children(server.pid) == [], "no worker for strangers"
         wire = await server.connect()

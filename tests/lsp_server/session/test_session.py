@@ -34,7 +34,7 @@ async def session(scripted_worker, monkeypatch):
 
 async def ask(session, character=0):
     """The completion at a place of the first line, before it is decided whether to show it."""
-    return await asyncio.wait_for(session.completer.ask(URI, 0, character, "automatic").pending, 20)
+    return await asyncio.wait_for(session.completer.ask(URI, 0, character, "automatic").pending, 60)
 
 
 async def test_an_answer_that_takes_too_long_is_empty_and_the_worker_goes_on(session):

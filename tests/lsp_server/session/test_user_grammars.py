@@ -35,7 +35,7 @@ async def test_they_are_read_beside_the_event_loop(folder):
     changed = asyncio.Event()
     grammars = UserGrammars(changed.set)
     grammars.look({"sums": "sums.lark", "other": "missing.lark"}, [str(folder)])
-    await asyncio.wait_for(changed.wait(), 20)
+    await asyncio.wait_for(changed.wait(), 60)
     assert isinstance(grammars.found["sums"], LarkLanguage)
     assert "missing.lark" in grammars.found["other"]
 

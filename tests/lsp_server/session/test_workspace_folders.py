@@ -26,7 +26,7 @@ async def test_the_innermost_folder_counts(tmp_path):
     folders.add([tmp_path.as_uri(), (tmp_path / "inner").as_uri(), "vscode-vfs://github/x"])
     folders.look()
     assert folders.python_of((tmp_path / "a.py").as_uri()) == (3, 11), "not known yet"
-    await asyncio.wait_for(changed.wait(), 10)
+    await asyncio.wait_for(changed.wait(), 60)
     assert folders.python_of((tmp_path / "a.py").as_uri()) == (3, 9)
     assert folders.python_of((tmp_path / "inner" / "deep" / "a.py").as_uri()) == (3, 12)
     assert folders.python_of("file:///elsewhere/a.py") == (3, 11)
@@ -49,7 +49,7 @@ async def test_an_older_look_does_not_count_any_more(monkeypatch):
     folders.look()
     assert await asyncio.to_thread(asked.wait, 10)
     folders.look()
-    await asyncio.wait_for(changed.wait(), 10)
+    await asyncio.wait_for(changed.wait(), 60)
     first.set()
     await asyncio.sleep(0.05)
     assert folders.python_of("untitled:x") == (3, 12)

@@ -43,7 +43,7 @@ async def test_a_command_that_cannot_run_is_reported():
     reasons: asyncio.Queue[str] = asyncio.Queue()
     worker = WorkerProcess(["/does/not/exist"], lambda: None, lambda _: None, reasons.put_nowait)
     worker.start()
-    assert "could not be started" in await asyncio.wait_for(reasons.get(), 10)
+    assert "could not be started" in await asyncio.wait_for(reasons.get(), 60)
     worker.send(Close(A))
     await worker.close()
     assert not worker.is_available
@@ -68,7 +68,7 @@ async def test_messages_for_documents_it_does_not_know_do_not_end_a_worker(scrip
 
     worker = WorkerProcess(scripted_worker, begin, reports.put_nowait, ends.append)
     worker.start()
-    answers = [await asyncio.wait_for(reports.get(), 20) for _ in range(3)]
+    answers = [await asyncio.wait_for(reports.get(), 60) for _ in range(3)]
     await worker.close()
     assert all(isinstance(answer, Answer) for answer in answers)
     assert [answer.id for answer in answers] == [1, 2, 3]
@@ -85,7 +85,7 @@ async def test_an_orphaned_worker_ends(scripted_worker):
         *scripted_worker, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
     process.stdin.close()
-    assert await asyncio.wait_for(process.wait(), 20) == 0
+    assert await asyncio.wait_for(process.wait(), 60) == 0
 
 
 def test_the_worker_command_leaves_the_working_directory_out(tmp_path):

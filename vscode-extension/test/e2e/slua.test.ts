@@ -1,7 +1,7 @@
 /** What only a language that knows types can suggest, in a script for a program that says what it is given. */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { after, before } from "node:test";
 
@@ -26,10 +26,37 @@ global NewEffect: (Effect) -> void;
 `;
 const FILES = {
   "game.txt": INTERFACE,
-  "field.slua": `NewEffect({
+  "argument.slua": `NewEffect({
   id = "poison",
   OnTurn = function(victim)
-    victim.health = victim.<|>
+    victim.Hit(1, <|>
+  end
+});
+`,
+  "result.slua": `NewEffect({
+  id = "poison",
+  OnTurn = function(victim)
+    victim.Hit(1, victim);
+  end,
+  Describe = function()
+    <|>
+  end
+});
+`,
+  "declared.slua": `local strength: number = 3;
+WithActorAt(0, 1, function(victim)
+  <|>
+  victim.Hit(damage, victim);
+end);
+`,
+  "broken.slua": `local strength: number =
+NewEffect({
+  id = "poison",
+  OnTurn = function(victim)
+    victim.Hit(1, <|>
+  end
+  Describe = function()
+    return "poison";
   end
 });
 `,
@@ -39,19 +66,49 @@ const code = new VSCode(FILES, { "fimlsp.interface": "game.txt", "fimlsp.oneLine
 
 before(async () => {
   await code.start();
-  await code.open("field.slua");
+  await code.open("argument.slua");
   await code.isReady();
 });
 after(() => code.stop());
 
-scene(code, "of all fields only one from which a number comes", async () => {
-  const { left, right } = await code.open("field.slua");
+/** Ask for a suggestion in *file*, keep its picture, and take it; the suggestion and the whole text then. */
+async function accepted(file: string): Promise<{ ghost: string; text: string }> {
+  const { left, right } = await code.open(file);
   await code.press("Alt+\\");
-  assert.match(await code.ghostAppears(), /^health/);
-  await code.screenshot("slua-field");
+  const ghost = await code.ghostAppears();
+  await code.screenshot(`slua-${file.replace(".slua", "")}`);
   await code.press("Tab");
-  const text = await code.saved("field.slua");
+  const text = await code.saved(file);
   assert.ok(text.startsWith(left) && text.endsWith(right), text);
-  const files = [join(code.folder, "field.slua"), "--interface", join(code.folder, "game.txt")];
-  execFileSync(PYTHON, ["-P", "-m", "fimlsp", "check", ...files], { stdio: "pipe" });
+  return { ghost, text };
+}
+
+/** Whether the script is right, by `fimlsp check`. */
+function isRight(file: string): boolean {
+  const files = [join(code.folder, file), "--interface", join(code.folder, "game.txt")];
+  return spawnSync(PYTHON, ["-P", "-m", "fimlsp", "check", ...files]).status === 0;
+}
+
+scene(code, "of all that is in scope only what an argument has to be", async () => {
+  const { ghost } = await accepted("argument.slua");
+  assert.match(ghost, /^victim\);/);
+  assert.ok(isRight("argument.slua"));
+});
+
+scene(code, "a function that gives a text has to return one", async () => {
+  const { ghost } = await accepted("result.slua");
+  assert.match(ghost, /^return .*;/);
+  assert.ok(isRight("result.slua"));
+});
+
+scene(code, "what the lines below use is declared, with the type that they demand", async () => {
+  const { ghost } = await accepted("declared.slua");
+  assert.match(ghost, /^local damage ?: ?number ?= /);
+  assert.ok(isRight("declared.slua"));
+});
+
+scene(code, "what is broken in other lines is passed over and told", async () => {
+  const { ghost } = await accepted("broken.slua");
+  assert.match(ghost, /^victim\);/);
+  assert.ok(!isRight("broken.slua"));
 });
