@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import islice
 from time import monotonic
 
@@ -26,16 +25,8 @@ from fimlsp.models.decoding.partial_middle import Continuation, DecodeStep, Part
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
 from fimlsp.models.decoding.stopwatch import Stopwatch, time_limit
-from fimlsp.models.healing import Healed
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import (
-    Attended,
-    Candidates,
-    Launching,
-    NextToken,
-    Preference,
-    TellsAll,
-)
+from fimlsp.models.protocols import Attended, Candidates, Launching, NextToken, Preference, TellsAll
 from fimlsp.quotient.states.protocol import State
 from numpy.random import default_rng
 
@@ -139,7 +130,8 @@ class Decoding:
         share their watch.
         """
         self.watch.engine_done()
-        step = self._step(self.model.begin(self.prompt.tokens, self.middle.tokens))
+        listed = self.model.begin(self.prompt.tokens, self.middle.tokens)
+        step = DecodeStep(self.middle, listed).healed(self.model.token_bytes, self._everything)
         self.watch.model_done()
         left, self.refused = self.budget - len(self.middle.tokens), []
         for continuation in islice(self._allowed(step), most):
@@ -215,17 +207,9 @@ class Decoding:
         return self._new_step(candidates)
 
     def _new_step(self, candidates: Candidates) -> DecodeStep:
-        step = self._step(candidates)
+        step = DecodeStep(self.middle, candidates).healed(self.model.token_bytes, self._everything)
         self.steps.append(step)
         return step
-
-    def _step(self, candidates: Candidates) -> DecodeStep:
-        """A step with *candidates*, given what is there already where that is written again."""
-        step, state = DecodeStep(self.middle, candidates), self.middle.state
-        if not isinstance(state, Healed):
-            return step
-        told = partial(self._everything, step)
-        return replace(step, candidates=state.agreeing(candidates, self.model.token_bytes, told))
 
     def _write_token(self, step: DecodeStep) -> None:
         left = max(ENGINE_SECONDS, self.ends_at - monotonic())
