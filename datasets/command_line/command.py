@@ -312,7 +312,7 @@ def own_language(file: Path | None, start: str | None, patterns: tuple[str, ...]
 
 
 def scripts_of(language: str, interface: Path | None) -> Scripts | None:
-    """sLua scripts that are given *interface*, if one is named; *language* has to be sLua then."""
+    """Scripts in sLua that are given *interface*, if one is named; *language* has to be sLua then."""
     from fimlsp.datasets.languages.scripts import Scripts
     from fimlsp.languages.slua.interface import InterfaceError
     from fimlsp.languages.slua.language import interface_of

@@ -1,4 +1,4 @@
-"""sLua as a language to replay: scripts that are given one interface, judged by the checker of whole scripts."""
+"""sLua as a language to replay: scripts that are given one interface, judged by the checker of scripts."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from typing import Any
 from fimlsp.datasets.cases.result import Result
 from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
 from fimlsp.datasets.languages.own_grammar import OwnGrammar
-from fimlsp.datasets.languages.scripts import Scripts
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.datasets.languages.scripts import Scripts
 from fimlsp.datasets.sources.source_file import Excluded
 
 from fimlsp.errors import UserError

@@ -1,4 +1,4 @@
-"""The checker of whole scripts as the judge of sLua, which was written apart from the parser that is judged."""
+"""The checker of whole scripts as the judge of sLua; it was written apart from the parser that is judged."""
 
 from __future__ import annotations
 
