@@ -2,7 +2,8 @@
 
 They are made from types, or random walks of the parser that reads byte by byte, both of which have to be
 accepted, or mutants of the former, which the parser has to accept exactly if the checker does. Now and then
-one is cut, and a middle written between the two sides. What is accepted is translated and run, and the functions that it hands over are called: none may fail.
+one is cut, and a middle written between the two sides. What is accepted is translated and run, and the
+functions that it hands over are called: none may fail.
 """
 
 import random
@@ -60,7 +61,7 @@ def main(cases, seed):
 
 
 def connected(text, interface, rng):
-    """*text* with a hole, in which a part of what was there stands with its completion; None if none is found."""
+    """*text* with a hole in which some of what was there is completed; None if no completion is found."""
     data = text.encode()
     begin_, size = rng.randrange(len(data) + 1), int(rng.expovariate(1 / 30))
     left, middle, right = data[:begin_], data[begin_ : begin_ + size], data[begin_ + size :]
