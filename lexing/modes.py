@@ -29,6 +29,7 @@ class ModeStack:
         self.depth: int = parent.depth + 1 if parent else 0
 
     def __repr__(self) -> str:
+        """Differs for stacks that differ; it names them in files too."""
         bottom = f"{type(self).__name__}({self.shape}, known={self.known})"
         return f"{self.parent!r} {self.shape}" if self.parent else bottom
 

@@ -9,8 +9,9 @@ from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.ahead import Ahead
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes, automaton_of, first_lexemes
 from fimlsp.quotient.masks.grouping.groups import Ends
-from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
+from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes, lexed_suffixes
 from fimlsp.quotient.masks.grouping.token_groups import Split, TokenGroups, split_texts, token_groups
+from fimlsp.quotient.masks.kept.kept_tables import KeptTables
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 MOST_BYTES = 1 << 26
@@ -23,7 +24,7 @@ class MaskStore:
     """What is known of the texts of a vocabulary, whatever the parser says.
 
     Keys are lexer states without what is known of the blocks around them. What was not used for longest is
-    forgotten where more than `MOST_BYTES` would be held.
+    forgotten where more than `MOST_BYTES` would be held. What takes long to make is kept on disk.
     """
 
     def __init__(self, tables: LanguageTables, vocabulary: Vocabulary) -> None:
@@ -31,7 +32,7 @@ class MaskStore:
         self.vocabulary = vocabulary
         self.ahead = Ahead(tables, tables.forward.earley, _MOST_AHEAD)
         self.ends = Ends()
-        self._automaton = automaton_of(tables.lexical)
+        self._on_disk = KeptTables(tables, vocabulary)
         self._of_suffixes: dict[int, FirstLexemes] = {}
         self._kept: OrderedDict[tuple[str, LexerState], Split | LexedSuffixes | TokenGroups] = OrderedDict()
         self.n_bytes = 0
@@ -41,25 +42,32 @@ class MaskStore:
         key = LexerState(lexer.lexical, lexer.state, lexer.lexical.start, None, lexer.accepted)
         found = None if lexer.modes.restricted else self._find("split", key)
         if found is None:
-            first = first_lexemes(self._automaton, self.vocabulary.trie, lexer.state)
-            found = split_texts(self.vocabulary, lexer, first)
-            if not lexer.modes.restricted:
-                self._keep("split", key, found)
+            if lexer.modes.restricted:
+                return self._make_split(lexer)
+            found = self._on_disk.split(key, lambda: self._make_split(lexer))
+            self._keep("split", key, found)
         assert isinstance(found, Split)
         return found
+
+    def _make_split(self, lexer: LexerState) -> Split:
+        first = first_lexemes(automaton_of(self.tables.lexical), self.vocabulary.trie, lexer.state)
+        return split_texts(self.vocabulary, lexer, first)
 
     def _first_of_suffixes(self, state: int) -> FirstLexemes:
         found = self._of_suffixes.get(state)
         if found is None:
             trie = self.vocabulary.suffixes.trie
-            found = self._of_suffixes[state] = first_lexemes(self._automaton, trie, state)
+            found = self._of_suffixes[state] = first_lexemes(automaton_of(self.tables.lexical), trie, state)
         return found
 
     def suffixes(self, lexer: LexerState) -> LexedSuffixes:
         """The suffixes, from the start of a lexeme on."""
         found = self._find("suffixes", lexer)
         if found is None:
-            found = LexedSuffixes(self.vocabulary.suffixes, lexer, self._first_of_suffixes, self.ends)
+            suffixes = self.vocabulary.suffixes
+            found = self._on_disk.suffixes(
+                lexer, self.ends, lambda: lexed_suffixes(suffixes, lexer, self._first_of_suffixes, self.ends)
+            )
             self._keep("suffixes", lexer, found)
         assert isinstance(found, LexedSuffixes)
         return found

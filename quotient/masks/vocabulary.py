@@ -1,18 +1,25 @@
-"""The tokens of a model as masks need them: their bytes, and what may be left of one behind a lexeme."""
+"""The tokens of a model as masks need them: their bytes, as different texts."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
-from functools import cached_property
+import marshal
+import sys
+from collections.abc import Callable, Collection, Sequence
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-from fimlsp.quotient.masks.text_trie import Ints, TextTrie
+from fimlsp.quotient.masks import array_files, suffixes, text_trie
+from fimlsp.quotient.masks.array_files import Arrays
+from fimlsp.quotient.masks.suffixes import Suffixes
+from fimlsp.quotient.masks.text_trie import Texts, TextTrie
 from numpy.typing import NDArray
 
 WORD_BITS = 32
-_BLANKS = b" \t\f"  # what indentation is made of
+_WORTH_KEEPING = 4096
+"""Tables of fewer tokens are quickly made."""
+
 Words = NDArray[np.uint32]
 
 
@@ -37,49 +44,70 @@ class Vocabulary:
         return len(self.token_bytes)
 
     @cached_property
-    def texts(self) -> list[bytes]:
+    def texts(self) -> Texts:
         """The different texts of all tokens but stops, sorted."""
+        return Texts.from_arrays(self.kept("texts", lambda: Texts.of(self._sorted()).arrays()))
+
+    def _sorted(self) -> list[bytes]:
         stops = self.stops
         return sorted(
             {text for token, text in enumerate(self.token_bytes) if text is not None and token not in stops}
         )
 
     @cached_property
-    def text_of_token(self) -> NDArray[np.intp]:
+    def text_of_token(self) -> NDArray[np.int32]:
         """For each token the number of its text; for those without one a number that no text has."""
+        return self.kept("tokens", lambda: {"text_of_token": self._text_of_token()})["text_of_token"]
+
+    def _text_of_token(self) -> NDArray[np.int32]:
         numbers = {text: number for number, text in enumerate(self.texts)}
         none = len(numbers)
         found = [none if text is None else numbers.get(text, none) for text in self.token_bytes]
         for stop in self.stops:
             found[stop] = none
-        return np.array(found, np.intp)
+        return np.array(found, np.int32)
 
     @cached_property
     def digest(self) -> str:
-        """Names this vocabulary in file names."""
-        sizes = ",".join(map(str, (-1 if text is None else len(text) for text in self.token_bytes)))
-        text = b"".join(text or b"" for text in self.token_bytes)
-        return hashlib.sha256(repr((sizes, sorted(self.stops))).encode() + text).hexdigest()[:32]
+        """Names this vocabulary in all processes."""
+        return hashlib.sha256(marshal.dumps((self.token_bytes, tuple(sorted(self.stops))), 2)).hexdigest()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what is made of it is worth a file."""
+        return len(self) >= _WORTH_KEEPING
+
+    def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
+        """The arrays that *make* makes, from the disk if they are there."""
+        if not self.is_kept:
+            return make()
+        name = f"{self.digest[:24]}-{_made_by()[:16]}-{part}"
+        found = array_files.found(name, lambda arrays: arrays)
+        if found is None:
+            array_files.keep(name, found := make())
+        return found
 
     @cached_property
     def trie(self) -> TextTrie:
         """The trie of `texts`."""
-        return TextTrie(self.texts)
+        return TextTrie.from_arrays(self.kept("trie", lambda: TextTrie.of(self.texts).arrays()))
 
     @cached_property
     def suffixes(self) -> Suffixes:
         """All suffixes of `texts`."""
-        return Suffixes(self.texts)
+        return Suffixes(self.texts, self.kept)
 
     def prepare(self) -> None:
-        """Make what masks need of the vocabulary alone, in about half a second; else the first one does."""
-        _ = self.text_of_token, self.trie, self.longest
-        _ = self.suffixes.trie, self.suffixes.first_bytes, self.suffixes.blank_runs
+        """Make what masks need of the vocabulary alone, or read it from the disk; else the first one does.
+
+        That takes 20 ms, the very first time half a second.
+        """
+        _ = self.text_of_token, self.trie, self.suffixes.trie
 
     @cached_property
     def longest(self) -> int:
         """The number of bytes of the longest text."""
-        return max(map(len, self.texts), default=0)
+        return int(self.texts.lengths.max(initial=0))
 
     def tokens(self, allowed: NDArray[np.bool_], *, complete: bool) -> NDArray[np.bool_]:
         """For each token whether it may come, from the same of texts, and stops if the text is *complete*.
@@ -115,56 +143,7 @@ class Vocabulary:
         return found
 
 
-class Suffixes:
-    """The different suffixes of some texts, numbered; number 0 is the empty one.
-
-    `number_of[i]` is that of the i-th whole text. The suffix of number n from its p-th byte on has the number
-    `after[start[n] + p]`.
-    """
-
-    def __init__(self, texts: Sequence[bytes]) -> None:
-        found = {text[at:] for text in texts for at in range(len(text) + 1)}
-        self.texts = sorted(found | {b""}, key=len)
-        numbers = {text: number for number, text in enumerate(self.texts)}
-        lengths = np.fromiter(map(len, self.texts), np.int64, len(self.texts))
-        self.start = np.cumsum(lengths + 1) - (lengths + 1)
-        shorter = np.fromiter((numbers[text[1:]] for text in self.texts), np.int32, len(self.texts))
-        self.after = np.empty(int((lengths + 1).sum()), np.int32)
-        current = np.arange(len(self.texts), dtype=np.int32)
-        first, depth = 0, 0
-        while first < len(self.texts):
-            self.after[self.start[first:] + depth] = current[first:]
-            current = shorter[current]
-            depth += 1
-            first = int(np.searchsorted(lengths, depth))
-        self.number_of = np.fromiter((numbers[text] for text in texts), np.int32, len(texts))
-        self._holding: dict[int, NDArray[np.bool_]] = {}
-
-    @cached_property
-    def trie(self) -> TextTrie:
-        """The trie of the suffixes."""
-        return TextTrie(self.texts)
-
-    @cached_property
-    def first_bytes(self) -> Ints:
-        """The first byte of each; -1 of the empty one."""
-        return np.fromiter((text[0] if text else -1 for text in self.texts), np.int32, len(self.texts))
-
-    def holding(self, byte: int) -> NDArray[np.bool_]:
-        """Which of them hold *byte*."""
-        found = self._holding.get(byte)
-        if found is None:
-            found = np.fromiter((byte in text for text in self.texts), np.bool_, len(self.texts))
-            self._holding[byte] = found
-        return found
-
-    @cached_property
-    def blank_runs(self) -> tuple[Ints, list[bytes]]:
-        """The white space that each begins with, as a number, and the text of each number."""
-        runs = {b"": 0}
-        found = np.zeros(len(self.texts), np.int32)
-        for number in np.flatnonzero(np.isin(self.first_bytes, list(_BLANKS))).tolist():
-            text = self.texts[number]
-            run = text[: len(text) - len(text.lstrip(_BLANKS))]
-            found[number] = runs.setdefault(run, len(runs))
-        return found, list(runs)
+@cache
+def _made_by() -> str:
+    """Names the code that makes the tables of a vocabulary."""
+    return array_files.code_digest(sys.modules[__name__], suffixes, text_trie)

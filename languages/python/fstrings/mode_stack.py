@@ -110,6 +110,10 @@ class PythonModes(ModeStack):
         self.spoilt, self.told = marks
         self._children: dict[tuple[str, bool], PythonModes | None] = {}
 
+    def __repr__(self) -> str:
+        marks = f"{' spoilt' * self.spoilt}{' told' * self.told}"
+        return f"{super().__repr__()}{marks}"
+
     def push(self, shape: str, *, spoilt: bool = False) -> PythonModes | None:
         """This stack with *shape* on top; None if CPython would reject the depth."""
         try:

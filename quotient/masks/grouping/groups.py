@@ -21,11 +21,15 @@ _NO_INTS = np.zeros(0, np.int32)
 
 
 class Ends:
-    """The lexer states in which texts end, numbered, so that equal ones are held once."""
+    """The lexer states in which texts end, numbered, so that equal ones are held once.
+
+    All are of one language.
+    """
 
     def __init__(self) -> None:
         self.states: list[LexerState] = []
         self._numbers: dict[LexerState, int] = {}
+        self._needs: dict[int, Need] = {}
 
     def number(self, lexer: LexerState) -> int:
         """The number of *lexer*."""
@@ -33,6 +37,13 @@ class Ends:
         if found is None:
             found = self._numbers[lexer] = len(self.states)
             self.states.append(lexer)
+        return found
+
+    def need(self, number: int, tables: LanguageTables) -> Need:
+        """What the state *number* needs of the parser, in the language of *tables*."""
+        found = self._needs.get(number)
+        if found is None:
+            found = self._needs[number] = need_of(tables, self.states[number])
         return found
 
 
@@ -74,6 +85,23 @@ class Groups:
         self._nodes: dict[tuple[int, Symbol], int] = {}
         self._read: dict[tuple[int, int], int] = {}
         self._known: BoundedDict[tuple[int, int], Known] = BoundedDict(_MOST_KNOWN)
+
+    @classmethod
+    def of(
+        cls, ends: Ends, children: list[list[tuple[Symbol, int]]], members: list[list[tuple[int, int]]]
+    ) -> Groups:
+        """Groups from what `children` and `members` gave."""
+        found = cls(ends)
+        found.children = children
+        found.n_groups = 1 + sum(map(len, members))
+        found._members = members
+        found._alike = [None] * len(members)
+        return found
+
+    @property
+    def members(self) -> list[list[tuple[int, int]]]:
+        """The groups of each node, and the numbers of their ends; not those that were asked for by need."""
+        return self._members
 
     @property
     def n_bytes(self) -> int:
@@ -126,9 +154,9 @@ class Groups:
         found = self._alike[node]
         if found is None:
             by_need: dict[Need, list[tuple[int, int]]] = {}
-            states, relevant = self.ends.states, 0
+            relevant, need_of_end = 0, self.ends.need
             for group, end in self._members[node]:
-                by_need.setdefault(need_of(tables, states[end]), []).append((group, end))
+                by_need.setdefault(need_of_end(end, tables), []).append((group, end))
             for need in by_need:
                 relevant |= max(need.symbols, 0)
             alike = tuple(

@@ -7,14 +7,15 @@ the automaton alone does not decide, is left to the lexer.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
 from fimlsp.quotient.masks.grouping.groups import Ends, Groups, after_lexeme
+from fimlsp.quotient.masks.suffixes import Suffixes
 from fimlsp.quotient.masks.text_trie import Ints, smallest
-from fimlsp.quotient.masks.vocabulary import Suffixes
 from numpy.typing import NDArray
 
 _FEW = 48
@@ -23,22 +24,42 @@ _FEW = 48
 Mask = NDArray[np.bool_]
 
 
-class LexedSuffixes:
-    """The *suffixes* of a vocabulary, read from *start*, a state between two lexemes.
+class LexedSuffixes(NamedTuple):
+    """The suffixes of a vocabulary, read from one state on: their *groups*, and the group of each."""
 
-    `groups` are their groups, `of_suffix` the group of each. *first* gives the first lexemes of the suffixes
-    by the state of the automaton.
+    groups: Groups
+    of_suffix: Ints
+
+    @property
+    def n_bytes(self) -> int:
+        """About what it holds in memory."""
+        return self.of_suffix.nbytes + self.groups.n_bytes
+
+
+def lexed_suffixes(
+    suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes], ends: Ends
+) -> LexedSuffixes:
+    """The *suffixes*, read from *start*, a state between two lexemes.
+
+    *first* gives their first lexemes by the state of the automaton.
     """
+    reader = _Reader(suffixes, start, first, ends)
+    reader.groups.finish()
+    return LexedSuffixes(reader.groups, reader.of_suffix.astype(smallest(reader.groups.n_groups)))
+
+
+class _Reader:
+    """Reads all suffixes."""
 
     def __init__(
         self, suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes], ends: Ends
     ) -> None:
         self.groups = Groups(ends)
-        self.of_suffix = np.zeros(len(suffixes.texts), np.int32)
+        self.of_suffix = np.zeros(len(suffixes), np.int32)
         self._suffixes = suffixes
         self._first = first
         self._lexical = start.lexical
-        everything = np.arange(len(suffixes.texts), dtype=np.int32)
+        everything = np.arange(len(suffixes), dtype=np.int32)
         self._waiting: dict[LexerState, list[tuple[Ints, Ints, Ints]]] = {}
         self._wait(start, everything, everything, np.zeros_like(everything))
         while self._waiting:
@@ -47,14 +68,6 @@ class LexedSuffixes:
             parts = self._waiting.pop(lexer)
             items, rests, nodes = (np.concatenate(column) for column in zip(*parts, strict=True))
             self._read(lexer, items, rests, nodes)
-        del self._waiting
-        self.groups.finish()
-        self.of_suffix = self.of_suffix.astype(smallest(self.groups.n_groups))
-
-    @property
-    def n_bytes(self) -> int:
-        """About what it holds in memory."""
-        return self.of_suffix.nbytes + self.groups.n_bytes
 
     def _n_waiting(self, lexer: LexerState) -> int:
         return sum(len(items) for items, _, _ in self._waiting[lexer])
@@ -122,7 +135,7 @@ class LexedSuffixes:
         keys = (nodes.astype(np.int64) * len(self._lexical.dfa.rows) + first.states[rests]) * (
             len(self._lexical.kinds) + 1
         ) + (kinds + 1)
-        keys = keys * len(suffixes.texts) + extra
+        keys = keys * len(suffixes) + extra
         _, where, inverse = np.unique(keys, return_index=True, return_inverse=True)
         columns = (column[where].tolist() for column in (nodes, first.states[rests], kinds, extra))
         groups = [
@@ -142,7 +155,7 @@ class LexedSuffixes:
         """Go on behind the first lexemes of those that hold more than one."""
         suffixes, kinds, ends = self._suffixes, first.kinds[rests], first.ends[rests]
         left = suffixes.after[suffixes.start[rests] + ends]
-        for kind in np.unique(kinds).tolist():
+        for kind in set(kinds.tolist()):
             chosen = kinds == kind
             if kind == self._lexical.space and lexer.margin is not None:
                 self._indent(lexer, items[chosen], rests[chosen], left[chosen], nodes[chosen], ends[chosen])

@@ -75,14 +75,12 @@ def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) 
     if lexer.accepted in (-1, bad):
         since[kinds < 0] = 0
     since[kinds == bad] = 0
-    keys = (states.astype(np.int64) * (len(lexer.lexical.kinds) + 1) + (kinds + 1)) * len(
-        suffixes.texts
-    ) + since
+    keys = (states.astype(np.int64) * (len(lexer.lexical.kinds) + 1) + (kinds + 1)) * len(suffixes) + since
     _, where, end_of = np.unique(keys, return_index=True, return_inverse=True)
     ends = zip(states[where].tolist(), kinds[where].tolist(), since[where].tolist(), strict=True)
     out = ~singly & (first.states == 0)
     ended = []
-    for kind in np.unique(first.kinds[out]).tolist():
+    for kind in set(first.kinds[out].tolist()):
         texts = np.flatnonzero(out & (first.kinds == kind)).astype(number)
         ended.append((kind, texts, first.ends[texts].astype(smallest(vocabulary.longest + 1))))
     return Split(
@@ -183,7 +181,7 @@ class _Grouping:
 
     def _inside(self, state: int, kind: int, since: int) -> LexerState:
         """A state later in the lexeme in progress; *since* numbers the bytes since its last end."""
-        lexer, text = self.lexer, self.vocabulary.suffixes.texts[since]
+        lexer, text = self.lexer, self.vocabulary.suffixes.text(since)
         if kind >= 0:
             return lexer._replace(state=state, accepted=kind, leftover=text)
         return lexer._replace(state=state, leftover=lexer.leftover + text)

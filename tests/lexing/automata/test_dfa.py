@@ -25,7 +25,8 @@ from fimlsp.lexing.automata.regex import (
     some,
 )
 from fimlsp.lexing.automata.shortest_words import ShortestWords
-from fimlsp.lexing.automata.table_cache import cache_folder, cached
+from fimlsp.lexing.automata.table_cache import cached
+from fimlsp.lexing.cached_files import cache_folder
 from hypothesis import given
 from hypothesis import strategies as st
 

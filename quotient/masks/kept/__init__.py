@@ -1,0 +1,1 @@
+"""Tables of masks on disk, made once for all processes."""

@@ -1,0 +1,119 @@
+"""Tables of the mask store as arrays, and back.
+
+The modes of a lexer state are found again by following the symbols that lead to it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from fimlsp.lexing.columns import Column
+from fimlsp.lexing.lexer_state import LexerState, Margin, Symbol
+from fimlsp.lexing.modes import ModeStack
+from fimlsp.quotient.masks.array_files import Arrays
+from fimlsp.quotient.masks.grouping.groups import Ends, Groups
+from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
+from fimlsp.quotient.masks.grouping.token_groups import Split
+
+_NONE = -1
+
+
+def split_arrays(split: Split) -> Arrays:
+    """*split* as arrays."""
+    nothing = np.zeros(0, np.uint16)
+    return {
+        "inside": split.inside,
+        "ends": np.array(split.ends, np.int32).reshape(-1, 3),
+        "end_of": split.end_of,
+        "kinds": np.array([(kind, len(texts)) for kind, texts, _ in split.ended], np.int32).reshape(-1, 2),
+        "texts": np.concatenate([nothing, *(texts for _, texts, _ in split.ended)]),
+        "at": np.concatenate([nothing, *(at for _, _, at in split.ended)]),
+        "singly": split.singly,
+    }
+
+
+def split_from(arrays: Arrays) -> Split:
+    """What `split_arrays` made arrays of."""
+    ended, first = [], 0
+    for kind, count in arrays["kinds"].tolist():
+        ended.append((kind, arrays["texts"][first : first + count], arrays["at"][first : first + count]))
+        first += count
+    ends = tuple(map(tuple, arrays["ends"].tolist()))
+    return Split(arrays["inside"], ends, arrays["end_of"], tuple(ended), arrays["singly"])
+
+
+def suffix_arrays(lexed: LexedSuffixes, start: LexerState) -> Arrays | None:
+    """Suffixes that were read from *start* as arrays; None if their lexer states are not found again."""
+    groups = lexed.groups
+    nodes = np.zeros((len(groups.children), 4), np.int32)
+    for parent, children in enumerate(groups.children):
+        for symbol, child in children:
+            nodes[child] = parent, *(symbol if isinstance(symbol, Column) else (symbol, _NONE)), 0
+            nodes[child, 3] = isinstance(symbol, Column)
+    modes = _modes(start, nodes)
+    members = np.zeros((groups.n_groups, 2), np.int32)
+    rows: dict[int, tuple[int, ...]] = {}
+    texts = []
+    numbers: dict[int, int] = {}
+    for node, found in enumerate(groups.members):
+        for group, end in found:
+            lexer = groups.ends.states[end]
+            if lexer.modes is not modes[node] or lexer.indents is not None:
+                return None
+            if end not in numbers:
+                numbers[end] = len(numbers)
+                rows[end] = _row(lexer, node)
+                texts.append(lexer.leftover + lexer.word)
+            members[group] = node, numbers[end]
+    return {
+        "of_suffix": lexed.of_suffix,
+        "nodes": nodes,
+        "members": members[1:],
+        "ends": np.array([*rows.values()], np.int32).reshape(-1, 12),
+        "texts": np.frombuffer(b"".join(texts), np.uint8),
+    }
+
+
+def suffixes_from(arrays: Arrays, start: LexerState, ends: Ends) -> LexedSuffixes:
+    """What `suffix_arrays` made arrays of."""
+    nodes = arrays["nodes"]
+    children: list[list[tuple[Symbol, int]]] = [[] for _ in nodes]
+    for child, (parent, symbol, other, is_column) in enumerate(nodes.tolist()):
+        if child:
+            children[parent].append((Column(symbol, other) if is_column else symbol, child))
+    modes = _modes(start, nodes)
+    texts, at = arrays["texts"].tobytes(), 0
+    numbers = []
+    for node, state, accepted, has_margin, tabs8, tabs1, frozen, last, count, counted, n, m in arrays[
+        "ends"
+    ].tolist():
+        margin = Margin(Column(tabs8, tabs1), frozen) if has_margin else None
+        leftover, word = texts[at : at + n], texts[at + n : at + n + m]
+        at += n + m
+        mode = modes[node]
+        assert mode is not None
+        lexer = LexerState(
+            start.lexical, state, mode, None, accepted, leftover, margin, (last, count), word, counted
+        )
+        numbers.append(ends.number(lexer))
+    members: list[list[tuple[int, int]]] = [[] for _ in nodes]
+    for group, (node, end) in enumerate(arrays["members"].tolist(), 1):
+        members[node].append((group, numbers[end]))
+    return LexedSuffixes(Groups.of(ends, children, members), arrays["of_suffix"])
+
+
+def _row(lexer: LexerState, node: int) -> tuple[int, ...]:
+    margin = (0, 0, 0, 0) if lexer.margin is None else (1, *lexer.margin.column, lexer.margin.frozen)
+    lengths = len(lexer.leftover), len(lexer.word)
+    return (node, lexer.state, lexer.accepted, *margin, *lexer.equal_run, lexer.counted, *lengths)
+
+
+def _modes(start: LexerState, nodes: np.ndarray) -> list[ModeStack | None]:
+    """What is open behind the symbols of each node, as far as they tell."""
+    lexical = start.lexical
+    found: list[ModeStack | None] = [start.modes]
+    for parent, symbol, _, is_column in nodes[1:].tolist():
+        modes = found[parent]
+        if modes is not None and not is_column and symbol in lexical.mode_changers:
+            modes = modes.after(lexical.kinds[symbol])
+        found.append(modes)
+    return found
