@@ -6,6 +6,7 @@ repetitions, and everything here starts from what it makes of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,6 +37,7 @@ from lark.load_grammar import GrammarBuilder
 
 MOST_WAYS = 10_000
 _MOST_TERMINALS = 2_000
+_UNDEFINED = re.compile(r"Rule '(\w+)' used but not defined \(in rule (\w+)\)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +101,12 @@ def _loaded(files: GrammarFiles) -> LarkGrammar:
         place = f"line {error.line}, column {error.column}"
         raise GrammarError(f"{files.name}, {place}: {_first_line(error)}") from error
     except LarkError as error:
-        raise GrammarError(f"{files.name} cannot be read: {_first_line(error)}") from error
+        said = _first_line(error)
+        undefined = _UNDEFINED.match(said)
+        if undefined is not None:
+            where = f"The rule {undefined[2]} ({files.place(undefined[2])})"
+            raise GrammarError(f"{where} uses {undefined[1]}, which is not defined; define it.") from error
+        raise GrammarError(f"{files.name} cannot be read: {said}") from error
     except (AssertionError, OSError, RecursionError, RuntimeError) as error:
         raise GrammarError(f"{files.name} cannot be read: {_first_line(error)}") from error
 
