@@ -23,9 +23,6 @@ NAMES_WINDOW = 200_000
 """Bytes on either side of the cursor in which its names are looked for."""
 
 OCCURRENCES_MAX = 50
-AGREEMENTS = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32)
-"""How many bytes before the cursor are looked for in the text around it."""
-
 _NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _BEGUN_NAME = re.compile(rb"[\w\x80-\xff]*\Z")
 _WORD = re.compile(rb"[\w\x80-\xff]")
@@ -56,51 +53,28 @@ class Surroundings:
         begun = _BEGUN_NAME.search(before)
         self._begun = begun[0] if begun else b""
         self._is_line_begin = not before[before.rfind(b"\n") + 1 :].strip()
-        self._agreeing, self._n_agreeing = self._places_alike()
 
     def features(self, text: bytes, log_probabilities: list[float]) -> dict[str, float]:
         """The features of *text*, whose tokens have these *log_probabilities* (nats).
 
         How likely the model finds it, as log-probability and as probability, and a token of it on average;
-        how often it stands nearby; at how many of the places nearby that are like the cursor it follows, how
-        much they are like it where it does and where it does not; whether it has a name that the file has
-        not, prose, or several lines; and whether a line begins at the cursor, or a word before it goes on
-        behind it.
+        how often it stands nearby; whether it has a name that the file has not, prose, or several lines; and
+        whether a line begins at the cursor, or a word before it goes on behind it.
         """
         total = sum(log_probabilities)
-        occurrences = min(OCCURRENCES_MAX, self._count(text))
+        occurrences = min(OCCURRENCES_MAX, sum(side.count(text) for side in self._near))
         names = _NAME.findall(self._begun + text)
-        follows = self._count(self._agreeing + text) if self._agreeing else 0
-        share = follows / max(1, self._n_agreeing)
         return {
             "total": total,
             "probability": math.exp(total),
             "mean": total / len(log_probabilities),
             "occurrences": math.log1p(occurrences),
-            "follows": math.log1p(follows) * share,
-            "agreement_where_it_follows": len(self._agreeing) * share,
-            "agreement_elsewhere": len(self._agreeing) * (1 - share),
             "new_name": float(not all(map(self._knows, names))),
             "prose": float(self._prose.match(text) is not None),
             "several_lines": float(b"\n" in text.strip()),
             "line_begins": float(self._is_line_begin),
             "word_goes_on": float(bool(self._begun)),
         }
-
-    def _places_alike(self) -> tuple[bytes, int]:
-        """The longest end of the text before the cursor that stands elsewhere nearby, and how often."""
-        before, found = self._near[0], (b"", 0)
-        for n in AGREEMENTS:
-            end = before[-n:]
-            times = self._count(end) - 1
-            if len(end) < n or times < 1:
-                break
-            found = end, times
-        return found
-
-    def _count(self, text: bytes) -> int:
-        """How often *text* stands near the cursor, on either side of it."""
-        return sum(side.count(text) for side in self._near)
 
     def _knows(self, name: bytes) -> bool:
         """Whether *name* need not be defined in a text: it is built in, or stands around the cursor."""

@@ -108,23 +108,3 @@ def test_how_likely_the_model_finds_it_is_told():
 def test_what_stands_around_is_told(left, text, right, expected):
     features = Surroundings(left, right, POLICY).features(text, [-1.0])
     assert {name: features[name] for name in expected} == pytest.approx(expected)
-
-
-ALIKE = "\nf(a, b)\nf(a, c)\ng(a, d)\n"
-
-
-@pytest.mark.parametrize(
-    ("left", "text", "follows", "where", "elsewhere"),
-    [
-        (ALIKE + "f(a, ", "b)", math.log(2) / 2, 6 / 2, 6 / 2),
-        (ALIKE + "f(a, ", "d)", 0.0, 0.0, 6.0),
-        (ALIKE + "\n\ng(a, ", "d)", math.log(2), 6.0, 0.0),
-        ("x", "y", 0.0, 0.0, 0.0),
-        ("", "y", 0.0, 0.0, 0.0),
-    ],
-)
-def test_how_the_text_goes_on_at_places_alike(left, text, follows, where, elsewhere):
-    features = Surroundings(left.encode(), b"", POLICY).features(text.encode(), [-1.0])
-    assert features["follows"] == pytest.approx(follows)
-    assert features["agreement_where_it_follows"] == pytest.approx(where)
-    assert features["agreement_elsewhere"] == pytest.approx(elsewhere)
