@@ -9,6 +9,7 @@ from fimlsp.models.decoding.extent import TEXT_IN_LINE
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.several.branching import decode_several
+from fimlsp.models.healing import Healed, HealedPreference, unread_part
 from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.prompts.neighbours import Neighbour
@@ -38,7 +39,8 @@ def complete_many(
     *start* is the constraint at the cursor between *left* and *right*. The greedy middle (with a temperature:
     the first that is drawn) is always among the results, even if it is empty or incomplete; the others are
     complete and not empty. If one line is wanted and text follows the cursor in its line, the middles stay in
-    that line. The prompt is read once, and the time limit is for all candidates together. *should_stop* is
+    that line. If `model.heals`, a word that has begun at the cursor is begun again, which does not show in
+    the results. The prompt is read once, and the time limit is for all candidates together. *should_stop* is
     asked before every step of the network.
 
     Args:
@@ -55,11 +57,14 @@ def complete_many(
     Raises:
         ModelError: `settings.tokens` do not fit into the model's context.
     """
+    settings = _within_line(settings, right)
+    again = unread_part(model.vocabulary, left) if model.heals else b""
+    read = left[: len(left) - len(again)]
     prompt = build_prompt(
         model.vocabulary,
         model.fim,
         model.context,
-        left,
+        read,
         right,
         settings.tokens,
         neighbours,
@@ -67,8 +72,12 @@ def complete_many(
         comment,
         steady=settings.stop_rule == "first",
     )
-    network = network_at(model, left, right, neighbours)
-    return decode_several(network, prompt, start, _within_line(settings, right), should_stop)
+    network = network_at(model, read, right, neighbours)
+    if not again:
+        return decode_several(network, prompt, start, settings, should_stop)
+    healed = decode_several(network, prompt, Healed(again, start), _healed(settings, again), should_stop)
+    best, *others = (middle.behind(again) for middle in healed)
+    return best, *(middle for middle in others if middle.text.strip())
 
 
 def network_at(model: FimModel, left: bytes, right: bytes, neighbours: Sequence[Neighbour] = ()) -> NextToken:
@@ -81,6 +90,15 @@ def network_at(model: FimModel, left: bytes, right: bytes, neighbours: Sequence[
     buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
     files = [neighbour.text[: NEIGHBOUR_BYTES // len(neighbours)] for neighbour in neighbours]
     return BufferCache(model.network, model.vocabulary, *buffer, files)
+
+
+def _healed(settings: DecodeSettings, again: bytes) -> DecodeSettings:
+    """*settings* for middles that begin with what is there *again*."""
+    if (preference := settings.preference) is not None:
+        settings = replace(settings, preference=HealedPreference(again, preference))
+    if (wanted := settings.stop_when) is not None:
+        settings = replace(settings, stop_when=lambda text: wanted(text[len(again) :]))
+    return settings
 
 
 def _within_line(settings: DecodeSettings, right: bytes) -> DecodeSettings:

@@ -1,17 +1,21 @@
-"""Token healing: a text that ends within a word is read up to its last token, which is then written anew.
+"""Token healing: a text that ends within a word is read up to that word, which is then written anew.
 
-A tokenizer would have cut the whole word otherwise, so a model hardly ever saw a word go on behind such a
-token. The text itself stays: what is written has to begin with the part that was not read
-(`benchmarks/healing.py`).
+A tokenizer would have cut the whole word otherwise, so a model hardly ever saw a word go on behind such
+tokens. The text itself stays: what is written has to begin with the part that was not read, the *prefix*, and
+is as likely as it is among all that begins so (`benchmarks/healing.py`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf, log
 from typing import TYPE_CHECKING
 
+import numpy as np
 from fimlsp.models.prompts.vocabulary import Vocabulary as Tokens
+from fimlsp.models.protocols import Candidates, Preference
 from fimlsp.quotient.states.protocol import State
 
 if TYPE_CHECKING:
@@ -19,16 +23,22 @@ if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 _READ = 200
+_TOKENS_MAX = 8
+_WORD_BEGINS = re.compile(rb"\w")
 _IN_WORD = re.compile(rb"\w\Z")
 
 
 def unread_part(tokens: Tokens, text: bytes) -> bytes:
-    """The last token of *text* if that ends within a word, or with one; else nothing."""
+    """The tokens of the word that *text* ends within, or with, eight at most; else nothing."""
     if not _IN_WORD.search(text):
         return b""
     ids = tokens.encode(text[-_READ:].decode(errors="ignore"))
-    last = tokens.token_bytes[ids[-1]] if ids else None
-    return last if last and text.endswith(last) else b""
+    texts = [tokens.token_bytes[each] or b"" for each in ids[-_TOKENS_MAX:]]
+    first = len(texts) - 1
+    while first > 0 and _WORD_BEGINS.match(texts[first]) and _IN_WORD.search(texts[first - 1]):
+        first -= 1
+    part = b"".join(texts[max(0, first) :])
+    return part if text.endswith(part) and b"\n" not in part else b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +75,51 @@ class Healed:
         """As in `State`; few texts go with the prefix, and only these are fed."""
         from fimlsp.quotient.masks.plain_walk import asked_again
 
-        agreeing = [
-            number
-            for number, text in enumerate(vocabulary.texts)
-            if text and (text.startswith(self.prefix) or self.prefix.startswith(text))
-        ]
+        agreeing = [number for number, text in enumerate(vocabulary.texts) if text and self._agrees(text)]
         return asked_again(vocabulary, None, agreeing, lambda text: self.feed(text) is not None)
+
+    def _agrees(self, text: bytes) -> bool:
+        return text.startswith(self.prefix) or self.prefix.startswith(text)
+
+    def agreeing(
+        self,
+        listed: Candidates,
+        token_bytes: Sequence[bytes | None],
+        everything: Callable[[], Candidates | None],
+    ) -> Candidates:
+        """Those of the *listed* that go with the prefix, with their log-probabilities given the prefix.
+
+        *everything* tells all candidates, if that can be told. It is asked only if those that are not
+        listed might weigh more than those that are listed and go with the prefix.
+        """
+        found, weight = self._among(listed, token_bytes)
+        if weight < 1 - float(np.exp(listed.log_probabilities).sum()) and (told := everything()) is not None:
+            found, weight = self._among(told, token_bytes)
+        if not found:
+            return Candidates([], [], -inf)
+        tokens, log_probabilities = zip(*found, strict=True)
+        return Candidates(tokens, [each - log(weight) for each in log_probabilities], -inf)
+
+    def _among(
+        self, candidates: Candidates, token_bytes: Sequence[bytes | None]
+    ) -> tuple[list[tuple[int, float]], float]:
+        """Those of *candidates* that go with the prefix, and what they weigh together."""
+        pairs = zip(candidates.tokens, candidates.log_probabilities, strict=True)
+        found = [
+            (token, each) for token, each in pairs if (text := token_bytes[token]) and self._agrees(text)
+        ]
+        return found, float(np.exp([each for _, each in found]).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class HealedPreference:
+    """A *preference* for what comes behind a text whose last bytes, the *prefix*, are written again."""
+
+    prefix: bytes
+    preference: Preference
+
+    def misfit(self, text: bytes, continuation: bytes) -> float:
+        """As in `Preference`."""
+        n = len(self.prefix)
+        new = continuation[max(0, n - len(text)) :]
+        return self.preference.misfit(text[n:], new) if new else 0.0

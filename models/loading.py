@@ -62,6 +62,8 @@ class FimModel:
         device: for instance `cpu` or `cuda:1`, or the server that it is on.
         uses_buffer: whether predictions are mixed with what the buffer suggests.
         acceptance: how likely what it writes is right.
+        heals: whether a word that has begun at a cursor is begun again (see `healing.py`); it asks for all
+            candidates at once, which servers tell too slowly or not at all.
     """
 
     name: str
@@ -72,6 +74,7 @@ class FimModel:
     device: str
     uses_buffer: bool
     acceptance: Acceptance
+    heals: bool = False
 
     def prompt(self, left: bytes, right: bytes, tokens: int) -> Prompt:
         """What the network reads before it writes at most *tokens* tokens between *left* and *right*.
@@ -229,6 +232,7 @@ def _model_of(checkpoint: _Checkpoint, network: NextToken, context: int, device:
         device,
         checkpoint.uses_buffer,
         _estimate_of(files.folder),
+        heals=True,
     )
 
 

@@ -21,7 +21,8 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
     bytes up to their last whole character.
 
     Raises:
-        ValueError: A field is missing, is no text, or cannot be encoded; the message names it.
+        ValueError: A field is missing, is no text, or cannot be encoded; the message names it. Or the texts
+            are not accepted, and something in them is beyond what is read (see `Language.not_read`).
     """
     left, middle, right = (_field(case, name) for name in ("left", "middle", "right"))
     started = perf_counter()
@@ -31,6 +32,8 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
     whole = start and start.feed(middle)
     viable = len(middle) if whole else longest_viable(start, middle) if start else 0
     fed = perf_counter()
+    if (whole is None or not whole.complete) and (beyond := engine.language.not_read(left + middle + right)):
+        raise ValueError(beyond)
     return {
         "connectable": start is not None,
         "complete": whole is not None and whole.complete,

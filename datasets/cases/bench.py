@@ -20,6 +20,7 @@ from fimlsp.datasets.cuts.strategies import Cut
 from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
 from fimlsp.datasets.languages.own_grammar import OwnGrammar
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.datasets.languages.scripts import Scripts
 from fimlsp.datasets.sources.source_file import SourceFile
 from fimlsp.languages.python import Python, python
 from fimlsp.languages.python.checks import Check
@@ -53,7 +54,8 @@ class BenchSettings:
             left of the cut first if the model knows that order.
         python_version: the version of Python's grammar; None: that of the judge.
         check: whether an answer in Python has to parse or to compile.
-        own: the grammar of a language of the user's own, which then is that of the files.
+        own: the grammar of a language of the user's own, or sLua with an interface, which then is that of the
+            files.
     """
 
     model: str | None = None
@@ -65,7 +67,7 @@ class BenchSettings:
     order: Order | None = None
     python_version: PythonVersion | None = None
     check: Check = "parse"
-    own: OwnGrammar | None = None
+    own: OwnGrammar | Scripts | None = None
 
     @property
     def replay_language(self) -> ReplayLanguage:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fimlsp.datasets.cuts.selection import Selection, Shard
     from fimlsp.datasets.languages.own_grammar import OwnGrammar
     from fimlsp.datasets.languages.replay_language import ReplayLanguage
+    from fimlsp.datasets.languages.scripts import Scripts
     from fimlsp.datasets.runs.run_folder import RunFolder
     from fimlsp.languages.python.versions import PythonVersion
     from fimlsp.models.networks.torch.placement import DType
@@ -53,6 +54,7 @@ def replay() -> None:
 @options.GRAMMAR
 @options.START
 @options.CALLED
+@options.INTERFACE
 @options.CUTS
 @options.PER_FILE
 @options.SEED
@@ -106,6 +108,7 @@ def run(
     grammar: Path | None,
     start: str | None,
     patterns: tuple[str, ...],
+    interface: Path | None,
     kinds: tuple[str, ...],
     per_file: int,
     seed: int,
@@ -138,7 +141,7 @@ def run(
     from fimlsp.datasets.runs.runner import Workers
     from fimlsp.models.checkpoints.hub import find_on_command_line
 
-    own = own_grammar(grammar, start, patterns)
+    own = own_language(grammar, start, patterns) or scripts_of(language, interface)
     chosen_language = KNOWN[language] if own is None else own.replay_language
     selection = select(sources, chosen_language, kinds, per_file, seed, files, shard, bytes_max, cases)
     chosen = model and find_on_command_line(model)
@@ -158,6 +161,7 @@ def run(
 @options.GRAMMAR
 @options.START
 @options.CALLED
+@options.INTERFACE
 @options.CUTS
 @options.PER_FILE
 @options.SEED
@@ -172,6 +176,7 @@ def cut(
     grammar: Path | None,
     start: str | None,
     patterns: tuple[str, ...],
+    interface: Path | None,
     kinds: tuple[str, ...],
     per_file: int,
     seed: int,
@@ -185,7 +190,7 @@ def cut(
     from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
 
     with plain_errors():
-        own = own_grammar(grammar, start, patterns)
+        own = own_language(grammar, start, patterns) or scripts_of(language, interface)
         chosen_language = KNOWN[language] if own is None else own.replay_language
         selection = select(sources, chosen_language, kinds, per_file, seed, files, shard, bytes_max, None)
         save_cases(selection, out, limit)
@@ -290,7 +295,7 @@ def open_run(path: Path) -> RunFolder:
     return folder
 
 
-def own_grammar(file: Path | None, start: str | None, patterns: tuple[str, ...]) -> OwnGrammar | None:
+def own_language(file: Path | None, start: str | None, patterns: tuple[str, ...]) -> OwnGrammar | None:
     """The language of the user's own that the options describe, if they do."""
     from fimlsp.datasets.languages.own_grammar import OwnGrammar
     from fimlsp.languages.custom import load_grammar
@@ -304,6 +309,24 @@ def own_grammar(file: Path | None, start: str | None, patterns: tuple[str, ...])
         return OwnGrammar(load_grammar(file, start or "start"), patterns or (f"*.{file.stem}",))
     except GrammarError as error:
         raise click.ClickException(str(error)) from None
+
+
+def scripts_of(language: str, interface: Path | None) -> Scripts | None:
+    """Scripts in sLua that are given *interface*, if one is named; *language* has to be sLua then."""
+    from fimlsp.datasets.languages.scripts import Scripts
+    from fimlsp.languages.slua.interface import InterfaceError
+    from fimlsp.languages.slua.language import interface_of
+
+    if interface is None:
+        return None
+    if language != "slua":
+        raise click.UsageError("--interface is for --language slua.")
+    try:
+        text = interface.read_text("utf-8")
+        interface_of(text, str(interface))
+    except (InterfaceError, UnicodeDecodeError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    return Scripts(text)
 
 
 def select(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fimlsp.languages.python.versions import PythonVersion
 
 KINDS = ("boundary", "randspan", "line", "block", "user", "paper-boundary", "paper-randspan")
-LANGUAGES = ("python", "json", "lua", "go")
+LANGUAGES = ("python", "json", "lua", "go", "slua")
 
 
 def to_kinds(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
@@ -94,6 +94,12 @@ GRAMMAR = click.option(
 )
 START = click.option(
     "--start", metavar="RULE", help="The rule of --grammar that a file is made of.  [default: start]"
+)
+INTERFACE = click.option(
+    "--interface",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --language slua: declarations of what the scripts are given.",
 )
 CALLED = click.option(
     "--called",

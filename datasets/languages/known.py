@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from fimlsp.datasets.languages.judges import go_judge, json_judge, lua_judge, python_judge
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.datasets.languages.scripts import Scripts
 from fimlsp.datasets.languages.tokens import go_tokens, json_tokens, lua_tokens, python_tokens
 from fimlsp.languages.go import go
 from fimlsp.languages.json import json
@@ -64,4 +65,9 @@ GO = ReplayLanguage(
     bodies=go_tokens.bodies_of,
     statements=go_tokens.statements_of,
 )
-LANGUAGES: Mapping[str, ReplayLanguage] = {language.name: language for language in (PYTHON, JSON, LUA, GO)}
+SLUA = Scripts().replay_language
+"""Scripts that are given nothing."""
+
+LANGUAGES: Mapping[str, ReplayLanguage] = {
+    language.name: language for language in (PYTHON, JSON, LUA, GO, SLUA)
+}

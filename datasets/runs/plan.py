@@ -12,6 +12,8 @@ from typing import Any
 
 from fimlsp.datasets.cases.bench import BenchSettings
 from fimlsp.datasets.cuts.selection import Selection
+from fimlsp.datasets.languages.own_grammar import OwnGrammar
+from fimlsp.datasets.languages.scripts import Scripts
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.loading import BUNDLED
 
@@ -34,7 +36,8 @@ def plan_of(selection: Selection, settings: BenchSettings) -> dict[str, Any]:
     saved = selection.saved
     return {
         "language": settings.replay_language.name,
-        "own_grammar": None if settings.own is None else settings.own.to_json(),
+        "own_grammar": settings.own.to_json() if isinstance(settings.own, OwnGrammar) else None,
+        "interface": settings.own.to_json() if isinstance(settings.own, Scripts) else None,
         "sources": list(selection.sources),
         "files": f"{files.start}:{'' if files.stop >= 1 << 62 else files.stop}:{files.step}",
         "cuts": list(selection.kinds) if saved is None else digest(sorted(saved)),

@@ -17,6 +17,7 @@ from fimlsp.datasets.cases.result import Result
 from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
 from fimlsp.datasets.languages.own_grammar import OwnGrammar
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.datasets.languages.scripts import Scripts
 from fimlsp.datasets.sources.source_file import Excluded
 
 from fimlsp.errors import UserError
@@ -28,7 +29,9 @@ class RunFolderError(UserError):
 
 def _change(name: str, before: object, now: object) -> str:
     """What of a plan has changed; of a grammar not its whole text."""
-    return "another grammar" if name == "own_grammar" else f"{name}: {before}, now {now}"
+    if name in ("own_grammar", "interface"):
+        return f"another {name.removeprefix('own_')}"
+    return f"{name}: {before}, now {now}"
 
 
 class RunFolder:
@@ -84,6 +87,9 @@ class RunFolder:
         own = self.plan.get("own_grammar")
         if own is not None:
             return OwnGrammar.from_json(own).replay_language
+        interface = self.plan.get("interface")
+        if interface is not None:
+            return Scripts.from_json(interface).replay_language
         return LANGUAGES[self.plan.get("language", PYTHON.name)]
 
     @property

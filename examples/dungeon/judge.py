@@ -50,13 +50,13 @@ def judged(library: Library, kind: str, text: str, folder: Path, seed: int) -> l
     settings = fight.scripting.settings("judged") if kind == "effect" else None
     for number, _ in enumerate(fight.turns()):
         for actor in fight.living():
+            if fight.winner() is not None:
+                return fight.stopped
             if kind == "talent":
                 fight.scripting.call(fight.talents["judged"].script["Do"], actor, actor.enemies()[0].place)
                 fight.scripting.call(fight.talents["judged"].script["GetDescription"])
             elif settings is not None:
                 _call_hooks(fight, actor, settings)
-            if fight.winner() is not None:
-                return fight.stopped
         if number == TURNS:
             break
     return fight.stopped

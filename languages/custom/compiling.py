@@ -6,13 +6,13 @@ repetitions, and everything here starts from what it makes of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from fimlsp.languages.custom.files import GrammarFiles
 from fimlsp.languages.custom.indentation import (
-    RETURN,
     BlockError,
     Indenter,
     Layout,
@@ -37,6 +37,7 @@ from lark.load_grammar import GrammarBuilder
 
 MOST_WAYS = 10_000
 _MOST_TERMINALS = 2_000
+_UNDEFINED = re.compile(r"Rule '(\w+)' used but not defined \(in rule (\w+)\)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +78,6 @@ def compiled(files: GrammarFiles, start: str) -> CompiledGrammar:
     made = frozenset[str]()
     if indenter is not None:
         terminals = with_line_ends(terminals, hidden, indenter, files)
-        hidden |= {RETURN}
         made = frozenset((indenter.newline, indenter.indent, indenter.dedent))
     dfa = compiled_lexemes(terminals, hidden, files).expand()
     _check_declared(rules, defined | made, files)
@@ -101,7 +101,12 @@ def _loaded(files: GrammarFiles) -> LarkGrammar:
         place = f"line {error.line}, column {error.column}"
         raise GrammarError(f"{files.name}, {place}: {_first_line(error)}") from error
     except LarkError as error:
-        raise GrammarError(f"{files.name} cannot be read: {_first_line(error)}") from error
+        said = _first_line(error)
+        undefined = _UNDEFINED.match(said)
+        if undefined is not None:
+            where = f"The rule {undefined[2]} ({files.place(undefined[2])})"
+            raise GrammarError(f"{where} uses {undefined[1]}, which is not defined; define it.") from error
+        raise GrammarError(f"{files.name} cannot be read: {said}") from error
     except (AssertionError, OSError, RecursionError, RuntimeError) as error:
         raise GrammarError(f"{files.name} cannot be read: {_first_line(error)}") from error
 

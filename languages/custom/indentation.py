@@ -30,9 +30,6 @@ from lark.lexer import PatternRE, TerminalDef
 LINE_END = "line end"
 """The kind of line ends; no terminal can have such a name."""
 
-RETURN = "carriage return"
-"""The kind of what stands before some line ends and means nothing."""
-
 MOST_BLOCKS = 99
 MOST_BRACKETS = 200
 
@@ -133,8 +130,8 @@ def with_line_ends(
                 f"The terminal {newline.name} ({files.place(newline.name)}) has to take {each.name} too, so "
                 f"that a line with nothing else is blank: ( /\\r?\\n[\\t ]*/ | {each.name} )+"
             )
-    made = [TerminalDef(LINE_END, PatternRE("\\n"), newline.priority), TerminalDef(RETURN, PatternRE("\\r+"))]
-    return [*(each for each in terminals if each is not newline), *made]
+    line_end = TerminalDef(LINE_END, PatternRE("\\r?\\n"), newline.priority)
+    return [*(each for each in terminals if each is not newline), line_end]
 
 
 class BracketModes(ModeStack):
@@ -199,6 +196,11 @@ def layout_of(dfa: Dfa, ignored: Collection[str], files: GrammarFiles) -> Layout
         )
     if kind(b"\n") != LINE_END or _goes_on_behind_a_line(dfa, ignored):
         raise GrammarError(f"In {files.name} what is ignored has to end with its line.")
+    if other := [chr(byte) for byte in b"\r\f\v" if kind(bytes((byte,))) == space]:
+        raise GrammarError(
+            f"In {files.name} white space that is ignored is more than blanks and tabs, also {other[0]!r}; "
+            f"with indentation, ignore WS_INLINE alone."
+        )
     blank = set(b" \t\r\n")
     comment: str | None = None
     for byte, state in enumerate(dfa.rows[start]):

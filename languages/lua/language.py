@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
 from fimlsp.languages.lua.editor_policy import LUA_POLICY
-from fimlsp.languages.lua.lexis import lua_lexis
+from fimlsp.languages.lua.lexis import MOST_EQUAL_SIGNS, lua_lexis
 from fimlsp.lexing.lexis import Lexis
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
@@ -15,6 +16,8 @@ from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 START = "chunk"
+
+_LONGER_BRACKET = re.compile(rb"\[={%d,}" % (MOST_EQUAL_SIGNS + 1))
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,10 @@ class Lua(Language):
 
     name = "Lua"
     enclosures = {"(": ")", "{": "}", "[": "]"}  # noqa: RUF012 -- a constant of the class
+    blocks = {  # noqa: RUF012 -- a constant of the class
+        **dict.fromkeys(("function", "do", "else"), ("end",)),
+        "then": ("end", "else", "elseif"),
+    }
 
     @property
     def editor(self) -> EditorPolicy:
@@ -45,6 +52,14 @@ class Lua(Language):
     def terminal(self, kind: str) -> str:
         """As in `Language`."""
         return "STRING" if kind == "LONG_STRING" else kind
+
+    def not_read(self, text: bytes) -> str | None:
+        """As in `Language`: long brackets of a level that the automaton does not count to."""
+        found = _LONGER_BRACKET.search(text)
+        if found is None:
+            return None
+        line = text.count(b"\n", 0, found.start()) + 1
+        return f"line {line}: a long bracket with more than {MOST_EQUAL_SIGNS} equal signs is not read"
 
 
 @cache

@@ -27,6 +27,11 @@ _FAMILIES: dict[str, Family] = {"STRING": "string", "NL": "line end"}
 _WORD = string.ascii_letters + string.digits + "_"
 _CONTROLS = "".join(map(chr, range(0x20))) + "\x7f"
 
+NUMBER: Regex = sequence(some(one_of(string.digits)), maybe(".", some(one_of(string.digits))))
+STRING: Regex = sequence(
+    '"', many(choice(character_but('"\\' + _CONTROLS), sequence("\\", one_of('nt"\\')))), '"'
+)
+
 
 @cache
 def slua_lexis() -> Lexis:
@@ -54,14 +59,10 @@ def _rules() -> tuple[Rule, ...]:
     return (
         *words,
         Rule("NAME", sequence(one_of(string.ascii_letters), many(one_of(_WORD)))),
-        Rule("NUMBER", sequence(digits, maybe(".", digits))),
+        Rule("NUMBER", NUMBER),
         Rule("BAD", sequence(digits, many(".", digits), one_of(_WORD + "."))),
         Rule("BAD", sequence("--")),
-        Rule("STRING", _string()),
+        Rule("STRING", STRING),
         Rule("SPACE", some(one_of(" \t"))),
         Rule("NL", choice("\r\n", "\n", "\r")),
     )
-
-
-def _string() -> Regex:
-    return sequence('"', many(choice(character_but('"\\' + _CONTROLS), sequence("\\", one_of('nt"\\')))), '"')

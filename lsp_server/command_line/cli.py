@@ -90,6 +90,11 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
     callback=to_position,
     help="The cursor stands before this character.",
 )
+@click.option(
+    "--interface",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Of a FILE called *.slua: declarations of what the script is given.",
+)
 @model_options
 @PYTHON
 @click.option("--max-tokens", default=64, show_default=True, type=click.IntRange(1, 1024))
@@ -97,6 +102,7 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
 def complete(
     file: Path,
     at: tuple[int, int],
+    interface: Path | None,
     python: tuple[int, int],
     max_tokens: int,
     as_json: bool,
@@ -109,7 +115,8 @@ def complete(
     from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, complete_file
     from fimlsp.lsp_server.messages import Limits
 
-    complete_file(file, at, load_of(Settings(**model)), Limits(max_tokens, DEADLINE_MS), python, as_json)
+    limits = Limits(max_tokens, DEADLINE_MS)
+    complete_file(file, at, load_of(Settings(**model)), limits, python, as_json, interface)
 
 
 @command_line.command()
@@ -184,13 +191,15 @@ def verify(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Declarations of what the scripts are given.",
 )
-def check(scripts: tuple[Path, ...], interface: Path | None) -> None:
+@click.option("--root", metavar="KIND", help="The kind of scripts, declared there, that they have to be.")
+def check(scripts: tuple[Path, ...], interface: Path | None, root: str | None) -> None:
     """Check sLua SCRIPTS as a compiler does: a line for each fault; the exit status is 1 if there is one."""
+    from fimlsp.languages.slua.interface import UnknownRootError
     from fimlsp.lsp_server.command_line.check_command import UnreadableError, check_files
 
     try:
-        faults = check_files(scripts, interface)
-    except UnreadableError as error:
+        faults = check_files(scripts, interface, root)
+    except (UnreadableError, UnknownRootError) as error:
         raise click.ClickException(str(error)) from None
     for fault in faults:
         click.echo(fault)

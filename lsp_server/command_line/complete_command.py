@@ -7,13 +7,15 @@ import json
 import logging
 import time
 import tokenize
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 from fimlsp.languages import LANGUAGES, language_named
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import PythonVersion
+from fimlsp.languages.slua.language import Slua
+from fimlsp.lsp_server.command_line.parameters import to_scripts
 from fimlsp.lsp_server.command_line.reading import read_bytes
 from fimlsp.lsp_server.documents.text_positions import Text, encode
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load
@@ -39,9 +41,17 @@ class Shown:
 
 
 def complete_file(
-    file: Path, at: tuple[int, int], model: Load, limits: Limits, python: PythonVersion, as_json: bool
+    file: Path,
+    at: tuple[int, int],
+    model: Load,
+    limits: Limits,
+    python: PythonVersion,
+    as_json: bool,
+    interface: Path | None = None,
 ) -> None:
     """Print the completion of *file*, in its own language or *python*, at (line, column), both from 1.
+
+    A script in sLua is given *interface*.
 
     Raises:
         click.ClickException: The file cannot be read, it has no such line or column, or the model cannot be
@@ -49,6 +59,12 @@ def complete_file(
     """
     name = name_of_language(file)
     grammar = Python(python, "compile") if name == "python" else language_named(name)
+    if interface is not None:
+        if not isinstance(grammar, Slua):
+            raise click.UsageError("--interface is for files called *.slua.")
+        grammar = to_scripts(grammar, interface)
+    if isinstance(grammar, Slua):
+        grammar = replace(grammar, tidy=True)
     text = Text(read_source(file, is_python=name == "python"))
     offset = find_offset(text, *at)
     backend = Backend()

@@ -188,7 +188,8 @@ class Settings:
         (),
         named_files("language identifiers", 20),
         'Lark grammars of your own, such as `{"query": "query.lark"}`: documents of that language are '
-        "completed in that grammar, if `languages` has it too. A file begins with the rule `start`.",
+        "completed in that grammar, if `languages` has it too. A file begins with the rule `start`. "
+        "docs/languages.md says what to do where the editor does not know the language.",
     )
     interface: str = _option(
         "",

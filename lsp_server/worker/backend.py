@@ -233,11 +233,13 @@ class Backend:
                 relax=limits.relaxed_contexts,
                 may_escape=limits.context_escape,
             )
+        is_broken = constraint.start is None or constraint.relaxed
+        beyond = entry.grammar.not_read(document.data) if is_broken else None
         if constraint.start is None:
-            return Completion(reason=cannot_connect(limits), final=True)
+            return Completion(reason=beyond or cannot_connect(limits), final=True)
         left, right = document.data[: request.offset], document.data[request.offset :]
         policy = entry.grammar.editor
-        relaxed = in_words(document.data, constraint.relaxed)
+        relaxed = in_words(document.data, constraint.relaxed) + ((beyond,) if beyond else ())
         path, neighbours = self._beside(model, request, entry)
         written = complete_many(
             model,

@@ -26,14 +26,7 @@ from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
 from fimlsp.models.decoding.stopwatch import Stopwatch, time_limit
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import (
-    Attended,
-    Candidates,
-    Launching,
-    NextToken,
-    Preference,
-    TellsAll,
-)
+from fimlsp.models.protocols import Attended, Candidates, Launching, NextToken, Preference, TellsAll
 from fimlsp.quotient.states.protocol import State
 from numpy.random import default_rng
 
@@ -137,7 +130,8 @@ class Decoding:
         share their watch.
         """
         self.watch.engine_done()
-        step = DecodeStep(self.middle, self.model.begin(self.prompt.tokens, self.middle.tokens))
+        listed = self.model.begin(self.prompt.tokens, self.middle.tokens)
+        step = DecodeStep(self.middle, listed).healed(self.model.token_bytes, self._everything)
         self.watch.model_done()
         left, self.refused = self.budget - len(self.middle.tokens), []
         for continuation in islice(self._allowed(step), most):
@@ -213,7 +207,7 @@ class Decoding:
         return self._new_step(candidates)
 
     def _new_step(self, candidates: Candidates) -> DecodeStep:
-        step = DecodeStep(self.middle, candidates)
+        step = DecodeStep(self.middle, candidates).healed(self.model.token_bytes, self._everything)
         self.steps.append(step)
         return step
 

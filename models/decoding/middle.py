@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from math import exp
 from typing import Literal
 
@@ -75,3 +76,22 @@ class Middle:
     tried: int = 0
     stop_at_start: float | None = None
     trace: tuple[TokenTrace, ...] = ()
+
+    def behind(self, prefix: bytes) -> Middle:
+        """This middle without *prefix*, with which its text begins.
+
+        A token that ends with the prefix or before counts with the one that follows it.
+        """
+        n = len(prefix)
+        return replace(self, text=self.text[n:], trace=tuple(self._trace_behind(n))) if n else self
+
+    def _trace_behind(self, n: int) -> Iterator[TokenTrace]:
+        """The trace behind its first *n* bytes."""
+        before = 0.0
+        for token in self.trace:
+            if 0 < len(token.text) <= n:
+                n -= len(token.text)
+                before += token.log_probability
+            else:
+                yield replace(token, text=token.text[n:], log_probability=before + token.log_probability)
+                n, before = 0, 0.0

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from fimlsp.models.decoding.middle import StopReason
+from fimlsp.models.healing import Healed
 from fimlsp.models.protocols import Candidates
 from fimlsp.quotient.states.protocol import State
 
@@ -76,3 +79,16 @@ class DecodeStep:
     def score(self) -> float:
         """Length-normalised log-probability of stopping here."""
         return self.middle.score(self.candidates.stop)
+
+    def healed(
+        self, token_bytes: Sequence[bytes | None], everything: Callable[[DecodeStep], Candidates | None]
+    ) -> DecodeStep:
+        """This step; where what is there is written again, with the candidates that go with that.
+
+        See `Healed.agreeing`; *everything* tells all candidates of a step, if it can.
+        """
+        state = self.middle.state
+        if not isinstance(state, Healed):
+            return self
+        agreeing = state.agreeing(self.candidates, token_bytes, partial(everything, self))
+        return replace(self, candidates=agreeing)

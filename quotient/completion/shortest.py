@@ -291,7 +291,7 @@ def _after_line_end(state: Incomplete, live: int) -> list[Source]:
     """The source behind the line end that ends the lexeme being read, if one may come; else none."""
     lexer, lexical = state.lexer, state.lexer.lexical
     prefix = b"" if lexer.accepted == lexical.line_end else b"\n"
-    if prefix and live & 1 << lexical.comment:
+    if prefix and lexical.comment >= 0 and live & 1 << lexical.comment:
         prefix = (lexical.shortest_words.suffix(lexer.state, lexical.comment) or b"") + prefix
     step = lexer.feed(prefix)
     last = step and step.lexer.finish()

@@ -244,8 +244,11 @@ class RightOffsets:
         )
 
     def revive(self, stale: RightOffsets, distance: int, context: RightContext) -> bool:
-        """Add what *stale* has beyond *distance*, if its context there is *context*; whether it is."""
-        if stale.get(distance) is not context or stale._reaches_beyond(distance):
+        """Add what *stale* has beyond *distance*, if its context there is *context*; whether it is.
+
+        Broken contexts are alike even where lines begin elsewhere, so they tell nothing.
+        """
+        if context.broken or stale.get(distance) is not context or stale._reaches_beyond(distance):
             return False
         self._contexts.extend(stale._contexts, distance, until=lambda _: False)
         self._reaches.extend(stale._reaches, distance, until=lambda _: False)

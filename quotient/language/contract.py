@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexis import Lexis
@@ -78,6 +79,7 @@ class Language(ABC):
 
     name: str
     enclosures: Mapping[str, str]
+    blocks: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     byte_order_mark: bool = False
 
     @property
@@ -103,6 +105,14 @@ class Language(ABC):
 
     def whole_text_check(self) -> WholeTextCheck | None:
         """What else decides whether a text is valid; None if the grammar alone does."""
+        return None
+
+    def not_read(self, text: bytes) -> str | None:
+        """What in *text* is beyond a limit of the lexemes or the grammar, in words; None if nothing is.
+
+        Where there is something, a text that is refused may be valid all the same.
+        """
+        del text
         return None
 
     def finer(self) -> Language | None:

@@ -32,7 +32,7 @@ class OriginNeededError(Exception):
     """Where a rule began decides, and is not known."""
 
 
-class _UnknownOrigin(EarleySet):
+class UnknownOrigin(EarleySet):
     """Stands for the sets at which the rules of a kernel began."""
 
     __slots__ = ()
@@ -56,7 +56,7 @@ class _UnknownOrigin(EarleySet):
         raise OriginNeededError
 
 
-_UNKNOWN = _UnknownOrigin()
+_UNKNOWN = UnknownOrigin()
 _SOME: tuple[Entry, ...] = ((None, _UNKNOWN),)  # type: ignore[assignment]  # nobody looks at its state
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 import os
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from math import prod
@@ -28,6 +29,8 @@ MOST_BYTES = 1 << 26
 
 _ALIGNED = 8
 _SIZE_BYTES = 4
+_COMPRESSED = b"\xffzlib\xff\xff\xff"  # no header is that large
+_LOOKS = 32
 
 Arrays = Mapping[str, NDArray[Any]]
 T = TypeVar("T")
@@ -41,7 +44,7 @@ def found(name: str, read: Callable[[Arrays], T]) -> T | None:
         os.utime(path)
     except (OSError, RuntimeError):
         return None
-    except (ValueError, LookupError, TypeError, OverflowError) as error:
+    except (ValueError, LookupError, TypeError, OverflowError, zlib.error) as error:
         log.warning("A kept table of masks is dropped: %s", error)
         with suppress(OSError):
             path.unlink()
@@ -49,11 +52,14 @@ def found(name: str, read: Callable[[Arrays], T]) -> T | None:
     return made
 
 
-def keep(name: str, arrays: Arrays) -> None:
+def keep(name: str, arrays: Arrays, *, compressed: bool = False) -> None:
     """Keep *arrays* under *name*; where the folder cannot be written, nothing happens."""
+    content = _packed(arrays)
+    if compressed:
+        content = _COMPRESSED + zlib.compress(content, 1)
     with suppress(OSError, RuntimeError):
-        write_cached(_folder() / name, _packed(arrays))
-        _drop_the_oldest(_folder())
+        write_cached(_folder() / name, content)
+        _room.take(len(content))
 
 
 def code_digest(*modules: ModuleType) -> str:
@@ -72,17 +78,35 @@ def _folder() -> Path:
     return cache_folder() / "masks"
 
 
+class _Room:
+    """Sees to it that all files together do not grow too large."""
+
+    def __init__(self) -> None:
+        self._written = MOST_BYTES
+
+    def take(self, size: int) -> None:
+        """Note that a file of *size* bytes was written."""
+        self._written += size
+        if self._written > MOST_BYTES // _LOOKS:
+            self._written = 0
+            _drop_the_oldest(_folder())
+
+
+_room = _Room()
+
+
 def _drop_the_oldest(folder: Path) -> None:
     files = []
-    for path in folder.iterdir():
-        with suppress(OSError):  # another process may have dropped it
-            files.append((path.stat().st_mtime_ns, path.stat().st_size, path))
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):  # another process may have dropped it
+                files.append((entry.stat().st_mtime_ns, entry.stat().st_size, entry.path))
     excess = sum(size for _, size, _ in files) - MOST_BYTES
     for _, size, path in sorted(files):
         if excess <= 0:
             break
         with suppress(OSError):
-            path.unlink()
+            Path(path).unlink()
         excess -= size
 
 
@@ -96,6 +120,8 @@ def _packed(arrays: Arrays) -> bytes:
 
 def _unpacked(content: bytes) -> Arrays:
     """What `_packed` packed; the arrays are views that cannot be written to."""
+    if content.startswith(_COMPRESSED):
+        content = zlib.decompress(content[len(_COMPRESSED) :])
     at = _SIZE_BYTES + int.from_bytes(content[:_SIZE_BYTES], "little")
     unpacked: dict[str, NDArray[Any]] = {}
     for name, kind, shape in json.loads(content[_SIZE_BYTES:at]):

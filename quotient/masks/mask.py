@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -9,7 +10,7 @@ from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.masks.asking import Asked, Place, Questions
-from fimlsp.quotient.masks.plain_walk import Truths, allowed_by_feeding
+from fimlsp.quotient.masks.plain_walk import Truths, allowed_by_feeding, asked_again
 from fimlsp.quotient.masks.store import MaskStore, store_of
 from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
@@ -56,6 +57,31 @@ def allowed_texts(state: ParserState, vocabulary: Vocabulary) -> Truths:
     if key is None:
         return allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data))
     return _allowed(state, store, key, Place(state.chart, state.lexer.indents))
+
+
+def allowed_again(
+    state: ParserState,
+    vocabulary: Vocabulary,
+    is_open: Callable[[ParserState], bool],
+    feeds: Callable[[bytes], bool],
+) -> Truths:
+    """As `allowed_texts`, of those that *feeds* admits as well.
+
+    It is not asked about texts that finish no symbol and end in a state that is not *is_open*: most of all.
+    """
+    allowed = allowed_texts(state, vocabulary)
+    store = store_of(state.connection.tables, vocabulary)
+    key = store.key(state.lexer)
+    settled = np.zeros_like(allowed)
+    if key is not None:
+        groups = store.tokens(key)
+
+        def is_settled(lexer: LexerState) -> bool:
+            return not is_open(state.at(lexer._replace(indents=state.lexer.indents), state.chart))
+
+        np.take(groups.within_symbol(store.tables, is_settled), groups.of_text, out=settled)
+    numbers = np.flatnonzero(allowed & ~settled).tolist()
+    return asked_again(vocabulary, allowed & settled, numbers, feeds)
 
 
 def _asked(state: ParserState, store: MaskStore) -> Asked:

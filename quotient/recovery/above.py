@@ -102,6 +102,8 @@ class Above:
         line, column = self.cursor_line(), self.column
         if start == self.stop or line.column is None or column is None or line.closes:
             return True
+        if self._is_outside(line):
+            return False
         if self.statements().hangs(start):
             return True
         below = self._below()
@@ -109,6 +111,17 @@ class Above:
         if after is None or after.column != line.column or not below.is_line(after.start):
             return line.column.deeper_than(column)
         return self.statements(open_end=False).read_up_to(start).lacks_header
+
+    def _is_outside(self, line: CursorLine) -> bool:
+        """Whether the cursor's line begins as only lines outside brackets do, such as those around it."""
+        if line.first is None:
+            return False
+        tables, modes = self.assumed.tables, self.text.document.left_at(self.stop)[1].modes
+        first = tables.terminal_of[line.first]
+        chart = self.text.document.left_at(self.stop)[1].group
+        if modes.shape not in tables.lexical.brackets or chart.expects(first):
+            return False
+        return self.assumed.any_line.expects(first) and not self.assumed.inside(modes.shape).expects(first)
 
     def brackets(self) -> Brackets | None:
         """The brackets around the cursor's line, without those that it closes at its beginning.

@@ -11,6 +11,7 @@ from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above
+from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
 from fimlsp.quotient.recovery.statements.blocks import is_slip
@@ -142,9 +143,19 @@ class Below:
     def _in_opened(self, statements: Statements) -> Reading | None:
         """The reading of the lines in a bracket that the cursor's line opens."""
         closer = self._opened(statements)
-        if closer is None:
+        if closer is None or self._is_header:
             return None
-        return statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
+        found = statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
+        is_likely = found is None or found.cost <= statements.cost_apart(self.start, closer.end)
+        return found if is_likely else None
+
+    @property
+    def _opens_none(self) -> bool:
+        """Whether the cursor's line surely opens no bracket that the lines below close."""
+        statements = self.statements()
+        return self._is_header or (
+            self._opened(statements) is not None and self._in_opened(statements) is None
+        )
 
     def _in_brackets(self, statements: Statements) -> Reading | None:
         """The reading of the lines behind the cursor's in the brackets that it is in."""
@@ -220,6 +231,19 @@ class Below:
         """The rest of the cursor's line."""
         return self.text.data[self.text.cursor_end : self.start].rstrip(b"\r\n")
 
+    @property
+    def _is_header(self) -> bool:
+        """Whether the cursor's line ends as those do that a block follows."""
+        tables, rest = self.assumed.tables, self.rest
+        found = lexemes(tables.lexical, rest, 0, len(rest))
+        if not found.read or found.unreadable or not tables.offside:
+            return False
+        symbols = tables.terminals([lexeme.kind for lexeme in found.read])
+        behind = tables.backward.read_any(tables.backward.start(tables.bodies), tuple(tables.suites))
+        return (
+            behind is not None and tables.backward.read(behind, (tables.newline, *symbols[::-1])) is not None
+        )
+
     def without_rest(self) -> tuple[Edit, ...]:
         """The edit that passes over the rest of the cursor's line."""
         rest = self.rest
@@ -261,6 +285,8 @@ class Below:
         """Whether the lines up to *place* may be in brackets that were opened before them."""
         lines, data = self.text.document.transitions.lines, self.text.data
         position, last = self.start, None
+        if self._brackets is None and self._opens_none:
+            return False
         while position <= place:
             line = lines.read(data, position)
             if line.column is not None:

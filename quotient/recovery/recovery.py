@@ -17,6 +17,7 @@ from fimlsp.quotient.recovery.alternatives import closed, outside, without_all, 
 from fimlsp.quotient.recovery.below import Below
 from fimlsp.quotient.recovery.layout.cursor_line import cursor_line
 from fimlsp.quotient.recovery.layout.lexemes import lexemes
+from fimlsp.quotient.recovery.layout.nesting import Nesting
 from fimlsp.quotient.recovery.mended_text import Mend, MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.statements.statements import Edit, Statements
@@ -44,6 +45,8 @@ class Recovery:
         self._start, line_end = _line_around(document, cursor, cursor_end)
         self._from_end = len(document.data) - line_end
         self._text = MendedText(document, cursor, cursor_end)
+        if not document.tables.offside:
+            self._text.replace(Nesting(document, cursor, cursor_end).edits())
         self._above = Above(assumed, self._text, cursor - self._start)
         self._above.mend()
         brackets = self._above.brackets()

@@ -19,6 +19,7 @@ from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
 if TYPE_CHECKING:
+    from fimlsp.quotient.masks.mask import ParserState
     from fimlsp.quotient.masks.plain_walk import Truths
     from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
@@ -237,12 +238,24 @@ class CheckedState:
         return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
 
     def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
-        """As in `State`. Asks the check about each text that the grammar allows."""
+        """As in `State`. Asks the check about each text that the grammar allows if it finishes a symbol."""
+        from fimlsp.quotient.masks.mask import allowed_again
         from fimlsp.quotient.masks.plain_walk import asked_again
 
-        allowed = self.state.allowed_texts(vocabulary)
+        state = self.state
+        if isinstance(state, GrammarState):
+            return allowed_again(state, vocabulary, self._may_become_finer, self._admits)
+        allowed = state.allowed_texts(vocabulary)
         numbers = [number for number, may_come in enumerate(allowed.tolist()) if may_come]
-        return asked_again(vocabulary, None, numbers, lambda text: self.feed(text) is not None)
+        return asked_again(vocabulary, None, numbers, self._admits)
+
+    def _admits(self, text: bytes) -> bool:
+        return self.feed(text) is not None
+
+    def _may_become_finer(self, state: ParserState) -> bool:
+        """Whether in *state*, behind this one without a further symbol, the finer language may tell more."""
+        assert isinstance(state, GrammarState)
+        return not self.fine and state.must_become_place_word
 
     @property
     def shortest_completion(self) -> bytes:

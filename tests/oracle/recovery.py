@@ -12,6 +12,7 @@ The files are those of Python's standard library, or of a folder in another lang
 from __future__ import annotations
 
 import gc
+import os
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -66,13 +67,15 @@ class Outcome:
     """What became of a case; the times are CPU milliseconds, first those of the unbroken file.
 
     `verdict` is "complete", "viable" or "dead"; `as_it_is` tells that the contexts connect without any
-    repair; `strays` are completions that the unbroken file would refuse.
+    repair; `strays` are completions that the unbroken file would refuse. `first_setup` is that of a new
+    file, `setup` that of a file whose unbroken text is known.
     """
 
     case: Case
     verdict: str
     as_it_is: bool
     strays: tuple[str, ...]
+    first_setup: tuple[float, float]
     setup: tuple[float, float]
     keystroke: tuple[float, float]
 
@@ -183,7 +186,41 @@ def start_at(document: EditedDocument, cursor: int) -> tuple[State | None, bool]
     return found.start, not found.relaxed
 
 
-def judge(engine: Engine, case: Case) -> Outcome:
+def first_setups(engine: Engine, case: Case) -> tuple[float, float]:
+    """The CPU milliseconds until the cursor is set up: in the unbroken file, and in the broken one.
+
+    Each is measured in a copy of this process, so that *engine* knows nothing of the file before or after.
+    """
+    texts = (case.whole_left, case.whole_right), (case.left, case.right)
+    whole, broken = (_in_copy_of_process(partial(_setup, engine, *text)) for text in texts)
+    return whole, broken
+
+
+def _setup(engine: Engine, left: str, right: str) -> float:
+    document, cursor = _document(engine, left, right)
+    begun = process_time()
+    start_at(document, cursor)
+    return 1000 * (process_time() - begun)
+
+
+def _in_copy_of_process(measure: Callable[[], float]) -> float:
+    """What *measure* returns in a fork of this process."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        gc.disable()
+        try:
+            os.write(writing, repr(measure()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as result:
+        found = result.read()
+    os.waitpid(child, 0)
+    return float(found)
+
+
+def judge(engine: Engine, case: Case, first_setup: tuple[float, float]) -> Outcome:
     """Feed the true middle, and hold what is offered against the unbroken file."""
     whole, cursor = _document(engine, case.whole_left, case.whole_right)
     start_at(whole, cursor)
@@ -205,7 +242,13 @@ def judge(engine: Engine, case: Case) -> Outcome:
     strays = tuple(_strays(start, true_start, middle)) if start and true_start and not as_it_is else ()
     setup = 1000 * (between - begun), 1000 * (ended - between)
     return Outcome(
-        case, verdict, as_it_is, strays, setup, (_keystroke(whole, cursor), _keystroke(broken, place))
+        case,
+        verdict,
+        as_it_is,
+        strays,
+        first_setup,
+        setup,
+        (_keystroke(whole, cursor), _keystroke(broken, place)),
     )
 
 
@@ -245,7 +288,9 @@ def _judged(path: Path, language: str, seed: str, breaks: int) -> list[Outcome]:
     global _engine
     broken = breakable(language)
     _engine = _engine or Engine(broken.language)
-    return [judge(_engine, case) for case in cases(path, broken, seed, breaks)]
+    found = list(cases(path, broken, seed, breaks))
+    first = [first_setups(_engine, case) for case in found]
+    return [judge(_engine, case, setups) for case, setups in zip(found, first, strict=True)]
 
 
 def files_in(folder: Path, language: str, count: int, seed: int) -> list[Path]:
@@ -337,11 +382,17 @@ def _said_of_valid(outcomes: Sequence[Outcome]) -> str:
 
 
 def _print_times(console: Console, outcomes: Sequence[Outcome]) -> None:
-    ratios = [outcome.setup[1] / outcome.setup[0] for outcome in outcomes]
+    def times(pairs: Sequence[tuple[float, float]]) -> list[float]:
+        return [broken / whole for whole, broken in pairs]
+
+    first, again = [outcome.first_setup for outcome in outcomes], [outcome.setup for outcome in outcomes]
     for name, values in (
-        ("set-up of the broken file, beside the unbroken one (times)", ratios),
-        ("set-up of the unbroken file (ms)", [outcome.setup[0] for outcome in outcomes]),
-        ("set-up of the broken file (ms)", [outcome.setup[1] for outcome in outcomes]),
+        ("set-up of a broken file never seen, beside the unbroken one (times)", times(first)),
+        ("set-up of an unbroken file never seen (ms)", [whole for whole, _ in first]),
+        ("set-up of a broken file never seen (ms)", [broken for _, broken in first]),
+        ("set-up if the unbroken file is known, broken beside unbroken (times)", times(again)),
+        ("set-up of the unbroken file if it is known (ms)", [whole for whole, _ in again]),
+        ("set-up of the broken file if the unbroken one is known (ms)", [broken for _, broken in again]),
         ("keystroke in the unbroken file (ms)", [outcome.keystroke[0] for outcome in outcomes]),
         ("keystroke in the broken file (ms)", [outcome.keystroke[1] for outcome in outcomes]),
     ):

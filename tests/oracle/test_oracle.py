@@ -130,7 +130,7 @@ def test_recovery():
         assert complaint(case.whole_left + case.middle + case.whole_right) is None
         assert complaint(case.left + case.middle + case.right) is not None
     assert {kind for case in found for kind in case.kinds} <= set(KINDS)
-    outcomes = [recovery.judge(worker().engine, case) for case in found]
+    outcomes = [recovery.judge(worker().engine, case, (1, 1)) for case in found]
     assert {outcome.verdict for outcome in outcomes} >= {"complete"}
     assert len(outcomes) > 10
 
@@ -146,7 +146,7 @@ def test_recovery_of_lua():
         assert lua.complaint(case.whole_left + case.middle + case.whole_right) is None
         assert lua.complaint(case.left + case.middle + case.right) is not None
     engine = Engine(lua.language)
-    assert "complete" in {recovery.judge(engine, case).verdict for case in found}
+    assert "complete" in {recovery.judge(engine, case, (1, 1)).verdict for case in found}
 
 
 def test_typing():

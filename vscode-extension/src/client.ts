@@ -13,9 +13,9 @@ import { Pace } from "./pace";
 import type { Command } from "./python";
 import {
   debounceOf,
-  languagesOf,
-  SCHEMES,
+  languageOf,
   SECTION,
+  selectorOf,
   toInitializationOptions,
   withOwnServer,
   withStoredKey,
@@ -43,16 +43,25 @@ export function createClient(
 function optionsOf(hasKey: boolean, log: vscode.LogOutputChannel, shown: Shown): LanguageClientOptions {
   const settings = vscode.workspace.getConfiguration(SECTION);
   return {
-    documentSelector: languagesOf(settings).flatMap((language) =>
-      SCHEMES.map((scheme) => ({ language, scheme })),
-    ),
+    documentSelector: selectorOf(settings),
     initializationOptions: withStoredKey(
       hasKey,
       withOwnServer(toInitializationOptions(settings), settings.inspect("model")?.globalValue),
     ),
     outputChannel: log,
-    middleware: { provideInlineCompletionItems: asking(new Pace(), shown) },
+    middleware: {
+      didOpen: (document, next) => next(withLanguage(document)),
+      provideInlineCompletionItems: asking(new Pace(), shown),
+    },
   };
+}
+
+/** *document* with the language that it is to have for the server. */
+function withLanguage(document: vscode.TextDocument): vscode.TextDocument {
+  const language = languageOf(document, vscode.workspace.getConfiguration(SECTION));
+  return language === document.languageId
+    ? document
+    : (Object.create(document, { languageId: { value: language } }) as vscode.TextDocument);
 }
 
 /**

@@ -39,7 +39,11 @@ export function registerCommands(
   };
   return vscode.Disposable.from(
     ...Object.entries(commands).map(([name, run]) =>
-      vscode.commands.registerCommand(`${SECTION}.${name}`, run),
+      vscode.commands.registerCommand(`${SECTION}.${name}`, () => {
+        const answer = run();
+        server.wake();
+        return answer;
+      }),
     ),
   );
 }

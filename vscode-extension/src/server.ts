@@ -41,6 +41,7 @@ export class Server {
   private command: Command | undefined;
   private turn: Promise<void> = Promise.resolve();
   private offered: string | undefined;
+  private isAwake = false;
 
   /** *tell* is called with each status; *memory* outlives the window, *secrets* hold a key. */
   constructor(
@@ -58,8 +59,16 @@ export class Server {
     return this.command;
   }
 
+  /** Start the server unless that was asked for before. */
+  wake(): void {
+    if (!this.isAwake) {
+      void this.restart();
+    }
+  }
+
   /** Start the server, anew if it runs. Where there is none it is installed; or else it is told why not, and what to do. */
   restart(): Promise<void> {
+    this.isAwake = true;
     return this.inTurn(async () => {
       this.tell({ state: "loading", reason: "looking for fimlsp" });
       const places = await this.findPlaces();
@@ -78,8 +87,18 @@ export class Server {
     });
   }
 
+  /** Start the server anew, if it was started, for other settings. */
+  renew(): void {
+    if (this.isAwake) {
+      void this.restart();
+    }
+  }
+
   /** Start the server anew if another program is to be taken by now. */
   async reconsider(): Promise<void> {
+    if (!this.isAwake) {
+      return;
+    }
     const found = await this.find(await this.findPlaces());
     if (found !== undefined && JSON.stringify(found) !== JSON.stringify(this.command)) {
       await this.restart();

@@ -113,6 +113,48 @@ export function languagesOf(settings: Settings): readonly string[] {
   return settings.get("languages", LANGUAGES);
 }
 
+/** What a document is called in VS Code: its language, and its file. */
+export interface Named {
+  readonly languageId: string;
+  readonly fileName: string;
+}
+
+/** The language of a document that no extension knows anything of. */
+const UNKNOWN = "plaintext";
+
+/**
+ * The language of *document*. To VS Code a language that no extension brings does not exist: its files are plain text.
+ * So a file `*.query` is of the language `query` where the setting `grammars` has that.
+ */
+export function languageOf(document: Named, settings: Settings): string {
+  const own = document.languageId === UNKNOWN ? ownOf(settings) : [];
+  return own.find((id) => document.fileName.endsWith(`.${id}`)) ?? document.languageId;
+}
+
+/** A filter of documents, as VS Code has it. */
+export interface Filter {
+  readonly language: string;
+  readonly scheme: string;
+  readonly pattern?: string;
+}
+
+/** Which documents are completed, those of grammars of the user's own by their file names too. */
+export function selectorOf(settings: Settings): Filter[] {
+  const languages = languagesOf(settings);
+  const own = ownOf(settings).filter((id) => languages.includes(id));
+  return [
+    ...languages.flatMap((language) => SCHEMES.map((scheme) => ({ language, scheme }))),
+    ...own.map((id) => ({ language: UNKNOWN, scheme: "file", pattern: `**/*.${id}` })),
+  ];
+}
+
+/** The ids of the setting `grammars` that may be the ending of a file's name. */
+function ownOf(settings: Settings): string[] {
+  const grammars = settings.get<unknown>("grammars", {});
+  const ids = typeof grammars === "object" && grammars !== null ? Object.keys(grammars) : [];
+  return ids.filter((id) => /^[\w.+#-]+$/.test(id));
+}
+
 /** *list* without *entry* if it is there, with it if not. */
 export function toggled(list: readonly string[], entry: string): string[] {
   return list.includes(entry) ? list.filter((each) => each !== entry) : [...list, entry];

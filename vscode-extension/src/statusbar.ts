@@ -2,10 +2,13 @@
 
 import * as vscode from "vscode";
 
-import { languagesOf, SCHEMES, SECTION } from "./settings";
+import { languageOf, languagesOf, SCHEMES, SECTION } from "./settings";
 import { type Active, lookOf, type Status, summaryOf } from "./status";
 
 const PROBLEM = new vscode.ThemeColor("statusBarItem.warningBackground");
+
+/** True in a document of a language that is completed, for the keys of languages that only the settings name. */
+const IS_COMPLETED = "fimlsp.isCompleted";
 
 /** See the module. */
 export class StatusBar implements vscode.Disposable {
@@ -22,7 +25,6 @@ export class StatusBar implements vscode.Disposable {
       vscode.workspace.onDidChangeConfiguration(() => this.draw()),
     ];
     this.draw();
-    this.item.show();
   }
 
   get status(): Status {
@@ -34,9 +36,11 @@ export class StatusBar implements vscode.Disposable {
     return summaryOf(this.latest, active());
   }
 
+  /** Show *status*; before the first one nothing is shown. */
   show(status: Status): void {
     this.latest = status;
     this.draw();
+    this.item.show();
   }
 
   dispose(): void {
@@ -44,7 +48,10 @@ export class StatusBar implements vscode.Disposable {
   }
 
   private draw(): void {
-    const look = lookOf(this.latest, active());
+    const now = active();
+    const isCompleted = now !== undefined && now.offBecause === undefined;
+    void vscode.commands.executeCommand("setContext", IS_COMPLETED, isCompleted);
+    const look = lookOf(this.latest, now);
     this.item.text = look.text;
     this.item.tooltip = look.tooltip;
     this.item.backgroundColor = look.isProblem ? PROBLEM : undefined;
@@ -57,7 +64,9 @@ function active(): Active | undefined {
   if (document === undefined || !SCHEMES.includes(document.uri.scheme)) {
     return undefined;
   }
-  const isOn = languagesOf(vscode.workspace.getConfiguration(SECTION)).includes(document.languageId);
-  const offBecause = isOn ? undefined : `${document.languageId} is not in the setting languages`;
+  const settings = vscode.workspace.getConfiguration(SECTION);
+  const language = languageOf(document, settings);
+  const isOn = languagesOf(settings).includes(language);
+  const offBecause = isOn ? undefined : `${language} is not in the setting languages`;
   return { uri: document.uri.toString(), offBecause };
 }

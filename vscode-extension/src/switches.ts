@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { languagesOf, patternOf, SECTION, toggled } from "./settings";
+import { languageOf, languagesOf, patternOf, SECTION, toggled } from "./settings";
 
 /** The document in front, with what the settings say about it. */
 export interface InFront {
@@ -18,9 +18,9 @@ export function inFront(): InFront | undefined {
     return undefined;
   }
   const pattern = patternFor(document);
-  const isOn = languagesOf(settings()).includes(document.languageId);
+  const id = languageOf(document, settings());
   return {
-    language: { id: document.languageId, isOn },
+    language: { id, isOn: languagesOf(settings()).includes(id) },
     isHereOff: pattern === undefined ? undefined : excluded().includes(pattern),
   };
 }
@@ -34,8 +34,9 @@ export async function toggleAutomatic(): Promise<void> {
 
 /** Turn the language of the document in front off or on. */
 export async function toggleLanguage(): Promise<void> {
-  const language = vscode.window.activeTextEditor?.document.languageId;
-  if (language !== undefined) {
+  const document = vscode.window.activeTextEditor?.document;
+  if (document !== undefined) {
+    const language = languageOf(document, settings());
     const languages = toggled(languagesOf(settings()), language);
     await update("languages", languages);
     tell(`suggestions for ${language} are ${languages.includes(language) ? "on" : "off"}`);

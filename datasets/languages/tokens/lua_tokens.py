@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fimlsp.datasets.languages.suites import Span, Suite, SuiteBuilder
 
@@ -25,7 +25,10 @@ def tokens_of(text: str) -> list[Span]:
     return [found.span() for found in _TOKEN.finditer(text) if found["skipped"] is None]
 
 
-def suites_of(text: str) -> tuple[Suite, ...]:
+Tokens = Callable[[str], list[Span]]
+
+
+def suites_of(text: str, tokens_of: Tokens = tokens_of) -> tuple[Suite, ...]:
     """The tokens of each block and each pair of brackets with what ends it, and last those of the file."""
     suites = SuiteBuilder()
     for start, end in tokens_of(text):
@@ -42,14 +45,14 @@ def suites_of(text: str) -> tuple[Suite, ...]:
     return suites.suites()
 
 
-def bodies_of(text: str) -> list[Span]:
+def bodies_of(text: str, tokens_of: Tokens = tokens_of) -> list[Span]:
     """What stands in each block that is not empty; of a function, behind its parameters."""
-    return sorted((start, end) for start, end in _blocks(text) if text[start:end].strip())
+    return sorted((start, end) for start, end in _blocks(text, tokens_of(text)) if text[start:end].strip())
 
 
-def _blocks(text: str) -> Iterator[Span]:
+def _blocks(text: str, tokens: list[Span]) -> Iterator[Span]:
     begins: list[int | None] = []
-    for start, end in tokens_of(text):
+    for start, end in tokens:
         token = text[start:end]
         if token == ")" and begins and begins[-1] is None:
             begins[-1] = end
@@ -61,7 +64,7 @@ def _blocks(text: str) -> Iterator[Span]:
             begins.append(None if token == "function" else end)
 
 
-def statements_of(text: str) -> list[Span]:
+def statements_of(text: str, tokens_of: Tokens = tokens_of) -> list[Span]:
     """The tokens of each line, which is what a user types as one unit."""
     units: list[Span] = []
     for start, end in tokens_of(text):

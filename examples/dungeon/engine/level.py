@@ -39,6 +39,10 @@ class Level:
         """Who stands at *place*: one, or none."""
         return [actor for actor in self.fight.living() if actor.place == place]
 
+    def _taken(self) -> set[Coord]:
+        """Where walls and actors stand."""
+        return self.walls | {actor.place for actor in self.fight.living()}
+
     def is_seen(self, from_: Coord, to: Coord) -> bool:
         """Whether no wall is between two places."""
         return self.is_inside(to) and not any(place in self.walls for place in from_.line(to))
@@ -46,6 +50,7 @@ class Level:
     def step_towards(self, from_: Coord, to: Coord) -> Coord | None:
         """The first step of a shortest way to a place beside *to*; None if there is no way."""
         before: dict[Coord, Coord] = {}
+        taken = self._taken()
         waiting = deque([from_])
         while waiting:
             place = waiting.popleft()
@@ -54,7 +59,9 @@ class Level:
                     place = before[place]
                 return place if place != from_ else None
             for following in self._around(place):
-                if following not in before and following != from_ and self.is_free(following):
+                if following in before or following == from_ or following in taken:
+                    continue
+                if self.is_inside(following):
                     before[following] = place
                     waiting.append(following)
         return None
@@ -86,8 +93,11 @@ class Level:
         return was_there
 
     def RandomFreePlace(self) -> Coord:
-        taken = self.walls | {actor.place for actor in self.fight.living()}
-        return self.fight.random.choice([place for place in self.places if place not in taken])
+        taken = self._taken()
+        number = self.fight.random.choice(range(len(self.places) - len(taken)))
+        for before in sorted((place.y - 1) * WIDTH + place.x - 1 for place in taken):
+            number += before <= number
+        return self.places[number]
 
     def FreePlaceBeside(self, place: GivenPlace) -> Coord:
         around = [each for each in self._around(Coord.of(place)) if self.is_free(each)]

@@ -23,7 +23,11 @@ LOOK_UP_S = 1.5
 """Processor time after which a look-up is given up, where the system can interrupt one."""
 
 PATIENCE_S = 15.0
-"""A question that takes longer ends the process."""
+"""A question that takes longer ends the process.
+
+Its look-ups end by themselves, each after `LOOK_UP_S`. So it takes this long only where one cannot be
+interrupted, or has to wait for the disk or for other programs.
+"""
 
 GROWN_BYTES = 300_000_000
 """A process that has become larger ends after the question."""

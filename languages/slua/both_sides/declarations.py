@@ -8,17 +8,29 @@ from itertools import islice, product
 from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_called, of_value, plain_types
 from fimlsp.languages.slua.both_sides.reading import Stop
 from fimlsp.languages.slua.both_sides.right_text import RightText
-from fimlsp.languages.slua.incremental.expressions import Operand
+from fimlsp.languages.slua.incremental.expressions import FieldName, Operand
 from fimlsp.languages.slua.incremental.machine import Machine
 from fimlsp.languages.slua.incremental.statements import Block
 from fimlsp.languages.slua.incremental.wanted import ARITHMETIC, ORDERS, Truth
+from fimlsp.languages.slua.incremental.ways import ValueGoal
+from fimlsp.languages.slua.incremental.written_types import Fields
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Type, holds_functions
 
 _MOST_TABLES = 40
 
 
 def declarations(stop: Stop, block: Machine, right: RightText) -> Iterator[str]:
-    """Statements for *block*, each of which may mend what *right* lacks at *stop*, likely ones first."""
+    """Statements for *block*, each of which may mend what *right* lacks at *stop*, likely ones first.
+
+    Where fields are declared, it is fields.
+    """
+    task = block.stack.task if block.stack is not None else None
+    if isinstance(task, Fields):
+        if stop.lacks_field is not None and stop.lacks_field.name == task.table.name and not task.modifiers:
+            yield from _lacking_field(stop, right)
+        return
+    if stop.lacks_field is not None:
+        return
     if stop.lacks_type:
         yield from _tables(stop.text, block, right)
         return
@@ -28,6 +40,14 @@ def declarations(stop: Stop, block: Machine, right: RightText) -> Iterator[str]:
         tried.add(type_)
         if value is not None:
             yield f"local {stop.text}:{type_}={value};"
+
+
+def _lacking_field(stop: Stop, right: RightText) -> Iterator[str]:
+    """Declarations of the field that is read or assigned to at *stop*."""
+    texts = [lexeme.text for lexeme in right.follow(stop.offset)]
+    types = dict.fromkeys((*types_wanted(stop, stop.machine, texts), *SIMPLE))
+    modifiers = ("mutable ", "") if texts[1:2] == ["="] else ("", "mutable ")
+    yield from (f"{modifier}{stop.text}:{type_};" for modifier in modifiers for type_ in types)
 
 
 def types_wanted(stop: Stop, block: Machine, texts: list[str]) -> Iterator[Type]:
@@ -64,6 +84,8 @@ def types_wanted(stop: Stop, block: Machine, texts: list[str]) -> Iterator[Type]
 def _wanted(machine: Machine) -> Type | Truth | None:
     """What is wanted at a place where a variable may stand; None where a statement begins."""
     task = machine.stack and machine.stack.task
+    if isinstance(task, FieldName):
+        return task.goal.wanted if isinstance(task.goal, ValueGoal) else None
     return task.wanted if isinstance(task, Operand) else None
 
 

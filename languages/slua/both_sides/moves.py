@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_begun, plain_types
-from fimlsp.languages.slua.both_sides.right_text import RightText, Target
+from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_begun, of_uses, plain_types
+from fimlsp.languages.slua.both_sides.right_text import RightText, Target, is_new_name
 from fimlsp.languages.slua.incremental.expressions import (
     Continue,
     Entries,
     EntryName,
     FieldName,
     Operand,
+    ParameterName,
     PathTail,
     possible_entries,
 )
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
-from fimlsp.languages.slua.incremental.machine import Machine, Outline
-from fimlsp.languages.slua.incremental.statements import Block
+from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack
+from fimlsp.languages.slua.incremental.statements import Block, Statements
 from fimlsp.languages.slua.incremental.tokens import TOKEN, first_token
-from fimlsp.languages.slua.incremental.written_types import WrittenType
-from fimlsp.languages.slua.types import SIMPLE as SIMPLE_NAMES
-from fimlsp.languages.slua.types import VOID, Function
+from fimlsp.languages.slua.incremental.written_types import Fields, WrittenType
+from fimlsp.languages.slua.types import VOID, Function, Table
 
 _LITERALS = ("0", '""', "true")
 _JOINING = ("+", "..", "==", "and")
@@ -48,11 +48,21 @@ class Moves:
         """The first lexeme of the cheapest way to end what is open; none if nothing is."""
         token = first_token(machine.finish())
         if token[:1] == NAMELESS[0]:
-            expected = machine.expected()
-            types = {*SIMPLE_NAMES, *machine.environment.types}
-            lacking = (name for name in self._names if expected.takes(name) and name not in types)
-            token = next(lacking, "") or self.new_name(machine)
+            token = self._lacking_name(machine) or self.new_name(machine)
         return (token,) if token else ()
+
+    def _lacking_name(self, machine: Machine) -> str:
+        """A name that the right text uses as such a thing, and nobody declares; empty if there is none."""
+        task = machine.stack.task if machine.stack is not None else None
+        expected = machine.expected()
+        for name in self._right.free_names:
+            if not expected.takes(name) or name in machine.environment.types:
+                continue
+            if not isinstance(task, ParameterName) or task.type in of_uses(
+                name, self._right.texts, [task.type]
+            ):
+                return name
+        return ""
 
     def others(self, machine: Machine) -> Iterator[tuple[str, ...]]:
         """Other beginnings, where something can still be opened or the right text might go on."""
@@ -60,6 +70,8 @@ class Moves:
         if needed is None or machine.stack is None or machine.is_full:
             return
         task = machine.stack.task
+        if not needed and not self._may_hold(_table_around(machine.stack)):
+            return
         if isinstance(task, Block | Operand):
             yield from self._beginnings(machine, task, needed)
         elif isinstance(task, Entries | EntryName):
@@ -69,6 +81,8 @@ class Moves:
             yield from ((sign,) for sign in ("=", ".", *_JOINING) if sign in words)
             if "(" in words and isinstance(task, PathTail) and isinstance(task.value.type, Function):
                 yield from self._brackets(machine, task.value.type, needed)
+            if task.may_end(machine):
+                yield from self.others(machine.without())
         else:
             yield from self._plain(machine)
             if isinstance(task, WrittenType) and task.purpose.allows_functions():
@@ -125,17 +139,31 @@ class Moves:
                     yield from ((*tokens, *call) for call in self._brackets(machine, type_, needed))
         if isinstance(task, Block):
             words = {"local", "return", "break", "interface"}
+            endings = task.endings if isinstance(task, Statements) else ()
+            yield from ((name, "(") for name in endings if name in expected.words)
             if "end" in signs:
                 words |= {"do", "if", "while", "for"}
         else:
             words = set() if needed else {"not"}
             yield from ((text,) for text in _LITERALS if expected.takes(text))
             words |= {"("} if (")", 0) in needed else set()
-            words |= {"{"} if "}" in signs else set()
+            words |= {"{"} if "}" in signs and self._may_open(machine, task) else set()
             words |= {"function"} if signs & {"end", ")"} else set()
         yield from ((word,) for word in sorted(words & expected.words))
         if "local" in words & expected.words:
             yield from self._declarations(machine)
+
+    def _may_open(self, machine: Machine, operand: Operand) -> bool:
+        """Whether the right text may go on in the table that is wanted."""
+        table = operand.wanted if isinstance(operand.wanted, Table) else None
+        return self.levels_to_open(machine.outline) != 1 or self._may_hold(table)
+
+    def _may_hold(self, table: Table | None) -> bool:
+        """Whether the right text may go on in *table*: not with a field that it lacks, or a declaration."""
+        first, second = (*self._right.texts[:2], "", "")[:2]
+        if table is None or not is_new_name(first):
+            return table is None or first not in ("mutable", "optional")
+        return second != ":" and (second != "=" or any(f.endswith(first) for f in table.fields))
 
     def _entries(self, machine: Machine, task: Entries | EntryName) -> Iterator[tuple[str, ...]]:
         """The fields of a table that it needs and the right text does not give; and one more, or its name."""
@@ -181,3 +209,14 @@ class Moves:
             if token[0] == NAMELESS[0] and token not in names:
                 names[token] = self.new_name(machine, names.values())
         return tuple(names.get(token, token) for token in TOKEN.findall(text))
+
+
+def _table_around(stack: Stack) -> Table | None:
+    """The table that is being made at *stack*; None in a block."""
+    while not isinstance(stack.task, Block | Fields):
+        if isinstance(stack.task, Entries | EntryName):
+            return stack.task.table
+        if stack.below is None:
+            return None
+        stack = stack.below
+    return None

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from fimlsp.languages.slua.both_sides.right_text import RightText, is_new_name
 from fimlsp.languages.slua.incremental.environment import Environment
-from fimlsp.languages.slua.incremental.expressions import Operand
+from fimlsp.languages.slua.incremental.expressions import FieldName, Operand
 from fimlsp.languages.slua.incremental.machine import Machine, Stack
 from fimlsp.languages.slua.incremental.parser import ScriptState
 from fimlsp.languages.slua.incremental.statements import Block
 from fimlsp.languages.slua.incremental.tokens import needs_blank
 from fimlsp.languages.slua.incremental.written_types import ParameterTypes, ResultType, WrittenType
+from fimlsp.languages.slua.types import Table
 from fimlsp.lexing.interruption import checkpoint
 
 _MOST_KEPT = 20_000
@@ -39,6 +40,13 @@ class Stop:
         task = self.machine.stack and self.machine.stack.task
         unknown = is_new_name(self.text) and self.text not in self.machine.environment.types
         return unknown and isinstance(task, WrittenType | ParameterTypes | ResultType)
+
+    @property
+    def lacks_field(self) -> Table | None:
+        """The table of which the lexeme should be a field and is none; None if there is no such table."""
+        task = self.machine.stack and self.machine.stack.task
+        is_missing = isinstance(task, FieldName) and self.text not in task.table.fields
+        return task.table if isinstance(task, FieldName) and is_missing and is_new_name(self.text) else None
 
 
 @dataclass(frozen=True, slots=True)

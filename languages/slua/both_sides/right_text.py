@@ -122,6 +122,24 @@ class RightText:
         return tuple(found)
 
     @cached_property
+    def free_names(self) -> tuple[str, ...]:
+        """Those of the used names that are not declared before their first use."""
+        first: dict[str, bool] = {}
+        texts = [lexeme.text for lexeme in self.follow(self.offsets[0])]
+        in_head = False
+        for number, text in enumerate(texts):
+            before = texts[number - 1] if number else ""
+            in_head = text == "function" or (in_head and before != ")")
+            if is_new_name(text) and before != ".":
+                first.setdefault(text, not (in_head or before in ("local", "for", "interface", ":", "->")))
+        return tuple(name for name in self.used_names if first.get(name, True))
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The lexemes from the beginning on."""
+        return tuple(lexeme.text for lexeme in self.follow(0))
+
+    @cached_property
     def keys(self) -> frozenset[str]:
         """The names that may be those of fields in tables that are made."""
         texts = [lexeme.text for offset in self.offsets for lexeme in self.follow(offset)]

@@ -17,6 +17,7 @@ from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.machine import Machine, Restore, Stack, Task
 from fimlsp.languages.slua.incremental.statements import Block, Branch
 from fimlsp.languages.slua.incremental.tokens import needs_blank
+from fimlsp.languages.slua.incremental.written_types import Fields
 
 MOST_PLACES = 600
 MOST_DECLARATIONS = 300
@@ -66,7 +67,7 @@ class Written:
 
     def _marked(self) -> Written:
         """With this place among the blocks, if it is one."""
-        if self.machine.stack is None or not isinstance(self.machine.stack.task, Block):
+        if self.machine.stack is None or not isinstance(self.machine.stack.task, Block | Fields):
             return self
         here = (len(self.tokens), self.machine, self.before)
         return replace(self, blocks=(*self.blocks, here))
@@ -144,7 +145,7 @@ class Search:
 
     def _declaring(self, place: Written, entrance: Entrance, stop: Stop, depth: int) -> bytes | None:
         """As `_entered`, with what is missing at *stop* declared in a block around it."""
-        if not depth or not (stop.lacks_variable or stop.lacks_type):
+        if not depth or not (stop.lacks_variable or stop.lacks_type or stop.lacks_field):
             return None
         for changed in self._with_declarations(place, stop):
             self._declared += 1
@@ -166,7 +167,7 @@ class Search:
         """*place* with each declaration that may mend *stop*, in the innermost block that it can be in."""
         size = len(stop.machine.outline)
         for block in reversed(place.blocks):
-            if len(block[1].outline) > size:
+            if not stop.lacks_field and len(block[1].outline) > size:
                 continue
             for text in declarations(stop, block[1], self._reader.right):
                 changed = place.with_declaration(block, self._moves.tokens(block[1], text))

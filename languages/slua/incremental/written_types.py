@@ -207,6 +207,8 @@ class TableName(Task):
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
+        if self.unfilled:
+            return min(self.unfilled)
         taken = machine.environment.types.keys() | SIMPLE.keys()
         return next(name for name in (f"T{n or ''}" for n in range(len(taken) + 1)) if name not in taken)
 

@@ -6,15 +6,18 @@ token, read from the start of a lexeme; and of such starts there are few (see `l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from fimlsp.lexing.lexer_state import LexerState, Symbol
+from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
 from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Ends, Groups, after_lexeme
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
 from fimlsp.quotient.masks.text_trie import Ints, smallest
 from fimlsp.quotient.masks.vocabulary import Vocabulary
+from numpy.typing import NDArray
 
 
 class Part(NamedTuple):
@@ -109,6 +112,17 @@ class TokenGroups:
     def n_bytes(self) -> int:
         """What it holds in memory."""
         return self.of_text.nbytes + self.parts[0].groups.n_bytes
+
+    def within_symbol(self, tables: LanguageTables, holds: Callable[[LexerState], bool]) -> NDArray[np.bool_]:
+        """Which groups finish no symbol and end in a state for which *holds* does."""
+        found: list[NDArray[np.bool_]] = []
+        for symbols, groups in self.parts:
+            within = np.zeros(groups.n_groups, np.bool_)
+            for alike in () if symbols else groups.alike(0, tables):
+                ends = alike.ends.tolist()
+                within[alike.numbers] = [holds(groups.ends.states[end]) for end in ends]
+            found.append(within)
+        return np.concatenate(found)
 
 
 class _Grouping:

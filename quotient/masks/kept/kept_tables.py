@@ -38,9 +38,9 @@ class KeptTables:
         if self._name is None:
             return make()
         name = file_name(self._name, "split", repr((lexer.state, lexer.accepted)))
-        found = array_files.found(name, split_from)
+        found = array_files.found(name, lambda arrays: split_from(arrays, self._vocabulary.longest))
         if found is None:
-            array_files.keep(name, split_arrays(found := make()))
+            array_files.keep(name, split_arrays(found := make()), compressed=True)
         return found
 
     def suffixes(self, start: LexerState, ends: Ends, make: Callable[[], LexedSuffixes]) -> LexedSuffixes:
@@ -53,5 +53,5 @@ class KeptTables:
             found = make()
             arrays = suffix_arrays(found, start)
             if arrays is not None:
-                array_files.keep(name, arrays)
+                array_files.keep(name, arrays, compressed=True)
         return found

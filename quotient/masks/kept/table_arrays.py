@@ -13,32 +13,45 @@ from fimlsp.quotient.masks.array_files import Arrays
 from fimlsp.quotient.masks.grouping.groups import Ends, Groups
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
 from fimlsp.quotient.masks.grouping.token_groups import Split
+from fimlsp.quotient.masks.text_trie import smallest
 
 _NONE = -1
 
 
 def split_arrays(split: Split) -> Arrays:
-    """*split* as arrays."""
-    nothing = np.zeros(0, np.uint16)
+    """*split* as arrays: a number for each text, which tells where it ends."""
+    n_texts = len(split.inside) + len(split.singly) + sum(len(texts) for _, texts, _ in split.ended)
+    where = np.zeros(n_texts, np.int32)
+    where[split.inside] = 1 + split.end_of.astype(np.int32)
+    first, kinds = 1 + len(split.ends), []
+    for kind, texts, at in split.ended:
+        where[texts] = first + at.astype(np.int32)
+        count = 1 + int(at.max())
+        kinds.append((kind, first, count))
+        first += count
     return {
-        "inside": split.inside,
+        "where": where.astype(smallest(first)),
         "ends": np.array(split.ends, np.int32).reshape(-1, 3),
-        "end_of": split.end_of,
-        "kinds": np.array([(kind, len(texts)) for kind, texts, _ in split.ended], np.int32).reshape(-1, 2),
-        "texts": np.concatenate([nothing, *(texts for _, texts, _ in split.ended)]),
-        "at": np.concatenate([nothing, *(at for _, _, at in split.ended)]),
-        "singly": split.singly,
+        "kinds": np.array(kinds, np.int32).reshape(-1, 3),
     }
 
 
-def split_from(arrays: Arrays) -> Split:
-    """What `split_arrays` made arrays of."""
-    ended, first = [], 0
-    for kind, count in arrays["kinds"].tolist():
-        ended.append((kind, arrays["texts"][first : first + count], arrays["at"][first : first + count]))
-        first += count
-    ends = tuple(map(tuple, arrays["ends"].tolist()))
-    return Split(arrays["inside"], ends, arrays["end_of"], tuple(ended), arrays["singly"])
+def split_from(arrays: Arrays, longest: int) -> Split:
+    """What `split_arrays` made arrays of; the *longest* text has so many bytes."""
+    where, n_ends = arrays["where"], len(arrays["ends"])
+    number, length = smallest(len(where)), smallest(longest + 1)
+    ended = []
+    for kind, first, count in arrays["kinds"].tolist():
+        texts = np.flatnonzero((where >= first) & (where < first + count))
+        ended.append((kind, texts.astype(number), (where[texts] - first).astype(length)))
+    inside = np.flatnonzero((where > 0) & (where <= n_ends))
+    return Split(
+        inside.astype(number),
+        tuple(map(tuple, arrays["ends"].tolist())),
+        (where[inside] - 1).astype(smallest(n_ends)),
+        tuple(ended),
+        np.flatnonzero(where == 0).astype(number),
+    )
 
 
 def suffix_arrays(lexed: LexedSuffixes, start: LexerState) -> Arrays | None:

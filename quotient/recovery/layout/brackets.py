@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
@@ -65,6 +65,23 @@ class Layout:
     def closes(self, unit: Unit) -> bool:
         """Whether *unit* begins with a closing bracket."""
         return bool(unit.found.read) and self._kinds[unit.found.read[0].kind] in self._opening_of
+
+    def left_open(self, units: Iterable[Unit]) -> list[tuple[str, bool]]:
+        """What closes the brackets that are open after *units*, outermost first.
+
+        And for each whether it was the last lexeme of its line. A closer of another kind than those open is
+        no closer.
+        """
+        opened: list[tuple[str, bool]] = []
+        for unit in units:
+            for lexeme in unit.found.read:
+                kind = self._kinds[lexeme.kind]
+                if kind in self._brackets:
+                    opened.append((self._brackets[kind], lexeme is unit.found.read[-1]))
+                elif kind in self._opening_of and any(closing == kind for closing, _ in opened):
+                    while opened.pop()[0] != kind:
+                        pass
+        return opened
 
     def closed(self, units: Sequence[Unit], before: Sequence[Unit] = ()) -> tuple[list[Unit], int]:
         """*units* with every bracket closed where the lines are no deeper any more; and how many were closed.

@@ -16,11 +16,13 @@ _LEAD = re.compile(rb"[ \t\f]*")
 class CursorLine(NamedTuple):
     """The column of a line, and the kinds of closing brackets that it begins with.
 
-    `column` is None if it is unknown, as on an empty line.
+    `column` is None if it is unknown, as on an empty line. `first` is the kind of its first lexeme, None if
+    the cursor may change that.
     """
 
     column: Column | None = None
     closes: tuple[int, ...] = ()
+    first: int | None = None
 
 
 def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLine:
@@ -33,11 +35,13 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
     lexical = tables.lexical
     start, position = lexical.dfa.starts[lexical.unknown.mode], 0
     closes: list[int] = []
+    first: int | None = None
     while (found := longest_match(lexical, start, code, position)) is not None:
         kind, position = found
         if kind in lexical.skipped and not closes:
             return CursorLine()
         if lexical.kinds[kind] not in tables.opening_of:
+            first = kind if not closes and lead.end() + position < len(before) else None
             break
         closes.append(kind)
-    return CursorLine(Margin().after(lead.group()).counted, tuple(closes))
+    return CursorLine(Margin().after(lead.group()).counted, tuple(closes), first)

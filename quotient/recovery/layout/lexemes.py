@@ -15,6 +15,8 @@ from fimlsp.lexing.longest_match import longest_match
 from fimlsp.lexing.modes import ModeStack
 
 _MOST_CLOSED = 12
+_MOST_TRIED = 12
+_BEFORE_CLOSERS = re.compile(rb"\S.*?(?=[,;:)\]}]+\s*\Z)", re.DOTALL)
 _BEFORE_MARK = re.compile(rb"\S[^,;:)\]}]+(?=[,;:)\]}](?:.*[,:()\[\]{}])?\s*\Z)", re.DOTALL)
 
 
@@ -38,15 +40,39 @@ class Lexemes(NamedTuple):
 def lexemes(lexical: LexerTables, data: bytes, start: int, end: int, *, ended_early: bool = False) -> Lexemes:
     """The lexemes of `data[start:end]`, lines of code outside strings. O(end - start).
 
-    With *ended_early* what the line end would cut off ends before the first mark.
+    With *ended_early* what the line end would cut off ends before a mark, or a string before it does so that
+    nothing is cut off.
     """
-    return _Reader(lexical, data[start:end], ended_early=ended_early).read(start)
+    text = data[start:end]
+    if ended_early:
+        for place, mark in _early_ends(lexical, text):
+            found = _Reader(lexical, text, (place, mark)).read(start)
+            if not found.unreadable and sum(bool(lexeme.missing) for lexeme in found.read) == 1:
+                return found
+    return _Reader(lexical, text, ended_early=ended_early).read(start)
+
+
+def _early_ends(lexical: LexerTables, text: bytes) -> Iterator[tuple[int, int]]:
+    """Where strings of *text* begin and may end early; the likelier first."""
+    for lexeme in _Reader(lexical, text).read(0).read[:_MOST_TRIED]:
+        marks = (_BEFORE_MARK.match(text, lexeme.start), _BEFORE_CLOSERS.match(text, lexeme.start))
+        yield from ((lexeme.start, mark.end()) for mark in marks if mark and mark.end() < lexeme.end)
 
 
 class _Reader:
-    def __init__(self, lexical: LexerTables, text: bytes, *, ended_early: bool) -> None:
+    """Reads *text*; at the first place of *early* a lexeme ends at the second."""
+
+    def __init__(
+        self,
+        lexical: LexerTables,
+        text: bytes,
+        early: tuple[int, int] | None = None,
+        *,
+        ended_early: bool = False,
+    ) -> None:
         self.lexical = lexical
         self.text = text
+        self.early = early
         self.ended_early = ended_early
         self.content = len(text.rstrip(b"\r\n"))
         self.modes: ModeStack = lexical.unknown
@@ -56,7 +82,8 @@ class _Reader:
     def read(self, offset: int) -> Lexemes:
         position, last = 0, -1
         while position < len(self.text):
-            found = self._match(position)
+            is_early = self.early is not None and position == self.early[0]
+            found = None if is_early else self._match(position)
             if found is None:
                 position = self._after_unreadable(position)
                 continue
@@ -113,6 +140,8 @@ class _Reader:
 
     def _ends_of_line(self, position: int) -> Iterator[int]:
         """Where a lexeme that begins at *position* and is cut off may end; the likelier first."""
+        if self.early is not None and position == self.early[0]:
+            yield self.early[1]
         if self.ended_early and (before := _BEFORE_MARK.match(self.text, position, self.content)):
             yield before.end()
         yield self.content

@@ -7,7 +7,7 @@ the rest of the line is passed over. The search is bounded; its last resort is t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
@@ -25,9 +25,12 @@ _MISFIT = 25
 """What it costs if a line that should open a block does not, or the other way round."""
 _OWN_LINE = 12
 """Extra cost of a change before a line in brackets that might as well stand outside them."""
+_BRACKET = 2
+"""Extra cost of a bracket that is assumed to open, as it takes one that closes."""
 _MOST_STEPS = 60
 _MOST_ASSUMED = 4
 _AHEAD = 6
+_BACK = 12
 
 
 class Change(NamedTuple):
@@ -46,6 +49,9 @@ class Repair(NamedTuple):
 
 
 _Path = tuple["_Path", Change] | None
+_Way = tuple[int, tuple[int, ...]]
+_Begun = tuple[int, EarleySet]
+"""The number of the first lexeme of a physical line, and the set before it."""
 
 
 class Search:
@@ -77,27 +83,30 @@ class Search:
         self.line_ends = (*line_ends, len(symbols))
         self.open_end = open_end or backward
         self.backward = backward
-        self._queue: list[tuple[int, int, int, EarleySet, _Path]] = []
+        self._queue: list[tuple[int, int, int, EarleySet, _Path, _Begun | None]] = []
         self._serial = count()
-        self._start: EarleySet | None = None
+        self._any_line = tables.line_classes.start if tables.offside else None
 
     def best(self, start: EarleySet) -> Repair | None:
         """The cheapest repair of the line after *start*; None if none was found."""
         self._push(0, 0, start, None)
-        self._start = start
         best: Repair | None = None
         size = len(self.symbols)
         for _ in range(_MOST_STEPS):
             if not self._queue:
                 break
-            cost, negative, _, chart, path = heappop(self._queue)
+            cost, negative, _, chart, path, begun = heappop(self._queue)
             if cost >= (PASSED_LINE if best is None else best.cost):
                 break
             index = -negative
             while index < size and (following := self.scan(chart, (self.symbols[index],))) is not None:
+                if index in self.line_ends:
+                    begun = index, chart
                 chart, index = following, index + 1
             if index < size:
                 self._change(cost, index, chart, path)
+                if begun is not None and begun[0] < index <= begun[0] + _BACK and not self.backward:
+                    self._change_before(cost, index, begun, path)
             else:
                 best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
         return best
@@ -112,7 +121,7 @@ class Search:
         return next((each for each in charts if each is not None and each.expects(symbol)), chart)
 
     def _push(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
-        heappush(self._queue, (cost, -index, next(self._serial), chart, path))
+        heappush(self._queue, (cost, -index, next(self._serial), chart, path, None))
 
     def _change(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
         """Go on behind the lexeme of number *index*, which is not expected."""
@@ -134,17 +143,57 @@ class Search:
         for place, following, more, assumed in found[:_MOST_ASSUMED]:
             self._push(cost + more + extra, place, following, (path, Change(index, (assumed,))))
 
+    def _change_before(self, cost: int, index: int, begun: _Begun, path: _Path) -> None:
+        """Go on behind lexeme number *index*: something is assumed before its line.
+
+        That is one lexeme, or an operand that the line before lacks, and one more.
+        """
+        first, chart = begun
+        extra = _OWN_LINE if self._begins_own_line(first) else 0
+        ways = sorted((self.ends.costs[each], (each,)) for each in chart.expected() & self.ends.costs.keys())
+        found = list(self._read_on(chart, ways, first, index))
+        if plain := [way for way in ways if way[1][0] not in self.enclosures]:
+            price, symbol, operand = self._operand(chart, plain)
+            expected = operand.expected() & self.ends.costs.keys()
+            more = sorted((price + self.ends.costs[each], (symbol, each)) for each in expected)
+            found += self._read_on(operand, more, first, index)
+        for price, symbols, following in found:
+            self._push(cost + price + extra, index + 1, following, (path, Change(first, symbols)))
+
+    def _operand(self, chart: EarleySet, ways: Sequence[_Way]) -> tuple[int, int, EarleySet]:
+        """The one of the cheapest *ways* behind which most may follow: its price, its symbol, and the set."""
+        least = min(price for price, _ in ways)
+        cheapest = [(symbols[0], self.scan(chart, symbols)) for price, symbols in ways if price == least]
+        charts = [(symbol, following) for symbol, following in cheapest if following is not None]
+        symbol, following = max(charts, key=lambda way: len(way[1].expected()))
+        return least, symbol, following
+
+    def _read_on(
+        self, chart: EarleySet, ways: Sequence[_Way], first: int, index: int
+    ) -> Iterator[tuple[int, tuple[int, ...], EarleySet]]:
+        """Those of *ways* behind *chart* that let all lexemes from *first* to *index* follow."""
+        for price, symbols in ways:
+            following: EarleySet | None = None
+            if self._may_meet(symbols[-1], self.symbols[first]):
+                following = self.scan(chart, symbols[-1:])
+            for symbol in self.symbols[first : index + 1]:
+                following = following and self.scan(following, (symbol,))
+            if following is not None:
+                yield price + self._cost_left_open(symbols[-1]), symbols, following
+
     def _cost_left_open(self, assumed: int) -> int:
         """What it costs to match the bracket that *assumed* is, if nothing asks for that at the end."""
         closes, opens = self.enclosures.unmatched((assumed,))
-        return INSERTED if self.open_end and (closes if self.backward else opens) else 0
+        if not (closes if self.backward else opens):
+            return 0
+        return _BRACKET + (INSERTED if self.open_end else 0)
 
     def _begins_own_line(self, index: int) -> bool:
         """Whether a physical line that begins a logical one begins with the lexeme of number *index*."""
-        if self.backward or index not in self.line_ends or self._start is None:
+        if self.backward or index not in self.line_ends or self._any_line is None:
             return False
         symbols = self.symbols[index : next(end for end in self.line_ends if end > index)]
-        chart: EarleySet | None = self._start
+        chart: EarleySet | None = self._any_line
         for symbol in symbols:
             chart = chart and self.scan(chart, (symbol,))
         return chart is not None and (self.enclosures.unmatched(symbols)[1] or chart.expects(self.newline))

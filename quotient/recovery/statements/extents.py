@@ -12,10 +12,11 @@ from typing import NamedTuple
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.recovery.layout.brackets import Unit
-from fimlsp.quotient.recovery.layout.lexemes import Lexemes
+from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
 from fimlsp.quotient.recovery.statements.lines import Lines
 
 MOST_UNITS = 40
+_MOST_SEARCHED = 100
 
 
 class Extent(NamedTuple):
@@ -42,7 +43,7 @@ class Extents(Lines):
     def extent(self, first: Unit) -> Extent:
         """The extent of the logical line that begins with *first*."""
         units = [first]
-        while (depth := self._depth(units)) and len(units) < MOST_UNITS:
+        while (depth := len(self.assumed.layout.left_open(units))) and len(units) < MOST_UNITS:
             if units[-1].end >= self.stop:
                 return Extent(units, sorted({1, len(units)}), self.open_end and self._may_go_on(first))
             unit = self.unit(units[-1].end)
@@ -52,7 +53,8 @@ class Extents(Lines):
                 unit = passed_over(unit)
             units.append(unit)
         if depth:
-            return Extent(units, sorted({1, min(2, len(units)), len(units)}))
+            is_cut = len(units) == MOST_UNITS and not self._is_outside(self.unit(units[-1].end), first)
+            return Extent(units, sorted({1, min(2, len(units)), len(units)}), is_cut)
         ends = {len(units)}
         while units[-1].end < self.stop and self._closes(unit := self.unit(units[-1].end), first):
             units.append(unit)
@@ -61,6 +63,10 @@ class Extents(Lines):
         units += further
         ends.add(len(units))
         return Extent(units, sorted(ends), lacking is not None and self.open_end, lacking)
+
+    def lacks_opener(self, start: int) -> bool:
+        """Whether the line at *start* lacks a bracket that is closed beyond the one with the cursor."""
+        return self.extent(self.unit(start)).lacking is not None
 
     def _further(self, units: Sequence[Unit], first: Unit) -> tuple[list[Unit], str | None]:
         """The deeper lines that follow, if they close a bracket that nothing here opens, up to that.
@@ -92,21 +98,27 @@ class Extents(Lines):
     def _may_follow_opener(self, unit: Unit) -> bool:
         """Whether *unit*, below the cursor's line, may be in a bracket that this line opens."""
         column = None if self.then is None else self.then.column
-        if column is None or unit.column is None:
+        if column is None or unit.column is None or unit.end == self.stop:
             return False
         return unit.column.deeper_than(column) or (unit.column == column and self.assumed.layout.closes(unit))
 
     def _lines_from(self, place: int) -> Iterator[tuple[Unit, bool]]:
-        """Some lines from *place* on, and whether they are beyond the one with the cursor."""
+        """Some lines from *place* on, and whether they are that with the cursor, or beyond it.
+
+        Of the cursor's line these are the brackets that it closes at its beginning, if any.
+        """
         count = 0
-        while place < self.stop and count < MOST_UNITS:
+        while place < self.stop and count < _MOST_SEARCHED:
             yield (unit := self.unit(place)), False
             place, count = unit.end, count + 1
+        if self.then is not None and self.then.closes and place == self.stop:
+            closers = tuple(Lexeme(kind, place, place) for kind in self.then.closes)
+            yield Unit(place, place, self.then.column, Lexemes(closers, (), joined=False)), True
         if self.beyond is None:
             return
         below = Lines(self.assumed, self.lines, self.data, len(self.data))
         place = self.beyond
-        while place < len(self.data) and count < MOST_UNITS:
+        while place < len(self.data) and count < _MOST_SEARCHED:
             yield (unit := below.unit(place)), True
             place, count = unit.end, count + 1
 
@@ -123,12 +135,3 @@ class Extents(Lines):
             return False
         kind = self.tables.lexical.kinds[unit.found.read[0].kind]
         return kind in self.tables.opening_of and not first.column.deeper_than(unit.column)
-
-    def _depth(self, units: list[Unit]) -> int:
-        kinds = self.tables.lexical.kinds
-        return len(
-            unmatched_brackets(
-                self.tables.lexical.brackets,
-                (kinds[lexeme.kind] for unit in units for lexeme in unit.found.read),
-            )[1]
-        )

@@ -154,17 +154,8 @@ class Lines:
 
     def hangs(self, start: int) -> bool:
         """Whether the innermost bracket left open since *start* was the last lexeme of its line."""
-        opened: list[bool] = []
-        while start < self.stop:
-            unit = self.unit(start)
-            for lexeme in unit.found.read:
-                kind = self.tables.lexical.kinds[lexeme.kind]
-                if kind in self.tables.lexical.brackets:
-                    opened.append(lexeme is unit.found.read[-1])
-                elif kind in self.tables.opening_of and opened:
-                    opened.pop()
-            start = unit.end
-        return bool(opened) and opened[-1]
+        opened = self.assumed.layout.left_open(self.units_from(start) if start < self.stop else ())
+        return bool(opened) and opened[-1][1]
 
     def column_before(self, start: int) -> Column | None:
         """The column of the last line with code before *start*; None if there is none near."""

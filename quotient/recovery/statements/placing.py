@@ -17,7 +17,7 @@ def laid_out(
     if start < statements.stop and is_slip(column, frame.column):
         return ((start, statements.unit(start).code, indentation(frame.column)),)
     if column.deeper_than(frame.column):
-        if start < statements.stop and (edits := _with_line_before(statements, start)):
+        if edits := _with_line_before(statements, start):
             return edits
         header = assumed.header(statements.clause_after(start, frame.column))
         return ((start, start, indentation(frame.column) + header + b"\n"),)
@@ -32,8 +32,10 @@ def _with_line_before(statements: Statements, start: int) -> tuple[Edit, ...]:
     before = statements.line_before(start)
     if before is None:
         return ()
+    if start == statements.stop and not statements.lacks_opener(before[0]):
+        return ()
     reading = statements.read(before[0])
-    return reading.edits if reading.end > start and not reading.passed else ()
+    return reading.edits if reading.end >= start and not reading.passed else ()
 
 
 def _closing(

@@ -139,6 +139,10 @@ class Statements(Extents):
         begun = self.tables.forward.read(self.assumed.any_line, tuple(statement))
         return cost if begun is not None else cost + PASSED
 
+    def cost_apart(self, place: int, end: int) -> int:
+        """What it costs that the lines from *place* to *end* are statements of their own."""
+        return self._cost_of(self._units(place, end))
+
     def in_place(self, start: int, chart: EarleySet, *, backward: bool = False) -> Reading | None:
         """The line at *start* inside open brackets: read after *chart*, or before it if *backward*."""
         unit = self.unit(start)
@@ -181,12 +185,16 @@ class Statements(Extents):
                 return other
         return found
 
-    def inside(self, place: int, end: int, chart: EarleySet) -> Reading | None:
-        """The lines from *place* to *end*, of which the last one closes a bracket that *chart* is in."""
+    def _units(self, place: int, end: int) -> list[Unit]:
         units: list[Unit] = []
         while place < end:
             units.append(self.unit(place))
             place = units[-1].end
+        return units
+
+    def inside(self, place: int, end: int, chart: EarleySet) -> Reading | None:
+        """The lines from *place* to *end*, of which the last one closes a bracket that *chart* is in."""
+        units = self._units(place, end)
         found = self._within(units, chart, (), goes_on=True)
         if self._may_end_early(units):
             other = self._early.inside(units[0].start, end, chart)

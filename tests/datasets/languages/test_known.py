@@ -26,6 +26,7 @@ def test_python_is_that_which_runs():
         ("json", ["a.json", ".x.json", "b.ipynb"], ["a.jsonl", "a.py", "json"]),
         ("lua", ["a.lua"], ["a.luac", "lua"]),
         ("go", ["a.go", "a_test.go"], ["go.mod", "go"]),
+        ("slua", ["a.slua"], ["a.lua", "slua"]),
     ],
 )
 def test_files_are_known_by_their_names(name, own, foreign):

@@ -38,7 +38,7 @@ _ITEMS = (
     "A _NL [_INDENT other+ _DEDENT]",
 )
 _OTHERS = ("A _NL", '"=" A _NL', '"=" block', "item")
-_ALPHABET = (b"a", b":", b"\n", b" ", b"(", b")", b"=", b"#", b"\n ", b"\n  ")
+_ALPHABET = (b"a", b":", b"\n", b" ", b"(", b")", b"=", b"#", b"\n ", b"\n  ", b"\r", b"\r\n")
 
 
 def judged(text: str) -> Judged:

@@ -21,6 +21,28 @@ def test_short_middles(name):
     assert faults == []
 
 
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_carriage_returns_belong_to_line_ends_alone(name):
+    of = judged(GRAMMARS[name])
+    faults = []
+    for left, right in [
+        (b"", b""),
+        (b"a", b"\r\na\n"),
+        (b"a:", b" \r\n  a"),
+        (b"a:\r", b"\n a"),
+        (b"a:\n a\n ", b"\r\n a"),
+        (b"a(", b"\r\n)\n"),
+        (b"a(", b"\r)\n"),
+        (b"a", b"\r a\n"),
+        (b"a #", b"\r\n a"),
+        (b"a #b\r", b"\n a"),
+        (b"a\r", b" \r\na"),
+        (b"a:\n a\n", b" \r\r\n a"),
+    ]:
+        faults += of.walk(left, right, (b"a", b":", b"\n", b" ", b"\r"), 2).faults
+    assert faults == []
+
+
 def test_random_ones():
     found = total(endless(random.Random(3), most_symbols=2), 1_500)
     assert found.faults == []
@@ -52,6 +74,14 @@ REFUSED = [
     (
         "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n" + USUAL.replace("%ignore WS", "// WS"),
         "has to ignore blanks and tabs",
+    ),
+    *(
+        (
+            "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n"
+            + USUAL.replace("WS: /[ ", f"WS: /[\\{other} "),
+            f"more than blanks and tabs, also '\\{told}'",
+        )
+        for other, told in (("r", "r"), ("f", "x0c"))
     ),
     (
         f"// tab_len = 0\nstart: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n{USUAL}",

@@ -22,7 +22,7 @@ def refusal(folder: Path, text: str | bytes, start: str = "start") -> str:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("start: missing\n", "'missing' used but not defined"),
+        ("start: a\na: missing\n", "The rule a (bad.lark, line 2) uses missing, which is not defined"),
         ("start: A\nA: /a*/\n", "terminal A (bad.lark, line 2) may match the empty text"),
         ("start: A\n\nA: /(?<!b)a/\n", "terminal A (bad.lark, line 3) asks what comes before it"),
         ("start: A\nA: /a(?=b)/\n", "terminal A (bad.lark, line 2) asks what comes behind its end"),

@@ -12,6 +12,7 @@ from ...quotient.middle_cases import cases
 from ...quotient.middle_support import verdict
 from ..judged.checking import total
 from ..judged.typing import type_a_line
+from .judge import is_go
 from .programs import program
 from .suites import ALPHABETS, GO, OUTER, endless
 
@@ -62,6 +63,28 @@ def test_a_middle_stays_in_the_comment_over_lines():
     assert state.complete
     assert state.feed(b" c\n").complete
     assert state.feed(b"*/") is None
+
+
+MALFORMED_DIRECTIVES = (
+    *("//line a.go:0", "//line a.go:x", "//line :", "//line a.go:1:0", "//line a.go:0:1", "//line a.go:5 "),
+    *("//line a.go:1073741825", "//line of code: five", "/*line a.go:0*/", "var c int /*line a.go:0\n*/"),
+)
+OTHER_REMARKS = (
+    *("//line a.go", "//line a.go:1", "//line a.go:1:2", "//line a.go:x:5", "//line a.go:1073741824"),
+    *(" //line a.go:0", "//Line a.go:0", "//line\ta.go:0", "/*line a.go:1*/", "/* line a.go:0*/"),
+)
+
+
+@pytest.mark.parametrize("remark", [*MALFORMED_DIRECTIVES, *OTHER_REMARKS])
+def test_a_malformed_line_directive_is_a_remark_here(remark):
+    assert GO.start_between(b"package p\n", f"{remark}\nvar b int\n".encode()).complete
+
+
+@pytest.mark.go
+@pytest.mark.parametrize("remark", [*MALFORMED_DIRECTIVES, *OTHER_REMARKS])
+def test_a_malformed_line_directive_is_refused_by_the_judge(remark):
+    judged = is_go(f"package p\n{remark}\nvar b int\n".encode())
+    assert judged is (None if remark in MALFORMED_DIRECTIVES else True)  # None: left open, as it is here
 
 
 @pytest.mark.go

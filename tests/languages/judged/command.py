@@ -41,7 +41,7 @@ def command(
         """Judge, and print what was found; files in FOLDER are cut as well."""
         seed = random.randrange(1 << 32) if seed is None else seed
         begun = perf_counter()
-        files = sorted(folder.rglob(f"*{suffix}")) if folder else []
+        files = sorted(filter(Path.is_file, folder.rglob(f"*{suffix}"))) if folder else []
         if whole is not None and judged is not None:
             chosen = files if sample is None else random.Random(seed).sample(files, min(sample, len(files)))
             found = judged.tally()

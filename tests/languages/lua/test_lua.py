@@ -7,6 +7,8 @@ import pytest
 
 pytest.importorskip("lupa", reason="Lua's judge: pip install lupa")
 
+from fimlsp.quotient.verification import verify_case
+
 from ...quotient.middle_cases import cases
 from ...quotient.middle_support import verdict
 from ..judged.checking import total
@@ -41,6 +43,23 @@ def test_random_programs():
 @pytest.mark.parametrize("alphabet", ALPHABETS, ids=lambda alphabet: alphabet[0].decode())
 def test_short_texts(alphabet):
     assert LUA.walk(b"", b"", alphabet, 2 if len(alphabet) > 9 else 3).faults == []
+
+
+@pytest.mark.parametrize("level", [20, 21])
+def test_brackets_with_more_equal_signs_are_told_and_not_judged(level):
+    signs = "=" * level
+    text = f"a = [{signs}[ b ]{signs}]"
+    assert is_lua(text.encode())
+    case = {"left": "x = 1\n", "middle": text, "right": "\n"}
+    if level == 20:
+        assert verify_case(LUA.engine, case)["complete"]
+    else:
+        with pytest.raises(
+            ValueError, match="line 2: a long bracket with more than 20 equal signs is not read"
+        ):
+            verify_case(LUA.engine, case)
+    commented = verify_case(LUA.engine, {**case, "middle": f"--- [{signs}["})
+    assert commented["complete"]
 
 
 def test_the_plugin_for_neovim():

@@ -1,8 +1,9 @@
 """Judges many random scripts: `python -m tests.languages.slua --cases 200000 --seed 1`.
 
 They are made from types, or random walks of the parser that reads byte by byte, both of which have to be
-accepted, or mutants of the former, which the parser has to accept exactly if the checker does. What is
-accepted is translated and run, and the functions that it hands over are called: none may fail.
+accepted, or mutants of the former, which the parser has to accept exactly if the checker does. Now and then
+one is cut, and a middle written between the two sides. What is accepted is translated and run, and the
+functions that it hands over are called: none may fail.
 """
 
 import random
@@ -11,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import click
+from fimlsp.languages.slua.both_sides.middle import between
 from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import read_interface
@@ -19,6 +21,9 @@ from .host import Host
 from .mutants import mutant
 from .programs import Writer
 from .walks import walk
+
+BOTH_SIDES = 50
+"""Every so many scripts one is cut, as that takes as long as a hundred others."""
 
 INTERFACE = Path(__file__).with_name("interface.txt")
 
@@ -36,9 +41,13 @@ def main(cases, seed):
     with click.progressbar(range(cases), file=sys.stderr) as numbers:
         for number in numbers:
             kind = ("made from types", "walks", "mutants")[number % 3]
+            kind = kind if number % BOTH_SIDES else "both sides"
             text = walk(rng.choice(starts), rng, 60) if kind == "walks" else Writer(interface, rng).script()
             text = mutant(text, rng) if kind == "mutants" else text
-            counted[kind] += 1
+            text = connected(text, interface, rng) if kind == "both sides" else text
+            counted[kind if text is not None else "both sides, nothing found"] += 1
+            if text is None:
+                continue
             checked = check_script(text, interface)
             if checked.faults and kind != "mutants":
                 sys.exit(f"refused: {checked.faults}\n{text}")
@@ -49,6 +58,17 @@ def main(cases, seed):
                 counted["run"] += 1
                 counted["functions called back"] += host.calls
     print(*(f"{name}: {count:,}" for name, count in counted.items()), sep="\n")
+
+
+def connected(text, interface, rng):
+    """*text* with a hole in which some of what was there is completed; None if no completion is found."""
+    data = text.encode()
+    begin_, size = rng.randrange(len(data) + 1), int(rng.expovariate(1 / 30))
+    left, middle, right = data[:begin_], data[begin_ : begin_ + size], data[begin_ + size :]
+    state = between(left, right, interface)
+    kept = rng.randint(0, len(middle))
+    reached = state and state.feed(middle[:kept])
+    return reached and (left + middle[:kept] + reached.shortest_completion + right).decode()
 
 
 def accepts(start, text):

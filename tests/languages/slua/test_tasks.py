@@ -6,13 +6,16 @@ from functools import cache
 import pytest
 from fimlsp.languages.slua.incremental import expressions, machine, statements, written_types
 from fimlsp.languages.slua.incremental.machine import Step, Task
-from fimlsp.languages.slua.incremental.parser import begin
-from fimlsp.languages.slua.incremental.tokens import KEYWORDS, TOKEN
+from fimlsp.languages.slua.incremental.parser import ScriptState, begin
+from fimlsp.languages.slua.incremental.tokens import KEYWORDS, SIGNS, TOKEN
 from fimlsp.languages.slua.incremental.wanted import LEVELS
+from fimlsp.languages.slua.next_regex import REFUSED, automaton
+from fimlsp.lexing.automata.dfa import DEAD
+from fimlsp.lexing.modes import CODE
 
 from .programs import Writer
 from .test_slua import INTERFACE
-from .walks import walk
+from .walks import NAMES, walk
 
 ENDING = (";", ")", "}", ",", "end", "then", "do")
 
@@ -66,6 +69,34 @@ def test_a_lexeme_ends_where_the_next_byte_cannot_belong_to_it():
                 if following is not None and following.begun.startswith(word.encode()):
                     assert following.begun == word.encode() + byte or byte == b" "
                     assert following.machine is place
+
+
+def test_no_match_of_the_next_regex_can_be_extended():
+    for place in places()[::9]:
+        found = automaton(place.expected())
+        accepting = [state for state, kind in enumerate(found.accepts) if kind >= 0]
+        assert accepting
+        assert all(set(found.rows[state]) == {DEAD} for state in accepting)
+
+
+def test_the_next_regex_and_the_parser_agree():
+    rng = random.Random(1)
+    others = ["player", "y", "a" * 50, "a" * 51, "1", "2.5", "2.", '"a"', '"']
+    texts = [*sorted(SIGNS | KEYWORDS), *NAMES, *others]
+    for place in places()[::9]:
+        found, state = automaton(place.expected()), ScriptState(place)
+        for token in [*rng.sample(texts, 20), *sorted(place.expected().words)[:3]]:
+            for size in range(1, len(token) + 1):
+                after = found.run(found.starts[CODE], token[:size].encode())
+                assert may_come(found, found.live[after]) is (state.feed(token[:size].encode()) is not None)
+            ends = [found.accepts[each] for each in (after, found.run(after, b"\n"))]
+            is_whole = any(end >= 0 and found.kinds[end] != REFUSED for end in ends)
+            assert is_whole is (token not in ("2.", '"') and place.take(token) is not None), token
+
+
+def may_come(dfa, kinds):
+    """Whether one of *kinds*, a set of bits, is more than a name that no new name may be."""
+    return any(kinds >> number & 1 for number, kind in enumerate(dfa.kinds) if kind != REFUSED)
 
 
 def test_each_lexeme_belongs_to_one_task():

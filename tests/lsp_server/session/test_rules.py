@@ -197,6 +197,20 @@ def test_relaxing_is_an_option(asked, tmp_path):
     assert len(asked) == 1
 
 
+@pytest.mark.usefixtures("asked")
+def test_what_a_language_does_not_read_is_told(tmp_path):
+    backend = backend_of(tmp_path)
+    document = DocumentId(1, "untitled:x")
+    signs = b"=" * 21
+    left = b"a = [" + signs + b"[ b ]" + signs + b"]\nc = "
+    backend.open(document, 1, left + b"\n", lua)
+    told = "line 1: a long bracket with more than 20 equal signs is not read"
+    relaxed = backend.complete(Complete(1, document, 1, len(left), Limits(), 0.0), lambda: False)
+    assert told in relaxed.relaxed
+    strict = Complete(2, document, 1, len(left), Limits(relaxed_contexts=False), 0.0)
+    assert backend.complete(strict, lambda: False).reason == told
+
+
 @pytest.mark.parametrize("escape", [False, True])
 def test_leaving_the_context_is_an_option(monkeypatch, tmp_path, escape):
     starts = []

@@ -56,8 +56,9 @@ def test_another_vocabulary_has_other_files(folder):
 
 
 @pytest.mark.usefixtures("folder")
-def test_arrays_come_back_as_they_were():
-    array_files.keep("name", ARRAYS)
+@pytest.mark.parametrize("compressed", [False, True])
+def test_arrays_come_back_as_they_were(compressed):
+    array_files.keep("name", ARRAYS, compressed=compressed)
     found = array_files.found("name", lambda arrays: arrays)
     assert found.keys() == ARRAYS.keys()
     for name, each in ARRAYS.items():

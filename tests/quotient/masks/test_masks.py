@@ -103,6 +103,29 @@ def test_names_are_checked_where_the_language_checks_whole_texts():
     check(state.feed(b"x = 1; "), vocabulary)
 
 
+CHECKED = b"""async def f(a, *b):
+    global c
+    for a in [x async for x in b if await a]:
+        yield a; break
+    del c.d, (e); return
+class C: f = 'text'  # remark
+"""
+
+
+@pytest.mark.parametrize("direction", ["in the middle", "left to right"])
+def test_tokens_within_a_symbol_are_judged_as_others_where_whole_texts_are_checked(direction):
+    rng = random.Random(direction)
+    texts = [CHECKED[at : at + rng.randrange(1, 5)] for at in range(0, len(CHECKED), 2)]
+    texts += [b"await", b"yi", b"eld", b" a", b"wait", b"async", b"x", b"nonlocal "]
+    vocabulary = Vocabulary([*dict.fromkeys(texts), None], stops=[len(dict.fromkeys(texts))])
+    at_compile = Engine(python(check="compile"))
+    for start in range(0, len(CHECKED), 9):
+        right = CHECKED[start + rng.randrange(20) :] if direction == "in the middle" else b""
+        state = at_compile.document(CHECKED[:start] + right).middle(start, start).start
+        if state is not None:
+            check(state, vocabulary)
+
+
 def test_stop_tokens_are_set_where_the_middle_is_complete_even_if_they_have_a_text():
     vocabulary = Vocabulary([b"1", b"+", b"end"], stops=[2])
     start = engine("python").document(b"x = \n").middle(4, 4).start

@@ -124,6 +124,20 @@ SEEN = {
     "x = foo['a] = (\n    <|>,\n)\ny = 1\n": (b"b", b"0"),
     "x = [('a', b),\n     ('c, b),\n     (<|>, d)]\ny = 1\n": (b"'e'", b"0"),
     "x = [('a', b),\n     (<|>, d),\n     ('c, b),\n     ('e', f)]\n": (b"'e'", b"0"),
+    "x = [\n    (b'a, 'b', c),\n    (<|>, d),\n]\ny = 1\n": (b"'e'", b"0"),
+    "x = [\n    foo('a: b'),\n    foo('a: \\\\b),\n    <|>,\n]\n": (b"1", b"0"),
+    # what a line lacks at its end, seen at the next one
+    "x = {\n    'a':\n    'b': 1,\n    <|>\n}\n": (b"'c': 2,", b""),
+    "x = {\n    'a': 'b'\n    'c': 1,\n    <|>\n}\n": (b"'d': 2,", b""),
+    # a block, not brackets
+    "def f():\n    for a in <|>:\n        b = c(d)\n        e = f(g))\n": (b"x", b"0"),
+    "def f():\n    if <|> (a(b) > 0):\n        b = c\n        (d, e), f)\n": (b"not", b""),
+    "class A:\n    <|>\n        a.b = c\n        d.e())\n    x = 1\n": (b"def f(self):", b"if 0:"),
+    "def f(\n    from a import <|>\n\n    b = 1\n": (b"c", b"*"),
+    "class A(B\n    def f(self, <|>):\n        pass\n": (b"x", b""),
+    # closers of another kind
+    "def f(\n    a: B[c]] = 1,\n<|> -> None:\n    pass\n": (b")", b")"),
+    "def\n    a, b: c, d: e\n) -> None<|>\n    pass\n": (b":", b":"),
     # what they say of blocks
     "def f():\n        a\n        b\n    c\n    <|>\n\nd = )\n": (b"e", b""),
     "def f():\n    try:\n        <|>\n    a\nz = )\n": (b"x", b"0"),

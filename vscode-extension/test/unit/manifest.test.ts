@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { OWN_SETTINGS, SERVER_OPTIONS } from "../../src/settings";
+import { LANGUAGES, OWN_SETTINGS, SERVER_OPTIONS } from "../../src/settings";
 import { commands, manifest, properties } from "./manifest";
 
 const { keybindings, walkthroughs } = manifest.contributes;
@@ -39,6 +39,11 @@ test("every command of ours that is named anywhere is in the manifest, and the o
   for (const [, name] of named) {
     assert.ok(name !== undefined && commands.includes(name), name);
   }
+});
+
+test("the extension is there for languages that only the settings name, too", () => {
+  const events: string[] = manifest.activationEvents;
+  assert.deepEqual(events, [...LANGUAGES.map((id) => `onLanguage:${id}`), "onStartupFinished"]);
 });
 
 test("the pages of the walkthrough are there", () => {

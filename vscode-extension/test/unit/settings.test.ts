@@ -6,8 +6,10 @@ import {
   installFromOf,
   interpreterOf,
   isHubName,
+  languageOf,
   languagesOf,
   patternOf,
+  selectorOf,
   toggled,
   toInitializationOptions,
   wheelhouseOf,
@@ -57,6 +59,44 @@ test("what is read here has the manifest's default", () => {
   assert.equal(installFromOf(settings({})), properties["fimlsp.installFrom"]?.default || undefined);
   assert.equal(installFromOf(settings({ installFrom: " " })), undefined);
   assert.equal(wheelhouseOf(settings({ wheelhouse: " /w " })), "/w");
+});
+
+const OWN_GRAMMARS = {
+  languages: ["python", "query", "a*b"],
+  grammars: { query: "query.lark", calc: "calc.lark", "a*b": "x.lark" },
+};
+
+const DOCUMENTS: [languageId: string, fileName: string, language: string][] = [
+  ["plaintext", "/project/a.query", "query"],
+  ["plaintext", "c:\\project\\a.query", "query"],
+  ["plaintext", "/project/a.calc", "calc"],
+  ["plaintext", "/project/a.txt", "plaintext"],
+  ["plaintext", "/project/query", "plaintext"],
+  ["plaintext", "/project/a.a*b", "plaintext"],
+  ["plaintext", "/project/a.constructor", "plaintext"],
+  ["query", "/project/a.sql", "query"],
+  ["python", "/project/a.query", "python"],
+];
+
+for (const [languageId, fileName, language] of DOCUMENTS) {
+  test(`${languageId} document ${fileName} is of the language ${language}`, () => {
+    assert.equal(languageOf({ languageId, fileName }, settings(OWN_GRAMMARS)), language);
+  });
+}
+
+test("documents are selected by their language, and where VS Code has no such language by their file", () => {
+  const selector = selectorOf(settings(OWN_GRAMMARS));
+  const schemes = ["file", "untitled", "vscode-notebook-cell"];
+  assert.deepEqual(selector, [
+    ...OWN_GRAMMARS.languages.flatMap((language) => schemes.map((scheme) => ({ language, scheme }))),
+    { language: "plaintext", scheme: "file", pattern: "**/*.query" }, // calc is not in languages
+  ]);
+  assert.equal(selectorOf(settings({})).length, 15);
+});
+
+test("grammars that are no object select nothing", () => {
+  assert.deepEqual(selectorOf(settings({ languages: [], grammars: null })), []);
+  assert.deepEqual(selectorOf(settings({ languages: ["x"], grammars: "x" })).length, 3);
 });
 
 test("an interpreter of blanks is none", () => {

@@ -1,0 +1,58 @@
+"""The commands that take scripts in sLua: what each needs of the interface."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from fimlsp.datasets.command_line.command import replay
+from fimlsp.lsp_server.command_line.cli import command_line
+
+DUNGEON = Path(__file__).parents[3] / "examples" / "dungeon"
+INTERFACE = ["--interface", str(DUNGEON / "interface.txt")]
+
+
+def call(*arguments, command=command_line):
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "told"),
+    [
+        (["effects/poison", "talents/venom_dart"], [], None),
+        (["talents/venom_dart", "effects/poison"], [], "Effects has no field `poison`"),
+        (["effects/poison", "effects/poison"], [], None),
+        (["effects/poison"], ["--root", "effect"], None),
+        (["effects/poison"], ["--root", "talent"], "has to end with a call of NewTalent"),
+        (["effects/poison"], ["--root", "spell"], "there is no kind of scripts `spell`"),
+    ],
+)
+def test_check(names, options, told):
+    done = call("check", *(DUNGEON / f"{name}.slua" for name in names), *INTERFACE, *options)
+    assert (done.exit_code == 0) is (told is None), done.output
+    assert told is None or told in done.output
+
+
+def test_complete(tmp_path):
+    script = tmp_path / "a.slua"
+    script.write_text("local damage: Damage = g_damage.\n")
+    done = call("complete", script, "--at", "1:33", "--json", *INTERFACE)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["complete"]
+    assert call("complete", DUNGEON / "README.md", "--at", "1:1", *INTERFACE).exit_code == 2
+
+
+def test_replay(tmp_path):
+    options = ["--cuts", "line", "--per-file", 1, "--tokens", 8, "--limit", 2, "--out", tmp_path / "out"]
+    poison = DUNGEON / "effects" / "poison.slua"
+    done = call(poison, "--language", "slua", *INTERFACE, *options, command=replay)
+    assert done.exit_code == 0, done.output
+    (row,) = map(json.loads, (tmp_path / "out" / "results.jsonl").read_text().splitlines())
+    assert row["connects"]
+    assert row["attempts"]["steered"]["ok"]
+    assert "fimlsp check" in (tmp_path / "out" / "report.md").read_text()
+    case = row["record"]["case"]
+    assert call("show", case, "--out", tmp_path / "out", command=replay).exit_code == 0
+    refused = call(poison, "--language", "lua", *INTERFACE, *options, command=replay)
+    assert "--interface is for --language slua" in refused.output

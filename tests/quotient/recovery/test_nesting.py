@@ -1,0 +1,66 @@
+"""What is added where columns say that something ends or begins, in languages without an offside layout."""
+
+import pytest
+from fimlsp.languages.go import go
+from fimlsp.languages.json import json
+from fimlsp.languages.lua import lua
+from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.recovery.layout.nesting import Nesting
+
+ENGINES = {"go": Engine(go), "json": Engine(json), "lua": Engine(lua)}
+
+# a text with its cursor, and what is added to it, marked with «»
+ADDED = {
+    "lua": [
+        "if a then\n  b()\n<|>\nc()\n",
+        "function f()\n  if a then\n    b()« end»\n  c()\n  <|>\nend\nfunction g()\nend\n",
+        "function f()\n  <|>\n  if a then\n    b()« end end»\nfunction g()\n  c()\nend\n",
+        "<|>\nfor i = 1, 2« do»\n  a()\nend\n",
+        "<|>\nif a« then»\n  b()\nelse\n  c()\nend\n",
+        "<|>\nx = {\n  a = 1,« }»\ny = 2\n",
+        "<|>\nfoo(function()\n  a()\nend)\nb()\n",
+        "<|>\nif a\n   and b then\n  c()\nend\n",
+        "function f(\n  a,\n  b\n)\n  <|>\nend\n",
+        "<|>\nx = [[\n  (\n]]\nif a then\n  b()« end»\n",
+        "while a do\n  b()\n  <|>\n",
+        "f(<|>\n  a,\n  b\n)\nc()\n",
+        "<|>\nf(1, g(2)\nc()\n",
+        "<|>\nif a then\n  b()\n  <<<<<<< HEAD\n  c()\nend\n",
+    ],
+    "go": [
+        "package p\n\nfunc f() {\n\tif a {\n\t\tb()« }»\n\tc()\n\t<|>\n}\n\nfunc g() {\n}\n",
+        "package p\n\nfunc f() {\n\t<|>\n\ta()« }»\n\nfunc g() {\n\tb()\n}\n",
+        "package p\n\n<|>\nfunc f() {\n\tif a« {»\n\t\tb()\n\t}\n}\n",
+        'package p\n\nimport (\n\t"a" // remark\n\t<|>\n\t"b"« )»\n\ntype T struct{}\n',
+        "package p\n\nfunc f() {\n\tswitch a {\n\tcase 1:\n\t\tb()\n\t<|>\n\tdefault:\n\t\tc()\n\t}\n}\n",
+        "package p\n\nfunc f() {\nL:\n\tfor {\n\t\tif a &&\n\t\t\tb {\n\t\t\tc()\n\t\t}\n\t}\n\t<|>\n}\n",
+        "package p\n\nfunc f(\n\ta int,\n\tb int) (c error) {\n\td()\n\t<|>\n}\n",
+        "package p\n\nvar x = `{\n(\n`\n\nfunc f() {\n\t<|>\n}\n",
+    ],
+    "json": [
+        '{\n  "a": [\n    1,\n    2« ]»\n  ,\n  <|>\n}\n',
+        '{\n  <|>,\n  "a": {\n    "b": 1« }»\n}\n',
+        '[\n  <|>,\n  {"a": 1},\n  {"b": [1, 2]}\n]\n',
+        "",
+    ],
+}
+CASES = [(name, marked) for name, texts in ADDED.items() for marked in texts if marked]
+
+
+@pytest.mark.parametrize(("name", "marked"), CASES)
+def test_what_is_added(name, marked):
+    text = "".join(part.split("»")[-1] for part in marked.split("«"))
+    left, right = text.encode().split(b"<|>")
+    document = ENGINES[name].document(left + right)
+    shown = left + right
+    for start, end, new in sorted(Nesting(document, len(left), len(left)).edits(), reverse=True):
+        shown = shown[:start] + "«".encode() + new + "»".encode() + shown[end:]
+    assert shown.decode() == marked.replace("<|>", "")
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_texts_of_any_shape_are_read(name):
+    texts = (b"", b"\n\n", b")\n", b"\t}\n  {\n", b"\r\n{", b"\xff\n(\n", b"]\n]\n", b"if\n\tend\n")
+    for text in texts:
+        for cursor in range(len(text) + 1):
+            Nesting(ENGINES[name].document(text), cursor, cursor).edits()
