@@ -35,7 +35,8 @@ def test_editors_wake_up_for_the_documents_that_the_server_completes():
     client = (ROOT / "vscode-extension/src/settings.ts").read_text(encoding="utf-8")
     neovim = (ROOT / "editors/neovim/lua/fimlsp/config.lua").read_text(encoding="utf-8")
     assert Settings().languages == IDENTIFIERS
-    assert package["activationEvents"] == [f"onLanguage:{each}" for each in IDENTIFIERS]
+    activated_by = [*(f"onLanguage:{each}" for each in IDENTIFIERS), "onStartupFinished"]
+    assert package["activationEvents"] == activated_by, "the last is for languages that settings name"
     assert listed(client, r"LANGUAGES: readonly string\[\] = \[(.*?)\]") == IDENTIFIERS
     assert listed(neovim, r"  filetypes = \{(.*?)\}") == IDENTIFIERS
 

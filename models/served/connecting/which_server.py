@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from typing import Any, Literal
 
 from fimlsp.models.checkpoints.hub import is_hub_name
@@ -48,16 +49,18 @@ def connect(
     """
     variable = key_variable or KEY_VARIABLE
     peer = Peer(address, os.environ.get(variable), variable)
-    listed = _listed(peer)
-    kind = api or OWNERS.get(str(listed.get("owned_by")))
-    return CONNECTIONS[kind or "completions"](peer, listed, family, order)
+    with closing(peer):  # nothing is asked before the first completion
+        listed = _listed(peer)
+        kind = api or OWNERS.get(str(listed.get("owned_by")))
+        return CONNECTIONS[kind or "completions"](peer, listed, family, order)
 
 
 def answers(address: str, key_variable: str | None) -> bool:
     """Whether a server is at *address* and ready."""
     variable = key_variable or KEY_VARIABLE
     try:
-        Peer(Address.parse(address), os.environ.get(variable), variable).ask("/v1/models")
+        with closing(Peer(Address.parse(address), os.environ.get(variable), variable)) as peer:
+            peer.ask("/v1/models")
     except ModelError:
         return False
     return True

@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 import ssl
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -65,6 +66,8 @@ class Connection:
         self._socket.settimeout(POLL_S)
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_MAX)
         self.used_at = time.monotonic()
+        # Not __del__: where garbage is a cycle, the socket may go before it, and be warned of as left open.
+        weakref.finalize(self, connected.close)
 
     @classmethod
     def open(cls, address: Address) -> Connection:
@@ -122,9 +125,6 @@ class Connection:
 
     def close(self) -> None:
         """End it, and with it what the server does for it."""
-        self._socket.close()
-
-    def __del__(self) -> None:
         self._socket.close()
 
     def _next_event(self, patience: Patience) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
