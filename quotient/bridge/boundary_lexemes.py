@@ -164,7 +164,13 @@ class BoundaryLexer:
         return closing is not None and self._is_last(closing, position)
 
     def _is_last(self, delimiter: bytes, position: int) -> bool:
-        """Whether *delimiter* does not occur from *position* on."""
+        """Whether *delimiter* does not occur from *position* on.
+
+        Some languages have many that begin alike: where their beginning is lacking, none is looked for.
+        """
+        beginning = delimiter[:2]
+        if beginning != delimiter and self._is_last(beginning, position):
+            return True
         if delimiter not in self.last:
             self.last[delimiter] = self.data.rfind(delimiter)
         return self.last[delimiter] < position
