@@ -52,11 +52,12 @@ def malformed_number() -> Regex:
     digits, sign = many(one_of(string.digits + "_")), maybe(one_of("+-"))
     hexdigits = many(one_of(string.hexdigits + "_"))
     exponent = maybe(one_of("eEpP"), sign, digits)
+    binary_exponent = maybe(one_of("pP"), sign, digits)  # an "e" is one of the digits
     return choice(
         sequence(_DIGIT, digits, maybe(".", digits), exponent, maybe("i")),
         sequence(".", _DIGIT, digits, exponent, maybe("i")),
         sequence("0", one_of("bBoO"), digits, maybe(".", digits), exponent, maybe("i")),
-        sequence("0", one_of("xX"), hexdigits, maybe(".", hexdigits), exponent, maybe("i")),
+        sequence("0", one_of("xX"), hexdigits, maybe(".", hexdigits), binary_exponent, maybe("i")),
     )
 
 

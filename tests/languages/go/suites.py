@@ -45,6 +45,7 @@ ALPHABETS: tuple[tuple[bytes, ...], ...] = (
     ),
     (b"var ", b"const ", b"a", b"=", b"1", b" int", b",", b"(", b")", b"\n", b";", b"iota"),
     (b"a=", b"0", b"1", b"x", b"e", b"p", b".", b"+", b"F", b"_", b"8", b"i", b"b", b"o"),
+    (b"a=0x", b"e", b"E", b"p", b"f", b".", b"+1", b"-a", b"_", b"8", b"i"),
     (b'a="', b'"', b"\\", b"n", b"x", b"4", b"u", b"U", b"0", b"D", b"8", b"\n", b"'"),
     (b"a='", b"'", b"\\", b"1", b"2", b"7", b"4", b"\xc3", b"\xa9", b"\x00", b'"', b"u", b"0"),
     (b"a", b"/", b"*", b"\n", b" ", b"\r", b"=", b"`", b"1"),
