@@ -96,7 +96,7 @@ class BoundaryLexer:
         self.cursor = cursor
         self.forbidden = before.forbidden
         self.known: dict[tuple[int, int], End] = {}
-        self.last: dict[bytes, int] = {}  # the offset of the last occurrence of a delimiter
+        self.last: dict[bytes, int] = {}  # the last occurrence of a delimiter from the cursor on
 
     def end_of(self, state: int) -> End:
         """The end of the lexeme that is read in *state* when the right context begins."""
@@ -172,7 +172,7 @@ class BoundaryLexer:
         if beginning != delimiter and self._is_last(beginning, position):
             return True
         if delimiter not in self.last:
-            self.last[delimiter] = self.data.rfind(delimiter)
+            self.last[delimiter] = self.data.rfind(delimiter, self.cursor)
         return self.last[delimiter] < position
 
     def _word_at(self, state: int, word: int, position: int) -> int:
