@@ -9,6 +9,7 @@ from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.contexts.right import RightContext
 from fimlsp.quotient.recovery.layout.cursor_line import CursorLine, cursor_line
+from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.statements.blocks import missing_below
@@ -104,6 +105,8 @@ class Above:
             return True
         if self._is_outside(line):
             return False
+        if self._begins_behind_a_closer:
+            return True
         if self.statements().hangs(start):
             return True
         below = self._below()
@@ -111,6 +114,16 @@ class Above:
         if after is None or after.column != line.column or not below.is_line(after.start):
             return line.column.deeper_than(column)
         return self.statements(open_end=False).read_up_to(start).lacks_header
+
+    @property
+    def _begins_behind_a_closer(self) -> bool:
+        """Whether the cursor is at the beginning of its line, and what follows it begins no line."""
+        data, cursor, cursor_end = self.text.data, self.text.cursor, self.text.cursor_end
+        if data[self.stop : cursor].strip():
+            return False
+        end = self.text.document.transitions.lines.end_of_stretch(data, cursor_end)
+        read = lexemes(self.assumed.tables.lexical, data, cursor_end, end).read
+        return bool(read) and not self.assumed.any_line.expects(self.assumed.tables.terminal_of[read[0].kind])
 
     def _is_outside(self, line: CursorLine) -> bool:
         """Whether the cursor's line begins as only lines outside brackets do, such as those around it."""

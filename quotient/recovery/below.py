@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
-from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above
@@ -125,8 +124,7 @@ class Below:
             return None
         for _ in range(_MOST_LINES):
             unit = statements.unit(line.start)
-            kinds = [tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
-            closers, openers = unmatched_brackets(tables.lexical.brackets, kinds)
+            closers, openers = statements.unmatched(line.start)
             if not line.column.deeper_than(column):
                 if line.column != column or not self.assumed.layout.closes(unit):
                     return None
@@ -164,7 +162,18 @@ class Below:
         closer = self._opened(statements)
         if closer is not None and closer.closes_more:
             return None
-        return statements.within(self.start if closer is None else closer.end, *self._brackets)
+        place = self.start if closer is None else closer.end
+        found = statements.within(place, *self._brackets)
+        return None if found is None or self._is_apart(statements, place, found) else found
+
+    @staticmethod
+    def _is_apart(statements: Statements, place: int, found: Reading) -> bool:
+        """Whether the line from *place* on is one of its own, which *found* would have to change within."""
+        line = statements.next_line(place)
+        if line is None or not statements.is_line(line.start):
+            return False
+        unit = statements.unit(line.start)
+        return any(unit.code < start and end < unit.content for start, end, _ in found.edits)
 
     def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
         """Edits that let the lines below follow the cursor's, whatever is written there; gentlest first."""
@@ -222,8 +231,8 @@ class Below:
         line = self.statements().next_line(self.start)
         if column is None or line is None or not line.column.deeper_than(column):
             return False
-        between = self.text.data[self.start : line.start].splitlines()
-        is_apart = any(not each.strip() for each in between) or is_slip(line.column, column)
+        after = self.text.data[self.start : line.start].splitlines()[:1]
+        is_apart = any(not each.strip() for each in after) or is_slip(line.column, column)
         return is_apart and not self.text.document.right_at(self.start).unmatched
 
     @property
@@ -278,7 +287,8 @@ class Below:
             return place
         above = self._opening_line(place, unmatched + len(line.closers))
         if above is None and not self._is_continued(place):
-            return place + line.size if unmatched else place
+            opens = self.statements().unmatched(place)[1]
+            return place + line.size if unmatched and not opens else place
         return above
 
     def _is_continued(self, place: int) -> bool:

@@ -17,7 +17,7 @@ from fimlsp.lexing.modes import ModeStack
 _MOST_CLOSED = 12
 _MOST_TRIED = 12
 _BEFORE_CLOSERS = re.compile(rb"\S.*?(?=[,;:)\]}]+\s*\Z)", re.DOTALL)
-_BEFORE_MARK = re.compile(rb"\S[^,;:)\]}]+(?=[,;:)\]}](?:.*[,:()\[\]{}])?\s*\Z)", re.DOTALL)
+_BEFORE_MARK = re.compile(rb"\S[^,;:)\]}]+(?=[,;:)\]}](?:.*[,:()\[\]{}'\x22])?\s*\Z)", re.DOTALL)
 
 
 class Lexeme(NamedTuple):

@@ -23,13 +23,15 @@ class Extent(NamedTuple):
     """The lines that may belong to a logical line, and how many of them it may have.
 
     `is_open` tells whether it may go on at the end. `lacking` is a bracket that is closed beyond these lines
-    and opened in none of them.
+    and opened in none of them. `closing` are the first of these lines up to one that no line begins like, but
+    that stands where their closing bracket would.
     """
 
     units: list[Unit]
     ends: list[int]
     is_open: bool = False
     lacking: str | None = None
+    closing: tuple[Unit, ...] = ()
 
 
 def passed_over(unit: Unit) -> Unit:
@@ -42,19 +44,22 @@ class Extents(Lines):
 
     def extent(self, first: Unit) -> Extent:
         """The extent of the logical line that begins with *first*."""
-        units = [first]
+        units, closing = [first], ()
         while (depth := len(self.assumed.layout.left_open(units))) and len(units) < MOST_UNITS:
             if units[-1].end >= self.stop:
-                return Extent(units, sorted({1, len(units)}), self.open_end and self._may_go_on(first))
+                is_open = self.open_end and self._may_go_on(first)
+                return Extent(units, sorted({1, len(units)}), is_open, closing=closing)
             unit = self.unit(units[-1].end)
             if self._is_outside(unit, first):
                 if not self.is_hopeless(unit):
                     break
+                if unit.column == first.column and unit.found.read and not closing:
+                    closing = (*units, unit)
                 unit = passed_over(unit)
             units.append(unit)
         if depth:
             is_cut = len(units) == MOST_UNITS and not self._is_outside(self.unit(units[-1].end), first)
-            return Extent(units, sorted({1, min(2, len(units)), len(units)}), is_cut)
+            return Extent(units, sorted({1, min(2, len(units)), len(units)}), is_cut, closing=closing)
         ends = {len(units)}
         while units[-1].end < self.stop and self._closes(unit := self.unit(units[-1].end), first):
             units.append(unit)
@@ -74,12 +79,14 @@ class Extents(Lines):
         If it is closed beyond the line with the cursor, also the kind of that bracket.
         """
         found: list[Unit] = []
-        depth = 0
+        depth = outer = 0
         for unit, is_beyond in self._lines_from(units[-1].end):
+            if not is_beyond or unit.start == self.stop:
+                outer = depth
             if unit.column is not None:
                 if not unit.found.read or self._is_outside(unit, first):
                     break
-                if is_beyond and self._may_follow_opener(unit):
+                if is_beyond and depth <= outer and self._may_follow_opener(unit):
                     break
                 kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
                 closers, openers = unmatched_brackets(self.tables.lexical.brackets, kinds)
@@ -105,15 +112,17 @@ class Extents(Lines):
     def _lines_from(self, place: int) -> Iterator[tuple[Unit, bool]]:
         """Some lines from *place* on, and whether they are that with the cursor, or beyond it.
 
-        Of the cursor's line these are the brackets that it closes at its beginning, if any.
+        Of the cursor's line these are the brackets that it closes at its beginning, and those that it opens
+        right of the cursor, if any.
         """
         count = 0
         while place < self.stop and count < _MOST_SEARCHED:
             yield (unit := self.unit(place)), False
             place, count = unit.end, count + 1
-        if self.then is not None and self.then.closes and place == self.stop:
-            closers = tuple(Lexeme(kind, place, place) for kind in self.then.closes)
-            yield Unit(place, place, self.then.column, Lexemes(closers, (), joined=False)), True
+        then = self.then
+        if then is not None and (then.closes or then.opens) and place == self.stop:
+            brackets = tuple(Lexeme(kind, place, place) for kind in (*then.closes, *then.opens))
+            yield Unit(place, place, then.column, Lexemes(brackets, (), joined=False)), True
         if self.beyond is None:
             return
         below = Lines(self.assumed, self.lines, self.data, len(self.data))

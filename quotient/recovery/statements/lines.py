@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import Margin
-from fimlsp.lexing.line import Line, LineReader
+from fimlsp.lexing.line import Line, LineReader, unmatched_brackets
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.cursor_line import CursorLine
 from fimlsp.quotient.recovery.layout.lexemes import lexemes
@@ -84,6 +84,11 @@ class Lines:
         lead = LEAD.match(self.data, start)
         assert lead is not None
         return Unit(start, end, Margin().after(lead.group()).counted, found)
+
+    def unmatched(self, start: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The brackets that the line at *start* closes without opening them, and those that it leaves open."""
+        kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in self.unit(start).found.read]
+        return unmatched_brackets(self.tables.lexical.brackets, kinds)
 
     def next_line(self, position: int) -> NextLine | None:
         """The next line with code from *position* on; None if there is none near."""

@@ -90,7 +90,7 @@ class Statements(Extents):
         return self._repaired(units, is_open=self.open_end) or self._passed(units[0])
 
     def _read(self, first: Unit) -> Reading:
-        units, ends, is_open, lacking = self.extent(first)
+        units, ends, is_open, lacking, closing = self.extent(first)
         if self.is_hopeless(first):
             return self._passed(first)
         best: Reading | None = None
@@ -101,6 +101,10 @@ class Statements(Extents):
                 found = self._repaired(variant, is_open=is_open and is_all)
                 if found is not None and (best is None or found.cost + more + extra < best.cost):
                     best = found._replace(cost=found.cost + more + extra)
+        if closing:
+            found = self._repaired([*closing], is_open=False)
+            if found is not None and (best is None or found.cost < best.cost):
+                best = found
         if self._may_end_early(units):
             other = self._early._read_from(first.start, first.end)
             if best is None or other.cost <= best.cost:
