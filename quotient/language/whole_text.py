@@ -32,7 +32,13 @@ class Fault(NamedTuple):
 
 
 class WholeTextCheck(ABC):
-    """A check of whole texts that the grammar accepts. What it remembers never changes an answer."""
+    """A check of whole texts that the grammar accepts. What it remembers never changes an answer.
+
+    `halves` are beginnings of lexemes that are lexemes themselves, so that what becomes of them may be known
+    before they are written.
+    """
+
+    halves: tuple[bytes, ...] = ()
 
     @abstractmethod
     def faults(self, data: bytes) -> Sequence[Fault]:

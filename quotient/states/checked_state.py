@@ -190,17 +190,19 @@ class CheckedState:
             return CheckedState(self.around, state, text, self._line, fine=self.fine)
         in_lexeme = state.chart is self.state.chart
         fine = self.fine or self._needs_finer(state, text, 0 if in_lexeme else len(data))
-        if fine and not self.fine:
+        becomes_finer = fine and not self.fine
+        if becomes_finer:
             finer = self.around.finer
             reached = finer and finer.feed(text)
             if not isinstance(reached, GrammarState):
                 return None
             fine = not self.around.stays  # there nothing waits to be mended, as it does in the finer language
             state = reached if fine else state
-        elif in_lexeme:
+        is_half = text.endswith(self.around.check.halves) and state.feed(b" ") is None
+        if in_lexeme and not is_half and not becomes_finer:
             return CheckedState(self.around, state, text, self._line, fine=fine)
         statement = text[self._line :] if self._line else self.around.statement + text
-        if self.around.suspects(statement, len(data)) and self._is_wrong(state, text):
+        if (is_half or self.around.suspects(statement, len(data))) and self._is_wrong(state, text):
             return None
         line = self._line
         if not state.lexer.modes.depth:
@@ -287,7 +289,8 @@ class CheckedState:
         above = (self.around.left + self.text)[-_LOOKED_AT:]
         margins = sorted(dict.fromkeys(_MARGIN.findall(above)), key=len, reverse=True)
         for line in dict.fromkeys(fault.mended_by for fault in faults if fault.mended_by):
-            for text in islice(completions_of(self.state), _MENDED_TRIES):
+            heads = [text.split(b"\n")[0] for text in islice(completions_of(self.state), _MENDED_TRIES)]
+            for text in dict.fromkeys(heads):
                 for margin in margins:
                     mended = text + b"\n" + margin + line
                     reached = self.state.feed(mended)
@@ -321,4 +324,5 @@ def checked(around: Surroundings, finer: State | None = None) -> CheckedState | 
         return first
     completion = first.state.shortest_completion
     given = [fault for fault in around.all_faults(completion) if around.is_given(fault, completion)]
-    return None if given else first
+    may_be_mended = all(fault.mended_until > len(around.left) for fault in given)
+    return first if may_be_mended and not (given and around.faults(first.shortest_completion)) else None

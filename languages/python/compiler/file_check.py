@@ -127,6 +127,8 @@ class _ByLine(Generic[K, V]):
 class FileCheck(WholeTextCheck):
     """The compiler's checks of a version of Python. What it remembers never changes an answer."""
 
+    halves = (b":",)  # of `:=`
+
     def __init__(self, version: PythonVersion) -> None:
         self._version = version
         self._known = _ByLine[bytes, tuple[bytes, int]](lambda text, found: 200 + len(text) + len(found[0]))
