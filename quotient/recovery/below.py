@@ -10,7 +10,8 @@ from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above
-from fimlsp.quotient.recovery.layout.lexemes import lexemes
+from fimlsp.quotient.recovery.layout.brackets import Unit
+from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes, lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
 from fimlsp.quotient.recovery.statements.blocks import is_slip
@@ -20,6 +21,8 @@ from fimlsp.quotient.recovery.statements.statements import Brackets, Edit, Readi
 _MOST_MENDS = 60
 _MOST_TRIES = 3
 _MOST_LINES = 40
+_OPENED = 5
+"""What it costs that the cursor's line opens a bracket with which the lines below still are not in order."""
 
 
 class Closer(NamedTuple):
@@ -144,8 +147,13 @@ class Below:
         if closer is None or self._is_header:
             return None
         found = statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
-        is_likely = found is None or found.cost <= statements.cost_apart(self.start, closer.end)
-        return found if is_likely else None
+        if found is None or self._is_apart(statements, self.start, found):
+            return None
+        apart = statements.cost_apart(self.start, closer.end)
+        line = statements.next_line(self.start)
+        if apart and line is not None and (alone := statements.read(line.start)).end >= closer.end:
+            apart = min(apart, alone.cost)
+        return found if found.cost + (_OPENED if found.cost else 0) <= apart else None
 
     @property
     def _opens_none(self) -> bool:
@@ -163,8 +171,28 @@ class Below:
         if closer is not None and closer.closes_more:
             return None
         place = self.start if closer is None else closer.end
-        found = statements.within(place, *self._brackets)
+        found = statements.within(place, *self._left_open(statements, place, self._brackets))
         return None if found is None or self._is_apart(statements, place, found) else found
+
+    def _left_open(self, statements: Statements, place: int, brackets: Brackets) -> Brackets:
+        """Those of *brackets* that the line at *place* is still in, as its column says.
+
+        The others are for the cursor's line to close.
+        """
+        line = statements.next_line(place)
+        if line is None:
+            return brackets
+        chart, closers = brackets.chart, list[Lexeme]()
+        for kind in self.assumed.layout.left_before(brackets.above, statements.unit(line.start)):
+            symbol = self.assumed.tables.terminal_of[kind]
+            behind = self.assumed.before(chart, symbol)
+            following = self.assumed.tables.forward.read(behind, (symbol,))
+            if following is None:
+                break
+            chart = following
+            closers.append(Lexeme(kind, place, place))
+        closing = Unit(place, place, None, Lexemes(tuple(closers), (), joined=False))
+        return Brackets(chart, (*brackets.above, closing))
 
     @staticmethod
     def _is_apart(statements: Statements, place: int, found: Reading) -> bool:
@@ -287,9 +315,16 @@ class Below:
             return place
         above = self._opening_line(place, unmatched + len(line.closers))
         if above is None and not self._is_continued(place):
-            opens = self.statements().unmatched(place)[1]
-            return place + line.size if unmatched and not opens else place
+            return place + line.size if unmatched and not self._lacks_opener(place) else place
         return above
+
+    def _lacks_opener(self, place: int) -> bool:
+        """Whether the line at *place* opens a bracket, or should, as deeper lines follow."""
+        statements = self.statements()
+        line, after = statements.unit(place), statements.next_line(statements.unit(place).end)
+        if statements.unmatched(place)[1]:
+            return True
+        return line.column is not None and after is not None and after.column.deeper_than(line.column)
 
     def _is_continued(self, place: int) -> bool:
         """Whether the lines up to *place* may be in brackets that were opened before them."""

@@ -7,6 +7,7 @@ from enum import Enum
 from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
+from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.connect.connect import connect, read_up_to
@@ -107,7 +108,7 @@ class Recovery:
                 continue
             if kind is _Kind.GENTLE:
                 found = found or (state, text)
-            if kind is _Kind.ROUGH or self._settles(state, reading, above[1].modes.depth - reading.left.depth):
+            if kind is _Kind.ROUGH or self._settles(state, reading, _depth(above[1]) - reading.left.depth):
                 return state, tuple(text.mends)
         return (None, ()) if found is None else (found[0], tuple(found[1].mends))
 
@@ -169,6 +170,13 @@ def _line_around(document: Document, cursor: int, cursor_end: int) -> tuple[int,
 def _ends_joined(lexical: LexerTables, data: bytes, first: int, start: int) -> bool:
     """Whether the lines of *data* from *first* up to *start* end with a line joiner."""
     return first < start and lexemes(lexical, data, first, start).joined
+
+
+def _depth(lexer: LexerState) -> int:
+    """How many brackets are open, also with the last lexeme, which need not have ended."""
+    last = lexer.lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
+    after = lexer.modes.after(last) if last in lexer.lexical.brackets else None
+    return (lexer.modes if after is None else after).depth
 
 
 class _Kind(Enum):

@@ -106,6 +106,16 @@ class Layout:
             self._read(opened, unit)
         return found, count
 
+    def left_before(self, units: Iterable[Unit], unit: Unit) -> list[int]:
+        """The kinds that close the brackets open after *units* that *unit* is outside of, innermost first."""
+        opened: list[_Opened] = []
+        for each in units:
+            self._read(opened, each)
+        found: list[int] = []
+        while self._is_left(opened, unit):
+            found.append(self._number_of[opened.pop().closing])
+        return found
+
     def _is_left(self, opened: list[_Opened], unit: Unit) -> bool:
         if not opened or unit.column is None or self.closes(unit):
             return False

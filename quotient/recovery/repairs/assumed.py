@@ -101,12 +101,23 @@ class Assumed:
             self._inside[kind] = self._behind(kind)
         return self._inside[kind]
 
+    def before(self, chart: EarleySet, symbol: int) -> EarleySet:
+        """*chart*, or if the terminal *symbol* is not expected there, a set behind one more where it is."""
+        if chart.expects(symbol):
+            return chart
+        costs, scan = self.ends.costs, self.tables.forward.earley.scan
+        ways = sorted((costs[each], each) for each in chart.expected() if each in costs)
+        charts = (scan(chart, (each,)) for _, each in ways)
+        return next((each for each in charts if each is not None and each.expects(symbol)), chart)
+
     def _behind(self, kind: str) -> EarleySet:
+        """After the bracket, at the beginning of a line, or behind a lexeme there, or two if nothing else does."""
         tables = self.tables
         opening = tables.terminal_of[tables.lexical.kinds.index(kind)]
         scan = tables.forward.earley.scan
-        before = [self.any_line, *(scan(self.any_line, (first,)) for first in self.any_line.expected())]
-        found = [scan(chart, (opening,)) for chart in before if chart is not None]
+        firsts = [scan(self.any_line, (first,)) for first in self.any_line.expected()]
+        before = [self.any_line, *(self.before(chart, opening) for chart in firsts if chart is not None)]
+        found = [scan(chart, (opening,)) for chart in before]
         return merged(tables.forward.earley, [chart for chart in found if chart is not None])
 
     def is_line(self, symbols: Sequence[int]) -> bool:

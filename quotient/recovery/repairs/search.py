@@ -111,15 +111,6 @@ class Search:
                 best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
         return best
 
-    def before(self, chart: EarleySet) -> EarleySet:
-        """*chart*, or if the first lexeme is not expected there, a set behind one more where it is."""
-        symbol = self.symbols[0]
-        if chart.expects(symbol):
-            return chart
-        ways = ((self.ends.costs[each], each) for each in chart.expected() if each in self.ends.costs)
-        charts = (self.scan(chart, (each,)) for _, each in sorted(ways))
-        return next((each for each in charts if each is not None and each.expects(symbol)), chart)
-
     def _push(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
         heappush(self._queue, (cost, -index, next(self._serial), chart, path, None))
 
