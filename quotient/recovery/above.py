@@ -8,6 +8,7 @@ from functools import cached_property
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.contexts.right import RightContext
+from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.cursor_line import CursorLine, cursor_line
 from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
@@ -19,6 +20,7 @@ from fimlsp.quotient.recovery.statements.statements import Brackets, Edit, State
 _MOST_MENDS = 60
 _MOST_TRIES = 3
 _MOST_LINES = 30
+_MOST_NEAR = 12
 
 
 class Above:
@@ -73,6 +75,9 @@ class Above:
             self.text.replace(edits if edits and tries == 1 else statements.without(place))
             return
         if tries == 1 and self.text.data.count(b"\n", start, place) > _MOST_LINES:
+            if edits := self._closed_before(place, start):
+                self.text.replace(edits)
+                return
             here = self.text.document.left_at(place)[1]
             inner = statements.in_place(place, here.group)
             if inner is not None and not statements.is_outside(place, start):
@@ -90,6 +95,23 @@ class Above:
         else:
             edits = laid_out(self.assumed, statements, context, reading)
         self.text.replace(edits)
+
+    def _closed_before(self, place: int, start: int) -> tuple[Edit, ...]:
+        """The edit that closes the brackets of the last lines that the line at *place* is outside of."""
+        statements, units = self.statements(), list[Unit]()
+        position = place
+        if statements.is_hopeless(statements.unit(place)):
+            return ()
+        for _ in range(_MOST_NEAR):
+            before = statements.line_before(position)
+            if before is None or before[0] <= start:
+                break
+            position = before[0]
+            units.insert(0, statements.unit(position))
+        layout = self.assumed.layout
+        text = layout.text_of(layout.left_before(units, statements.unit(place), outermost=True))
+        read = units[-1].found.read if units else ()
+        return ((read[-1].end, read[-1].end, text),) if text and read else ()
 
     @property
     def depth(self) -> int:

@@ -147,7 +147,7 @@ class Below:
         if closer is None or self._is_header:
             return None
         found = statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
-        if found is None or self._is_apart(statements, self.start, found):
+        if found is None or self._is_apart(statements, self.start, found, or_ends=True):
             return None
         apart = statements.cost_apart(self.start, closer.end)
         line = statements.next_line(self.start)
@@ -172,7 +172,12 @@ class Below:
             return None
         place = self.start if closer is None else closer.end
         found = statements.within(place, *self._left_open(statements, place, self._brackets))
-        return None if found is None or self._is_apart(statements, place, found) else found
+        if found is None or self._is_apart(statements, place, found):
+            return None
+        is_closed = self._line_column is not None and not self._line_column.deeper_than(
+            self._brackets.above[0].column or Column()
+        )
+        return None if is_closed and statements.cost_apart(place, found.end) < found.cost else found
 
     def _left_open(self, statements: Statements, place: int, brackets: Brackets) -> Brackets:
         """Those of *brackets* that the line at *place* is still in, as its column says.
@@ -195,13 +200,14 @@ class Below:
         return Brackets(chart, (*brackets.above, closing))
 
     @staticmethod
-    def _is_apart(statements: Statements, place: int, found: Reading) -> bool:
-        """Whether the line from *place* on is one of its own, which *found* would have to change within."""
+    def _is_apart(statements: Statements, place: int, found: Reading, *, or_ends: bool = False) -> bool:
+        """Whether the line from *place* on is one of its own that *found* changes within, *or_ends* at its end."""
         line = statements.next_line(place)
         if line is None or not statements.is_line(line.start):
             return False
         unit = statements.unit(line.start)
-        return any(unit.code < start and end < unit.content for start, end, _ in found.edits)
+        end_of_line = unit.content + or_ends
+        return any(unit.code < start and end < end_of_line for start, end, _ in found.edits)
 
     def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
         """Edits that let the lines below follow the cursor's, whatever is written there; gentlest first."""
@@ -315,6 +321,8 @@ class Below:
             return place
         above = self._opening_line(place, unmatched + len(line.closers))
         if above is None and not self._is_continued(place):
+            if unmatched and (around := self._opening_line(place, unmatched, or_most=True)) is not None:
+                return around
             return place + line.size if unmatched and not self._lacks_opener(place) else place
         return above
 
@@ -347,13 +355,17 @@ class Below:
             position += line.size
         return True
 
-    def _opening_line(self, place: int, unmatched: int) -> int | None:
-        """The line from which brackets are open at *place*, if the layout does not speak against it."""
+    def _opening_line(self, place: int, unmatched: int, *, or_most: bool = False) -> int | None:
+        """The line from which brackets are open at *place*, if the layout does not speak against it.
+
+        There are *unmatched* brackets; with *or_most* not all of them need be opened.
+        """
         data, lines = self.text.data, self.text.document.transitions.lines
         least = lines.read(data, place).column
+        most: int | None = None
         for _ in range(_MOST_LINES):
             if place <= self.start:
-                return None
+                return most
             place = max(data.rfind(b"\n", self.start, place - 1) + 1, self.start)
             line = lines.read(data, place)
             if line.broken or line.column is None:
@@ -363,13 +375,18 @@ class Below:
                 return place if least is None or least.deeper_than(line.column) else None
             if least is None or least.deeper_than(line.column):
                 least = line.column
-        return None
+                if or_most and line.openers and self.statements().is_outside_brackets(place):
+                    most = place
+        return most
 
     def _laid_out(self, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
         """The edits by which a line that is valid by itself stands before what follows it."""
         after = statements.next_line(reading.end)
         inner = None if after is None else after.column
+        first = after
         while after is not None and inner is not None and after.column.deeper_than(reading.column):
+            if first is not None and is_slip(inner, after.column):
+                return ((first.start, statements.unit(first.start).code, indentation(after.column)),)
             if inner.deeper_than(after.column):
                 column = after.column.tabs8
                 nearest = inner if 2 * column >= inner.tabs8 + reading.column.tabs8 else reading.column

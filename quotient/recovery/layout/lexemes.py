@@ -62,7 +62,7 @@ def _early_ends(lexical: LexerTables, text: bytes) -> Iterator[tuple[int, int]]:
     """Where strings of *text* begin and may end early; the likelier first."""
     closers = _CLOSERS.search(text)
     for lexeme in _Reader(lexical, text).read(0).read[:_MOST_TRIED]:
-        marks = [pattern.match(text, lexeme.start) for pattern in (_BEFORE_MARK, _BEFORE_SPACE)]
+        marks = [pattern.match(text, lexeme.start) for pattern in (_BEFORE_SPACE, _BEFORE_MARK)]
         ends = [mark.end() for mark in marks if mark is not None]
         ends += range(closers.start(), closers.end()) if closers is not None else ()
         yield from ((lexeme.start, end) for end in ends if lexeme.start < end < lexeme.end)

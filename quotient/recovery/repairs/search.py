@@ -85,6 +85,7 @@ class Search:
         self.backward = backward
         self._queue: list[tuple[int, int, int, EarleySet, _Path, _Begun | None]] = []
         self._serial = count()
+        self._lacks_opener = bool(self.enclosures.unmatched(symbols)[0])
         self._any_line = tables.line_classes.start if tables.offside else None
 
     def best(self, start: EarleySet) -> Repair | None:
@@ -117,7 +118,7 @@ class Search:
     def _change(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
         """Go on behind the lexeme of number *index*, which is not expected."""
         symbol = self.symbols[index]
-        extra = _OWN_LINE if self._begins_own_line(index) else 0
+        extra = _OWN_LINE if self._is_in_own_line(index) else 0
         self._push(cost + PASSED + extra, index + 1, chart, (path, Change(index)))
         rest = path
         end = next(end for end in self.line_ends if end > index)
@@ -128,10 +129,14 @@ class Search:
             (*self._advanced(following, index), more + self._cost_left_open(assumed), assumed)
             for assumed in chart.expected()
             if (more := self.ends.costs.get(assumed)) is not None and self._may_meet(assumed, symbol)
+            if not self._closes_nothing(index, assumed)
             if (following := self.scan(chart, (assumed,))) is not None and following.expects(symbol)
         ]
         found.sort(key=lambda way: (-way[0], way[2:]))
-        for place, following, more, assumed in found[:_MOST_ASSUMED]:
+        likely = found[:_MOST_ASSUMED]
+        if self._lacks_opener:
+            likely += [way for way in found[_MOST_ASSUMED:] if self.enclosures.unmatched((way[3],))[1]]
+        for place, following, more, assumed in likely:
             self._push(cost + more + extra, place, following, (path, Change(index, (assumed,))))
 
     def _change_before(self, cost: int, index: int, begun: _Begun, path: _Path) -> None:
@@ -179,6 +184,11 @@ class Search:
             return 0
         return _BRACKET + (INSERTED if self.open_end else 0)
 
+    def _is_in_own_line(self, index: int) -> bool:
+        """Whether the lexeme of number *index* is in a physical line that might as well stand alone."""
+        starts = [end for end in self.line_ends if end <= index]
+        return bool(starts) and self._begins_own_line(starts[-1])
+
     def _begins_own_line(self, index: int) -> bool:
         """Whether a physical line that begins a logical one begins with the lexeme of number *index*."""
         if self.backward or index not in self.line_ends or self._any_line is None:
@@ -195,6 +205,14 @@ class Search:
         if pair not in self.neighbours:
             return False
         return pair[0] not in self.enclosures or any(self.enclosures.unmatched(pair))
+
+    def _closes_nothing(self, index: int, assumed: int) -> bool:
+        """Whether *assumed* before the lexeme of number *index* makes brackets around nothing of the one before."""
+        if not index:
+            return False
+        before = self.symbols[index - 1]
+        pair = (assumed, before) if self.backward else (before, assumed)
+        return pair[0] in self.enclosures and pair[1] in self.enclosures and not any(self.enclosures.unmatched(pair))
 
     def _advanced(self, chart: EarleySet, index: int) -> tuple[int, EarleySet]:
         """How far the next lexemes can be read after *chart*, and the set there."""

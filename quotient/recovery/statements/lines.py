@@ -129,6 +129,12 @@ class Lines:
         read = self.unit(start).found.read
         return self.assumed.is_line(self.tables.terminals([lexeme.kind for lexeme in read]))
 
+    def is_outside_brackets(self, start: int) -> bool:
+        """Whether the line at *start* begins as a logical line does, and not as one in brackets does."""
+        read = self.unit(start).found.read
+        symbols = self.tables.terminals([lexeme.kind for lexeme in read])
+        return bool(symbols) and self.tables.forward.read(self.assumed.any_line, symbols) is not None
+
     def is_hopeless(self, unit: Unit) -> bool:
         """Whether no valid line begins like *unit*, so that a repair is not worth while."""
         read = unit.found.read
