@@ -201,7 +201,7 @@ class Below:
 
     @staticmethod
     def _is_apart(statements: Statements, place: int, found: Reading, *, or_ends: bool = False) -> bool:
-        """Whether the line from *place* on is one of its own that *found* changes within, *or_ends* at its end."""
+        """Whether the line from *place* on is one of its own that *found* changes, *or_ends* at its end."""
         line = statements.next_line(place)
         if line is None or not statements.is_line(line.start):
             return False

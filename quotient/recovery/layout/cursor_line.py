@@ -48,9 +48,7 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
             first = kind if not closes and lead.end() + position < len(before) else None
             break
         closes.append(kind)
-    return CursorLine(
-        Margin().after(lead.group()).counted, tuple(closes), first, _opened(lexical, after)
-    )
+    return CursorLine(Margin().after(lead.group()).counted, tuple(closes), first, _opened(lexical, after))
 
 
 def _opened(lexical: LexerTables, text: bytes) -> tuple[int, ...]:

@@ -111,7 +111,7 @@ class Assumed:
         return next((each for each in charts if each is not None and each.expects(symbol)), chart)
 
     def _behind(self, kind: str) -> EarleySet:
-        """After the bracket, at the beginning of a line, or behind a lexeme there, or two if nothing else does."""
+        """The set behind a bracket that begins a line, or stands behind its first lexeme or a second."""
         tables = self.tables
         opening = tables.terminal_of[tables.lexical.kinds.index(kind)]
         scan = tables.forward.earley.scan

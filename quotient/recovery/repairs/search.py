@@ -126,10 +126,9 @@ class Search:
             rest = rest, Change(number)
         self._push(cost + _PASSED_REST, end, chart, rest)
         found = [
-            (*self._advanced(following, index), more + self._cost_left_open(assumed), assumed)
+            (*self._advanced(following, index), more + self._cost_of_bracket(index, assumed), assumed)
             for assumed in chart.expected()
             if (more := self.ends.costs.get(assumed)) is not None and self._may_meet(assumed, symbol)
-            if not self._closes_nothing(index, assumed)
             if (following := self.scan(chart, (assumed,))) is not None and following.expects(symbol)
         ]
         found.sort(key=lambda way: (-way[0], way[2:]))
@@ -206,13 +205,21 @@ class Search:
             return False
         return pair[0] not in self.enclosures or any(self.enclosures.unmatched(pair))
 
+    def _cost_of_bracket(self, index: int, assumed: int) -> int:
+        """As `_cost_left_open`, and what it costs to close a bracket around nothing."""
+        return self._cost_left_open(assumed) + self._closes_nothing(index, assumed)
+
     def _closes_nothing(self, index: int, assumed: int) -> bool:
-        """Whether *assumed* before the lexeme of number *index* makes brackets around nothing of the one before."""
+        """Whether *assumed* closes the bracket that the lexeme before number *index* opens."""
         if not index:
             return False
         before = self.symbols[index - 1]
         pair = (assumed, before) if self.backward else (before, assumed)
-        return pair[0] in self.enclosures and pair[1] in self.enclosures and not any(self.enclosures.unmatched(pair))
+        return (
+            pair[0] in self.enclosures
+            and pair[1] in self.enclosures
+            and not any(self.enclosures.unmatched(pair))
+        )
 
     def _advanced(self, chart: EarleySet, index: int) -> tuple[int, EarleySet]:
         """How far the next lexemes can be read after *chart*, and the set there."""

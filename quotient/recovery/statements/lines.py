@@ -86,7 +86,7 @@ class Lines:
         return Unit(start, end, Margin().after(lead.group()).counted, found)
 
     def unmatched(self, start: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The brackets that the line at *start* closes without opening them, and those that it leaves open."""
+        """The brackets that the line at *start* closes alone, and those that it leaves open."""
         kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in self.unit(start).found.read]
         return unmatched_brackets(self.tables.lexical.brackets, kinds)
 
