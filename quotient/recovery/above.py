@@ -74,6 +74,9 @@ class Above:
             edits = reading.edits if reading is not None else ()
             self.text.replace(edits if edits and tries == 1 else statements.without(place))
             return
+        if tries == 1 and (closer := statements.lacking_closer(place)):
+            self.text.replace([closer])
+            return
         if tries == 1 and self.text.data.count(b"\n", start, place) > _MOST_LINES:
             if edits := self._closed_before(place, start):
                 self.text.replace(edits)

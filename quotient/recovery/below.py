@@ -93,6 +93,11 @@ class Below:
             reading = self._in_place(statements, place)
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
+        after = statements.next_line(statements.unit(place).end)
+        for start in (place, place if after is None else after.start) if tries == 1 else ():
+            if closer := statements.lacking_closer(start):
+                self.text.replace([closer])
+                return
         if tries == 1:
             for read in (self._in_opened, self._in_brackets):
                 within = read(statements)
@@ -332,6 +337,8 @@ class Below:
         line, after = statements.unit(place), statements.next_line(statements.unit(place).end)
         if statements.unmatched(place)[1]:
             return True
+        if statements.is_line(place):
+            return False
         return line.column is not None and after is not None and after.column.deeper_than(line.column)
 
     def _is_continued(self, place: int) -> bool:

@@ -119,6 +119,11 @@ class Layout:
             found.append(self._number_of[opened.pop().closing])
         return found
 
+    def closer(self, closing: str) -> tuple[int, bytes]:
+        """The number of the kind *closing*, and its text."""
+        number = self._number_of[closing]
+        return number, self._word(number)
+
     def text_of(self, kinds: Iterable[int]) -> bytes:
         """Brackets of *kinds* as text."""
         return b"".join(self._word(kind) for kind in kinds)

@@ -7,6 +7,7 @@ end; what a nonterminal costs up to a line end is known for all of them (Knuth 1
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
 
@@ -45,6 +46,11 @@ class LineEnds:
             for lhs, sides in alternatives.items():
                 for rhs in sides:
                     changed |= self._improve(lhs, rhs)
+
+    @cached_property
+    def of_headers(self) -> frozenset[int]:
+        """The terminals with which headers end."""
+        return frozenset(ways[True][1][-1] for ways in self._ends.values() if ways.get(True, (0, ()))[1])
 
     def _improve(self, lhs: int, rhs: Symbols) -> bool:
         changed = False

@@ -119,7 +119,8 @@ class Search:
         """Go on behind the lexeme of number *index*, which is not expected."""
         symbol = self.symbols[index]
         extra = _OWN_LINE if self._is_in_own_line(index) else 0
-        self._push(cost + PASSED + extra, index + 1, chart, (path, Change(index)))
+        passed = PASSED + (_OWN_LINE if self._ends_header(index) else extra)
+        self._push(cost + passed, index + 1, chart, (path, Change(index)))
         rest = path
         end = next(end for end in self.line_ends if end > index)
         for number in range(index, end):
@@ -182,6 +183,12 @@ class Search:
         if not (closes if self.backward else opens):
             return 0
         return _BRACKET + (INSERTED if self.open_end else 0)
+
+    def _ends_header(self, index: int) -> bool:
+        """Whether the lexeme of number *index* ends its physical line as headers end."""
+        return (
+            not self.backward and index + 1 in self.line_ends and self.symbols[index] in self.ends.of_headers
+        )
 
     def _is_in_own_line(self, index: int) -> bool:
         """Whether the lexeme of number *index* is in a physical line that might as well stand alone."""

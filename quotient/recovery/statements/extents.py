@@ -7,6 +7,7 @@ which never stands in brackets. If it closes a bracket that it never opened, it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
@@ -16,6 +17,7 @@ from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
 from fimlsp.quotient.recovery.statements.lines import Lines
 
 MOST_UNITS = 40
+_MOST_OWN_LINES = 3
 _MOST_SEARCHED = 100
 
 
@@ -48,7 +50,8 @@ class Extents(Lines):
         while (depth := len(self.assumed.layout.left_open(units))) and len(units) < MOST_UNITS:
             if units[-1].end >= self.stop:
                 is_open = self.open_end and self._may_go_on(first)
-                return Extent(units, sorted({1, len(units)}), is_open, closing=closing)
+                ends = {1, len(units), *islice(self._own_lines(units), _MOST_OWN_LINES)}
+                return Extent(units, sorted(ends), is_open, closing=closing)
             unit = self.unit(units[-1].end)
             if self._is_outside(unit, first):
                 if not self.is_hopeless(unit):
@@ -72,6 +75,12 @@ class Extents(Lines):
     def lacks_opener(self, start: int) -> bool:
         """Whether the line at *start* lacks a bracket that is closed beyond the one with the cursor."""
         return self.extent(self.unit(start)).lacking is not None
+
+    def _own_lines(self, units: Sequence[Unit]) -> Iterator[int]:
+        """The numbers of those of *units* but the first that begin as logical lines do."""
+        for number, unit in enumerate(units[1:], 1):
+            if unit.found.read and self.begins_line(unit):
+                yield number
 
     def _further(self, units: Sequence[Unit], first: Unit) -> tuple[list[Unit], str | None]:
         """The deeper lines that follow, if they close a bracket that nothing here opens, up to that.

@@ -15,6 +15,7 @@ from fimlsp.quotient.recovery.repairs.assumed import Assumed
 
 _MOST_LINES_SEARCHED = 400
 _MOST_BLANKS = 10
+_MOST_LINES_ABOVE = 40
 LEAD = re.compile(rb"[ \t\f]*")
 
 
@@ -124,6 +125,31 @@ class Lines:
             units.append(self.unit(units[-1].end))
         return units
 
+    def lacking_closer(self, start: int) -> tuple[int, int, bytes] | None:
+        """The closing bracket that the line at *start* lacks at its beginning, as its column tells, as an edit.
+
+        No line, in brackets or not, begins like it, and that of its column above ends with an open bracket.
+        """
+        unit = self.unit(start)
+        if unit.column is None or not unit.found.read or not self.is_hopeless(unit):
+            return None
+        layout, position = self.assumed.layout, start
+        symbol = self.tables.terminal_of[unit.found.read[0].kind]
+        for _ in range(_MOST_LINES_ABOVE):
+            if position <= 0:
+                return None
+            position = self.lines.start_of_stretch(self.data, position - 1)
+            above = self.unit(position)
+            if above.column is None or above.column.deeper_than(unit.column):
+                continue
+            opened = layout.left_open((above,))
+            if above.column != unit.column or not opened or not opened[-1][1]:
+                return None
+            kind, text = layout.closer(opened[-1][0])
+            may_follow = (self.tables.terminal_of[kind], symbol) in self.tables.neighbours
+            return (unit.code, unit.code, text) if may_follow else None
+        return None
+
     def is_line(self, start: int) -> bool:
         """Whether the line at *start* is a whole logical line."""
         read = self.unit(start).found.read
@@ -131,9 +157,14 @@ class Lines:
 
     def is_outside_brackets(self, start: int) -> bool:
         """Whether the line at *start* begins as a logical line does, and not as one in brackets does."""
-        read = self.unit(start).found.read
-        symbols = self.tables.terminals([lexeme.kind for lexeme in read])
-        return bool(symbols) and self.tables.forward.read(self.assumed.any_line, symbols) is not None
+        return self.begins_line(self.unit(start))
+
+    def begins_line(self, unit: Unit) -> bool:
+        """Whether a logical line may begin with *unit*, which ends with it unless a bracket is open."""
+        symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+        chart = self.tables.forward.read(self.assumed.any_line, symbols) if symbols else None
+        opens = self.tables.enclosures.unmatched(symbols)[1]
+        return chart is not None and (opens or chart.expects(self.tables.newline))
 
     def is_hopeless(self, unit: Unit) -> bool:
         """Whether no valid line begins like *unit*, so that a repair is not worth while."""

@@ -310,8 +310,10 @@ class Statements(Extents):
         after, before = self.next_line(end), self._line_before(start)
         if after is None or before is None or before[1].column is None:
             return False
-        line = before[1]
+        line, column = before[1], self.unit(start).column
         assert line.column is not None
+        if column is not None and line.column.deeper_than(column) and after.column.deeper_than(column):
+            return True  # it stands apart from the lines around it
         if not after.column.deeper_than(line.column):
             return True
         symbols = (*self.tables.terminals(line.kinds), self.tables.newline)
