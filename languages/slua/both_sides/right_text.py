@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fimlsp.languages.slua.incremental.machine import Outline
-from fimlsp.languages.slua.incremental.tokens import KEYWORDS, LONGEST_NAME
+from fimlsp.languages.slua.incremental.tokens import KEYWORDS, LEXEME, LONGEST_NAME
 
-LEXEME = re.compile(
-    rb'"(?:[^"\\\x00-\x1f\x7f]|\\[nt"\\])*"'
-    rb"|[A-Za-z][A-Za-z0-9_]*"
-    rb"|[0-9]+(?:\.[0-9]+)?(?![A-Za-z0-9_.])"
-    rb"|[<>=~]=|->|\.\.|-(?!-)|[{}();:,.=<>+*/%^]"
-)
 _BLANKS = re.compile(rb"[ \t\r\n]*")
 _WORD = re.compile(rb"[A-Za-z0-9_]+")
 _STRING_TAIL = re.compile(rb'(?:[^"\\\x00-\x1f\x7f]|\\[nt"\\])*"')

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 
 from fimlsp.languages.slua.checking.scopes import Variable
-from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
+from fimlsp.languages.slua.incremental.inhabitants import NAMELESS, Inhabitants
 from fimlsp.languages.slua.incremental.machine import Machine, Outline, Restore, Sign, Step, Task, Value
 from fimlsp.languages.slua.incremental.tokens import Expected
 from fimlsp.languages.slua.incremental.wanted import (
@@ -26,9 +27,12 @@ from fimlsp.languages.slua.incremental.ways import (
     Goal,
     StatementGoal,
     ValueGoal,
+    begins,
     cheapest_way,
     reaches,
+    signs_towards,
     steps,
+    value_of,
 )
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type
 
@@ -41,9 +45,8 @@ class Whole(Step):
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return replace(
-            machine.push(Operand(self.wanted, OR), Restore(machine.environment, machine.weight)), weight=0
-        )
+        tasks = Operand(self.wanted, OR), Restore(machine.environment, machine.weight)
+        return machine.push(*tasks).weighing(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +58,15 @@ class Operand(Task):
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
-        wanted, level, words = self.wanted, self.level, {"("}
-        scope = machine.environment.inhabitants
-        begins = {type_: may_begin(Value(type_), wanted, level) for type_ in (NUMBER, STRING, BOOLEAN)}
-        if begins[BOOLEAN]:
-            words |= {"true", "false", "not"}
-        if begins[NUMBER]:
-            words.add("-")
-        if isinstance(wanted, Table) and not wanted.is_object and scope.has(wanted):
-            words.add("{")
-        if isinstance(wanted, Function) and scope.has(wanted):
-            words.add("function")
-        goal = ValueGoal(wanted, level)
-        words |= goal.variables(machine.environment)
-        return Expected(frozenset(words), number=begins[NUMBER], string=begins[STRING])
+        made = made_values(self.wanted, self.level, machine.environment.inhabitants)
+        return made | Expected(ValueGoal(self.wanted, self.level).variables(machine.environment))
+
+    def takes(self, machine: Machine, token: str) -> bool:
+        """As in `Task`."""
+        scope, variable = machine.environment.inhabitants, machine.environment.variables.get(token)
+        if variable is None:
+            return made_values(self.wanted, self.level, scope).takes(token)
+        return begins(ValueGoal(self.wanted, self.level), variable, scope)
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
@@ -107,6 +105,22 @@ class Operand(Task):
         return text
 
 
+@lru_cache(512)
+def made_values(wanted: Wanted, level: int, scope: Inhabitants) -> Expected:
+    """What a value may begin with that is not a variable's, where *wanted* is."""
+    number, string, boolean = (may_begin(Value(t), wanted, level) for t in (NUMBER, STRING, BOOLEAN))
+    words = {"("}
+    if boolean:
+        words |= {"true", "false", "not"}
+    if number:
+        words.add("-")
+    if isinstance(wanted, Table) and not wanted.is_object and scope.has(wanted):
+        words.add("{")
+    if isinstance(wanted, Function) and scope.has(wanted):
+        words.add("function")
+    return Expected(frozenset(words), number=number, string=string)
+
+
 @dataclass(frozen=True, slots=True)
 class AfterBracket(Step):
     """Behind brackets: what they enclose is an operand."""
@@ -136,7 +150,7 @@ class Continue(Task):
 
     def leave(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return replace(machine, value=self.value)
+        return machine.after_value(self.value)
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
@@ -187,23 +201,19 @@ class PathTail(Task):
 
     def leave(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return replace(machine, value=self.value)
+        return machine.after_value(self.value)
 
     def _following(self, goal: ValueGoal) -> Continue:
         return Continue(self.value, goal.wanted, goal.level)
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
-        scope, words = machine.environment.inhabitants, set[str]()
-        if not self.value.optional:
-            for text, value, fixed, called in steps(self.value.type, scope):
-                if reaches(self.goal, value, fixed, called, scope):
-                    words.add(text[0])
+        scope = machine.environment.inhabitants
+        words = frozenset[str]() if self.value.optional else signs_towards(self.goal, self.value.type, scope)
         if isinstance(self.goal, ValueGoal):
-            return Expected(frozenset(words)) | self._following(self.goal).expected(machine)
-        if not self.fixed and scope.has(self.value.type):
-            words.add("=")
-        return Expected(frozenset(words))
+            return Expected(words) | self._following(self.goal).expected(machine)
+        assigned = {"="} if not self.fixed and scope.has(self.value.type) else set[str]()
+        return Expected(words | assigned)
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
@@ -251,11 +261,15 @@ class FieldName(Task):
         fields = steps(self.table, scope)
         return Expected(frozenset(text[1:] for text, *rest in fields if reaches(self.goal, *rest, scope)))
 
+    def takes(self, machine: Machine, token: str) -> bool:
+        """As in `Task`."""
+        field, scope = self.table.fields.get(token), machine.environment.inhabitants
+        return field is not None and reaches(self.goal, *value_of(field), False, scope)
+
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        field = self.table.fields[token]
-        fixed = "" if field.mutable else "fixed"
-        return machine.push(PathTail(Value(field.type, field.optional), self.goal, fixed))
+        value, fixed = value_of(self.table.fields[token])
+        return machine.push(PathTail(value, self.goal, fixed))
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -297,7 +311,7 @@ class Entries(Task):
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        machine = replace(machine, weight=self.weight)
+        machine = machine.weighing(self.weight)
         if token == "}":
             return machine
         entry = EntryName(self.table, self.given, self.weight)
@@ -355,7 +369,7 @@ class EnterFunction(Step):
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return replace(machine.within(machine.environment.in_function(self.result)), weight=0)
+        return machine.within(machine.environment.in_function(self.result)).weighing(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,4 +404,4 @@ def function_tasks(machine: Machine, function: Function) -> list[Task]:
 
 def heavier(machine: Machine, weight: int) -> Machine:
     """With more of an expression."""
-    return replace(machine, weight=machine.weight + weight)
+    return machine.weighing(machine.weight + weight)

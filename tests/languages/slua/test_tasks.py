@@ -57,6 +57,17 @@ def test_every_kind_of_task_is_there():
     assert {kind.__name__ for kind in wanted - seen} <= {"Block"}  # `Statements` is one
 
 
+def test_a_task_takes_what_it_expects():
+    rng = random.Random(2)
+    texts = [*sorted(SIGNS | KEYWORDS), *NAMES, "player", "Register", "y", "1", '"a"']
+    for place in places()[::3]:
+        reached = place
+        for task, expected in asked(place):
+            for token in [*rng.sample(texts, 12), *sorted(expected.words)]:
+                assert task.takes(reached, token) is expected.takes(token), (task, token)
+            reached = reached.without() if task.may_end(reached) else reached
+
+
 def test_a_lexeme_ends_where_the_next_byte_cannot_belong_to_it():
     for place in places()[::7]:
         state = begin(INTERFACE)
