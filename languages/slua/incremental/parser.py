@@ -77,7 +77,7 @@ class ScriptState:
         return state
 
     def _after_lexeme(self, data: bytes, at: int) -> tuple[int, ScriptState | None]:
-        """The state after the lexeme at *at* and where it ends, if it has not begun before and ends in *data*.
+        """The state after the lexeme at *at* and its end, if it has not begun before and ends in *data*.
 
         This only saves time: byte by byte the same state is come to.
         """
