@@ -22,6 +22,7 @@ from fimlsp.languages.slua.incremental.written_types import Fields
 MOST_PLACES = 600
 MOST_DECLARATIONS = 300
 _MOST_DEPTH = 12
+_ENDING = 2
 _DETOUR = 6
 _LEVEL = 20
 _LONG = 8
@@ -112,14 +113,12 @@ class Search:
             if text is not None:
                 return text
             finishing = self._moves.finishing(place.machine)
-            for tokens, detour in (
-                (finishing, 0),
-                *((t, _DETOUR) for t in self._moves.others(place.machine)),
-            ):
+            others = self._moves.others(place.machine)
+            for tokens, cost in ((finishing, _ENDING), *((t, _DETOUR + _size(t)) for t in others)):
                 following = place.after(tokens) if tokens else None
                 if following is not None and len(following.machine.outline) >= self._kept:
                     count += 1
-                    written = cost_before + detour + min(sum(map(len, tokens)), _LONG)
+                    written = cost_before + cost
                     ahead = _LEVEL * self._moves.levels_to_open(following.machine.outline)
                     heappush(waiting, (written + ahead, count, written, following))
         return None
@@ -180,6 +179,10 @@ class Search:
             if (each.written.strip(), each.offset) == (entrance.written.strip(), entrance.offset):
                 return each
         return None
+
+
+def _size(tokens: tuple[str, ...]) -> int:
+    return min(sum(map(len, tokens)), _LONG)
 
 
 class _Shapes:

@@ -105,8 +105,8 @@ def first_token(text: str) -> str:
 
 
 def is_name(token: str) -> bool:
-    """Whether *token*, which is a lexeme, may name something."""
-    return token[0].isalpha() and token not in KEYWORDS and len(token) <= LONGEST_NAME
+    """Whether *token*, a lexeme or nothing, may name something."""
+    return token[:1].isalpha() and token not in KEYWORDS and len(token) <= LONGEST_NAME
 
 
 def needs_blank(before: str, after: str) -> bool:
