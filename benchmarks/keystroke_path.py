@@ -36,8 +36,11 @@ from rich.table import Table
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "examples" / "inventory.py"
 URI = SAMPLE.as_uri()
-LINE, BEGUN, KEYS = 52, "        for ", ("i", "t")
-"""The line of the sample that is typed again: what stands there before, and the last key is what counts."""
+LINE, BEGUN, KEY, NEXT = 52, "        for ", "i", "td"
+"""The line of the sample that is typed again: what stands there, a key, and two of which one counts.
+
+It is the one that does not go on with what is shown by then, which would be typed through, and nothing asked.
+"""
 
 EDIT = ("edit, server", "edit, worker")
 ANSWER = ("request, server", "answer, worker", "reply, server")
@@ -153,6 +156,7 @@ class Rig:
     async def press(self, character: int, key: str) -> tuple[Counts, list[str]]:
         """Type *key* at *character* of the line; the path of that, and of the answer, and what is shown."""
         counts = Counts()
+        self._written.clear()
         self._version += 1
         at, behind = ({"line": LINE, "character": each} for each in (character, character + len(key)))
         change = {"range": {"start": at, "end": at}, "text": key}
@@ -164,7 +168,6 @@ class Rig:
         with counts.of("request, server"):
             self._receive("textDocument/inlineCompletion", params, asks=True)
             await settle()
-        self._written.clear()
         await self._exchange(counts)
         answers = [json.loads(each.partition(b"\r\n\r\n")[2]) for each in self._written]
         (found,) = (each["result"]["items"] for each in answers if each.get("id") == self._ids)
@@ -208,9 +211,9 @@ async def measure(settings: dict[str, object], names: Names | None) -> tuple[Cou
     """The path of the last key, and what is shown behind it."""
     rig = Rig(settings, names)
     await rig.begin()
-    for number, key in enumerate(KEYS):
-        found = await rig.press(len(BEGUN) + number, key)
-    return found
+    _, shown = await rig.press(len(BEGUN), KEY)
+    last = next(key for key in NEXT if not any(text.startswith(key) for text in shown))
+    return await rig.press(len(BEGUN) + len(KEY), last)
 
 
 @click.command()
