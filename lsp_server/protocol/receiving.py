@@ -206,7 +206,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         super()._execute_handler(msg_id, handler, callback, args, kwargs)
         future = self._request_futures.get(msg_id)
         if future is not None:
-            later = asyncio.get_running_loop().call_soon
+            later: Callable[..., object] = asyncio.get_running_loop().call_soon
             future.add_done_callback(partial(later, self._forget, msg_id))
 
     def _forget(self, msg_id: str | int, future: object) -> None:
