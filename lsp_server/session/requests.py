@@ -120,11 +120,6 @@ class Requests:
 
     # Answers that are here
 
-    @property
-    def n_answers(self) -> int:
-        """How many answers are kept."""
-        return len(self._answers)
-
     def keep(self, most_answers: int) -> None:
         """Keep at most so many answers from now on; the one not asked for longest is dropped first."""
         self._most_answers = most_answers
