@@ -83,7 +83,7 @@ class _Reading:
         elif text not in _CLOSING:
             yield self if self.expected else self._within(before, text, behind)
         elif not self.expected:
-            closing = Closing(text, _opener(text, behind), self.commas, self.keys)
+            closing = Closing(text, opener(text, behind), self.commas, self.keys)
             yield _Reading((*self.closed, closing))
         elif self.expected[0] == text:
             yield replace(self, expected=self.expected[1:])
@@ -96,7 +96,7 @@ class _Reading:
         return replace(self, keys=self.keys | {text}) if is_key else self
 
 
-def _opener(closing: str, behind: str) -> Opener:
+def opener(closing: str, behind: str) -> Opener:
     """What *closing* may close before the lexeme *behind*."""
     if closing == "end":
         return "function" if behind in (")", "}", ",") else "any"

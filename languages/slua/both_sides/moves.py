@@ -24,12 +24,12 @@ from fimlsp.languages.slua.incremental.expressions import (
     EntryName,
     FieldName,
     Operand,
-    ParameterName,
     PathTail,
     possible_entries,
 )
+from fimlsp.languages.slua.incremental.functions import ParameterName
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
-from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack
+from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack, Task
 from fimlsp.languages.slua.incremental.statements import Block, Statements
 from fimlsp.languages.slua.incremental.tokens import TOKEN, first_token, is_name
 from fimlsp.languages.slua.incremental.written_types import Fields, WrittenType
@@ -78,7 +78,9 @@ class Moves:
         task = machine.stack.task
         if not needed and not self._may_hold(_table_around(machine.stack)):
             return
-        if isinstance(task, Block | Operand):
+        if not needed and self._is_within_type_or_function(task):
+            yield from ((word,) for word in machine.expected().words & {"local"})
+        elif isinstance(task, Block | Operand):
             yield from self._beginnings(machine, task, needed)
         elif isinstance(task, Entries | EntryName):
             yield from self._entries(machine, task)
@@ -94,6 +96,12 @@ class Moves:
             if isinstance(task, WrittenType) and task.purpose.allows_functions():
                 types = functions_begun(self._right, machine.environment)
                 yield from (self.tokens(machine, str(type_)) for type_ in types)
+
+    def _is_within_type_or_function(self, task: Task) -> bool:
+        """Whether the right text is the rest of a function or its type, which *task* can only declare."""
+        if not (self._right.begins_function or self._right.texts[:1] == ("->",)):
+            return False
+        return isinstance(task, Block | Operand | PathTail | Continue | FieldName)
 
     def levels_to_open(self, outline: Outline) -> int:
         """How many brackets and blocks are to be opened where *outline* is open; 0 if some must be closed."""
@@ -143,8 +151,11 @@ class Moves:
         self, machine: Machine, task: Block | Operand, needed: Needed
     ) -> Iterator[tuple[str, ...]]:
         scope, expected = machine.environment.inhabitants, machine.expected()
+        first, field = (*self._right.texts[:2], "", "")[:2]
         for type_, path in scope.paths.items():
             tokens = self.tokens(machine, path)
+            if not needed and first == "." and not (isinstance(type_, Table) and field in type_.fields):
+                continue
             if tokens[0] in expected.words:
                 yield tokens
                 if isinstance(type_, Function):
@@ -157,7 +168,7 @@ class Moves:
                 words |= {"do", "if", "while", "for"}
         else:
             words = set() if needed else {"not"}
-            yield from ((text,) for text in _LITERALS if expected.takes(text))
+            yield from ((t,) for t in _LITERALS if expected.takes(t) and (needed or first != "."))
             brackets = to_open(needed, ")")
             words |= {"("} if any(not closing.commas for closing in brackets) else set()
             words |= {"{"} if self._may_open(machine, task, needed) else set()

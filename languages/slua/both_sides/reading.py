@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fimlsp.languages.slua.both_sides.right_text import RightText
 from fimlsp.languages.slua.incremental.environment import Environment
-from fimlsp.languages.slua.incremental.expressions import FieldName, Operand, PathTail
+from fimlsp.languages.slua.incremental.expressions import Entries, EntryName, FieldName, Operand, PathTail
 from fimlsp.languages.slua.incremental.machine import Machine, Stack
 from fimlsp.languages.slua.incremental.parser import ScriptState
 from fimlsp.languages.slua.incremental.statements import Block
@@ -102,7 +102,7 @@ class Reader:
         lexemes = self.right.follow(offset)
         texts, names = [each.text for each in lexemes], 0
         type_: Type | None = None
-        if isinstance(task, FieldName):
+        if isinstance(task, FieldName | Entries | EntryName):
             type_ = task.table
         elif isinstance(task, PathTail) and texts[0] == ".":
             type_, names = task.value.type, 1

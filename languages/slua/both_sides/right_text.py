@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from fimlsp.languages.slua.both_sides.closings import Closing, Target, outline_of, targets
+from fimlsp.languages.slua.both_sides.closings import Closing, Target, opener, outline_of, targets
 from fimlsp.languages.slua.incremental.machine import Outline
 from fimlsp.languages.slua.incremental.tokens import LEXEME, is_name
 
@@ -116,7 +116,9 @@ class RightText:
     def free_names(self) -> tuple[str, ...]:
         """Those of the used names that are not declared before their first use."""
         first: dict[str, bool] = {}
-        texts = [lexeme.text for lexeme in self.follow(self.offsets[0])]
+        texts = list(self.texts)
+        if [*map(is_name, texts[:2])] == [True, True] and texts[2:3] in ([":"], ["="], ["{"]):
+            texts[0] = "local"  # a keyword that declares, whose beginning is in the middle
         in_head = False
         for number, text in enumerate(texts):
             before = texts[number - 1] if number else ""
@@ -129,6 +131,14 @@ class RightText:
     def texts(self) -> tuple[str, ...]:
         """The lexemes from the beginning on."""
         return tuple(lexeme.text for lexeme in self.follow(0))
+
+    @cached_property
+    def begins_function(self) -> bool:
+        """Whether the text begins with a function, or within the keyword of one."""
+        head = self.texts[: self.texts.index(")")] if ")" in self.texts else ()
+        is_cut = bool(self.word) and "function".endswith(self.word)
+        behind = (*self.texts[len(head) + 1 : len(head) + 2], "")[0]
+        return is_cut and head[1:2] == ("(",) and opener(")", behind) == "function"
 
     @cached_property
     def keys(self) -> frozenset[str]:

@@ -16,7 +16,7 @@ from fimlsp.languages.slua.both_sides.reading import Entrance, Reader, Stop
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.machine import Machine, Restore, Stack, Task
 from fimlsp.languages.slua.incremental.statements import Block, Branch
-from fimlsp.languages.slua.incremental.tokens import needs_blank
+from fimlsp.languages.slua.incremental.tokens import is_name, needs_blank
 from fimlsp.languages.slua.incremental.written_types import Fields
 
 MOST_PLACES = 600
@@ -140,7 +140,15 @@ class Search:
             found = self._declaring(place, entrance, stop, _MOST_DEPTH)
             if found is not None:
                 return found
-        return None
+        return self._named(place)
+
+    def _named(self, place: Written) -> bytes | None:
+        """As `_entered`, with a variable declared whose name ends with what the right text begins with."""
+        word = self._reader.right.word
+        if not word or is_name(word) or f"a{word}" in place.machine.environment.variables:
+            return None
+        entrance = Entrance(b"a", place.machine, len(word))
+        return self._declaring(place, entrance, Stop(place.machine, 0, f"a{word}"), _MOST_DEPTH)
 
     def _declaring(self, place: Written, entrance: Entrance, stop: Stop, depth: int) -> bytes | None:
         """As `_entered`, with what is missing at *stop* declared in a block around it."""

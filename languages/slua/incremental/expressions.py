@@ -1,12 +1,12 @@
-"""The tasks of expressions: operands, operators, paths, tables, functions."""
+"""The tasks of expressions: operands, operators, paths, tables."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fimlsp.languages.slua.checking.scopes import Variable
-from fimlsp.languages.slua.incremental.inhabitants import NAMELESS, Inhabitants
+from fimlsp.languages.slua.incremental.functions import function_tasks
+from fimlsp.languages.slua.incremental.inhabitants import Inhabitants
 from fimlsp.languages.slua.incremental.machine import Machine, Outline, Restore, Sign, Step, Task, Value
 from fimlsp.languages.slua.incremental.tokens import Expected
 from fimlsp.languages.slua.incremental.wanted import (
@@ -34,7 +34,7 @@ from fimlsp.languages.slua.incremental.ways import (
     steps,
     value_of,
 )
-from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type
+from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, Function, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ class FieldName(Task):
         return min((text + way for text, way in ways if way is not None), key=lambda text: (len(text), text))
 
 
-# Tables and functions.
+# Tables.
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,47 +359,6 @@ def possible_entries(table: Table, given: frozenset[str], machine: Machine) -> f
     scope = machine.environment.inhabitants
     fields = (field for field in table.fields.values() if field.name not in given)
     return frozenset(field.name for field in fields if scope.has(field.type))
-
-
-@dataclass(frozen=True, slots=True)
-class EnterFunction(Step):
-    """The beginning of a function that has to give *result*."""
-
-    result: Type
-
-    def instant(self, machine: Machine) -> Machine:
-        """As in `Task`."""
-        return machine.within(machine.environment.in_function(self.result)).weighing(0)
-
-
-@dataclass(frozen=True, slots=True)
-class ParameterName(Task):
-    """The name of a parameter."""
-
-    type: Type
-
-    def expected(self, machine: Machine) -> Expected:
-        """As in `Task`."""
-        return Expected(but=frozenset(machine.environment.variables))
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        return machine.within(machine.environment.declare(Variable(token, self.type)))
-
-    def finish(self, machine: Machine) -> str:
-        """As in `Task`."""
-        del machine
-        return NAMELESS.format(0)
-
-
-def function_tasks(machine: Machine, function: Function) -> list[Task]:
-    """What comes behind `function`."""
-    tasks: list[Task] = [EnterFunction(function.result), Sign("(")]
-    for number, parameter in enumerate(function.parameters):
-        tasks += [Sign(",")] if number else []
-        tasks.append(ParameterName(parameter))
-    body = machine.body(function.result is not VOID)
-    return [*tasks, Sign(")"), body, Sign("end"), Restore(machine.environment, machine.weight)]
 
 
 def heavier(machine: Machine, weight: int) -> Machine:

@@ -4,7 +4,7 @@ import random
 from functools import cache
 
 import pytest
-from fimlsp.languages.slua.incremental import expressions, machine, statements, written_types
+from fimlsp.languages.slua.incremental import expressions, functions, machine, statements, written_types
 from fimlsp.languages.slua.incremental.machine import Step, Task
 from fimlsp.languages.slua.incremental.parser import ScriptState, begin
 from fimlsp.languages.slua.incremental.tokens import KEYWORDS, SIGNS, TOKEN
@@ -21,7 +21,7 @@ ENDING = (";", ")", "}", ",", "end", "then", "do")
 
 
 def kinds_of_tasks():
-    modules = (expressions, machine, statements, written_types)
+    modules = (expressions, functions, machine, statements, written_types)
     found = {value for module in modules for value in vars(module).values() if isinstance(value, type)}
     return sorted((kind for kind in found if issubclass(kind, Task)), key=lambda kind: kind.__name__)
 
