@@ -1,0 +1,103 @@
+"""Which states of the automaton lead to which others, and by what text."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from fimlsp.lexing.automata.dfa import DEAD, Dfa
+
+_DESCENDING = range(255, -1, -1)
+
+
+class Paths:
+    """The paths through an automaton.
+
+    `behind[state]` is the bit set of the states that *state* leads to, itself included.
+    """
+
+    __slots__ = ("_exits", "_rows", "behind")
+
+    def __init__(self, dfa: Dfa) -> None:
+        self._rows = dfa.rows
+        self._exits: dict[int, tuple[tuple[int, bytes], ...]] = {}
+        self.behind = _behind([{*row} - {DEAD} for row in dfa.rows])
+
+    def exits(self, state: int) -> tuple[tuple[int, bytes], ...]:
+        """The successors of *state*, each with the smallest byte that leads there, ordered by that byte."""
+        found = self._exits.get(state)
+        if found is None:
+            row = self._rows[state]
+            firsts = {row[byte]: byte for byte in _DESCENDING}
+            firsts.pop(DEAD, None)
+            steps = sorted((byte, following) for following, byte in firsts.items())
+            found = self._exits[state] = tuple((following, bytes((byte,))) for byte, following in steps)
+        return found
+
+    def from_state(self, start: int) -> tuple[int, ...]:
+        """The states that *start* leads to, itself included; those first that take the fewest bytes."""
+        found = {start: None}
+        waiting = deque(found)
+        while waiting:
+            fresh = [state for state, _ in self.exits(waiting.popleft()) if state not in found]
+            found.update(dict.fromkeys(fresh))
+            waiting += fresh
+        return tuple(found)
+
+    def way_to(self, state: int, goals: Iterable[int]) -> bytes | None:
+        """A shortest byte string that leads from *state* to one of *goals*; None if there is none."""
+        goals = self._among(state, goals)
+        found: dict[int, bytes] = {state: b""}
+        waiting = deque(found if goals else ())
+        while waiting:
+            current = waiting.popleft()
+            if current in goals:
+                return found[current]
+            for following, byte in self.exits(current):
+                if following not in found:
+                    found[following] = found[current] + byte
+                    waiting.append(following)
+        return None
+
+    def _among(self, state: int, goals: Iterable[int]) -> frozenset[int]:
+        """Those of *goals* that *state* leads to."""
+        behind = self.behind[state]
+        return frozenset(goal for goal in goals if behind >> goal & 1)
+
+
+def _behind(successors: list[set[int]]) -> list[int]:
+    """For each state the bit set of those that it leads to, itself included."""
+    found = [1 << state for state in range(len(successors))]
+    order = _successors_first(successors)
+    changed = True
+    while changed:  # as often as loops lie behind one another
+        changed = False
+        for state in order:
+            bits = before = found[state]
+            for following in successors[state]:
+                bits |= found[following]
+            if bits != before:
+                found[state] = bits
+                changed = True
+    return found
+
+
+def _successors_first(successors: list[set[int]]) -> list[int]:
+    """All states, each behind those that it leads to, but for loops: depth first."""
+    found: list[int] = []
+    seen: set[int] = set()
+    for root in range(len(successors)):
+        if root in seen:
+            continue
+        seen.add(root)
+        path = [(root, iter(successors[root]))]
+        while path:
+            state, rest = path[-1]
+            following = next((each for each in rest if each not in seen), None)
+            if following is None:
+                found.append(state)
+                path.pop()
+            else:
+                seen.add(following)
+                path.append((following, iter(successors[following])))
+    return found
