@@ -33,7 +33,19 @@ _BOUNDED = ("jump", "edit elsewhere, then jump", "keystroke", "4-character token
 def table_of(figures: Figures) -> Table:
     """All operations with their targets and worst places."""
     table = Table(title="CPU time")
-    for column in ("operation", "unit", "n", "median", "p90", "max", "wall", "collecting", "target", "worst"):
+    for column in (
+        "operation",
+        "unit",
+        "n",
+        "median",
+        "p90",
+        "p99",
+        "max",
+        "wall",
+        "collecting",
+        "target",
+        "worst",
+    ):
         table.add_column(column, justify="left" if column in ("operation", "unit", "worst") else "right")
     for series in figures.all:
         table.add_row(*_row(series))
@@ -42,7 +54,9 @@ def table_of(figures: Figures) -> Table:
 
 def _row(series: Series) -> list[str]:
     worst = series.worst
-    figures = [f"{value:.3f}" for value in (series.median, series.p90, worst.cpu, series.wall_median)]
+    figures = [
+        f"{value:.3f}" for value in (series.median, series.p90, series.p99, worst.cpu, series.wall_median)
+    ]
     share = f"{series.collecting:.0%}, ≤ {series.longest_collection:.1f}"
     target = "" if series.target is None else _judged(series.median, series.target)
     return [series.name, series.unit, str(len(series.found)), *figures, share, target, worst.place]

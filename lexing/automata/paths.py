@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from fimlsp.lexing.automata.dfa import DEAD, Dfa
 
-_DESCENDING = range(255, -1, -1)
-
 
 class Paths:
     """The paths through an automaton.
@@ -16,22 +14,21 @@ class Paths:
     `behind[state]` is the bit set of the states that *state* leads to, itself included.
     """
 
-    __slots__ = ("_exits", "_rows", "behind")
+    __slots__ = ("_exits", "_rows", "_successors", "behind")
 
     def __init__(self, dfa: Dfa) -> None:
         self._rows = dfa.rows
         self._exits: dict[int, tuple[tuple[int, bytes], ...]] = {}
-        self.behind = _behind([{*row} - {DEAD} for row in dfa.rows])
+        self._successors = [[state for state in dict.fromkeys(row) if state != DEAD] for row in dfa.rows]
+        self.behind = _behind(self._successors)
 
-    def exits(self, state: int) -> tuple[tuple[int, bytes], ...]:
+    def _exits_of(self, state: int) -> tuple[tuple[int, bytes], ...]:
         """The successors of *state*, each with the smallest byte that leads there, ordered by that byte."""
         found = self._exits.get(state)
         if found is None:
-            row = self._rows[state]
-            firsts = {row[byte]: byte for byte in _DESCENDING}
-            firsts.pop(DEAD, None)
-            steps = sorted((byte, following) for following, byte in firsts.items())
-            found = self._exits[state] = tuple((following, bytes((byte,))) for byte, following in steps)
+            index = self._rows[state].index
+            exits = ((following, bytes((index(following),))) for following in self._successors[state])
+            found = self._exits[state] = tuple(exits)
         return found
 
     def from_state(self, start: int) -> tuple[int, ...]:
@@ -39,7 +36,7 @@ class Paths:
         found = {start: None}
         waiting = deque(found)
         while waiting:
-            fresh = [state for state, _ in self.exits(waiting.popleft()) if state not in found]
+            fresh = [state for state in self._successors[waiting.popleft()] if state not in found]
             found.update(dict.fromkeys(fresh))
             waiting += fresh
         return tuple(found)
@@ -53,7 +50,7 @@ class Paths:
             current = waiting.popleft()
             if current in goals:
                 return found[current]
-            for following, byte in self.exits(current):
+            for following, byte in self._exits_of(current):
                 if following not in found:
                     found[following] = found[current] + byte
                     waiting.append(following)
@@ -65,7 +62,7 @@ class Paths:
         return frozenset(goal for goal in goals if behind >> goal & 1)
 
 
-def _behind(successors: list[set[int]]) -> list[int]:
+def _behind(successors: list[list[int]]) -> list[int]:
     """For each state the bit set of those that it leads to, itself included."""
     found = [1 << state for state in range(len(successors))]
     order = _successors_first(successors)
@@ -82,7 +79,7 @@ def _behind(successors: list[set[int]]) -> list[int]:
     return found
 
 
-def _successors_first(successors: list[set[int]]) -> list[int]:
+def _successors_first(successors: list[list[int]]) -> list[int]:
     """All states, each behind those that it leads to, but for loops: depth first."""
     found: list[int] = []
     seen: set[int] = set()
