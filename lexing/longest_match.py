@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import groupby
 
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 
+_HALF = 128
 _NO_BYTES: frozenset[int] = frozenset()
 
 
@@ -77,11 +77,11 @@ def byte_that_leaves(
 
 
 def _any_of(some: bytes) -> bytes:
-    """A pattern for one byte out of *some*, written as ranges, which compile quickly."""
-    runs = ([*run] for _, run in groupby(enumerate(sorted(some)), lambda at: at[1] - at[0]))
-    ranges = ((run[0][1], run[-1][1]) for run in runs)
-    written = b"".join(b"\\x%02x-\\x%02x" % ends for ends in ranges)
-    return b"[" + written + b"]" if some else b"(?!)"
+    """A pattern for one byte out of *some*, which compiles the sooner the shorter it is."""
+    if len(some) <= _HALF:
+        return b"[" + re.escape(some) + b"]" if some else b"(?!)"
+    others = bytes({*range(256)} - {*some})
+    return b"[^" + re.escape(others) + b"]" if others else b"(?s:.)"
 
 
 @remembered(4096)

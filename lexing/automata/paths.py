@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from fimlsp.lexing.automata.dfa import DEAD, Dfa
 
+_DESCENDING = range(255, -1, -1)
+
 
 class Paths:
     """The paths through an automaton.
@@ -14,11 +16,12 @@ class Paths:
     `behind[state]` is the bit set of the states that *state* leads to, itself included.
     """
 
-    __slots__ = ("_exits", "_rows", "_successors", "behind")
+    __slots__ = ("_exits", "_lengths", "_rows", "_successors", "behind")
 
     def __init__(self, dfa: Dfa) -> None:
         self._rows = dfa.rows
         self._exits: dict[int, tuple[tuple[int, bytes], ...]] = {}
+        self._lengths: dict[int, dict[int, int]] = {}
         self._successors = [[state for state in dict.fromkeys(row) if state != DEAD] for row in dfa.rows]
         self.behind = _behind(self._successors)
 
@@ -26,20 +29,24 @@ class Paths:
         """The successors of *state*, each with the smallest byte that leads there, ordered by that byte."""
         found = self._exits.get(state)
         if found is None:
-            index = self._rows[state].index
-            exits = ((following, bytes((index(following),))) for following in self._successors[state])
+            row = self._rows[state]
+            firsts = {row[byte]: byte for byte in _DESCENDING}
+            exits = ((following, bytes((firsts[following],))) for following in self._successors[state])
             found = self._exits[state] = tuple(exits)
         return found
 
-    def from_state(self, start: int) -> tuple[int, ...]:
-        """The states that *start* leads to, itself included; those first that take the fewest bytes."""
-        found = {start: None}
-        waiting = deque(found)
-        while waiting:
-            fresh = [state for state in self._successors[waiting.popleft()] if state not in found]
-            found.update(dict.fromkeys(fresh))
-            waiting += fresh
-        return tuple(found)
+    def lengths_from(self, start: int) -> dict[int, int]:
+        """The states that *start* leads to, itself included, and the fewest bytes that do; these ascend."""
+        found = self._lengths.get(start)
+        if found is None:
+            found = self._lengths[start] = {start: 0}
+            layer, length = [start], 0
+            while layer:
+                length += 1
+                after = {each: None for state in layer for each in self._successors[state]}
+                layer = [state for state in after if state not in found]
+                found.update(dict.fromkeys(layer, length))
+        return found
 
     def way_to(self, state: int, goals: Iterable[int]) -> bytes | None:
         """A shortest byte string that leads from *state* to one of *goals*; None if there is none."""

@@ -202,16 +202,11 @@ class BoundaryLexer:
 def _moves(lexical: LexerTables, start: int, byte: int) -> dict[int, list[int]]:
     """The states inside lexemes begun in *start*, grouped by the state that *byte* leads to."""
     moves: dict[int, list[int]] = {}
-    for state in _behind(lexical, start):
+    for state in lexical.paths.lengths_from(start):
         following = lexical.dfa.rows[state][byte]
         if following and state != start:
             moves.setdefault(following, []).append(state)
     return moves
-
-
-@remembered(64)
-def _behind(lexical: LexerTables, start: int) -> tuple[int, ...]:
-    return lexical.paths.from_state(start)
 
 
 @remembered(4096)
