@@ -1,11 +1,13 @@
 """Measures the engine on the interpreter's standard library, or on JSON: `python benchmarks/engine.py`.
 
 Prints a table beside the targets, and ends with status 1 if the cost of a jump, a keystroke or a token grows
-with the length of the file. CPU times decide, as other processes disturb wall times.
+with the length of the file. CPU times decide, as other processes disturb wall times. Garbage is collected
+as in the server's worker: seldom, and between files, as there in pauses.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -17,6 +19,7 @@ from random import Random
 
 import click
 from corpora.by_language import CORPORA, Corpus
+from fimlsp.lsp_server.worker.worker import COLLECTION_THRESHOLDS
 from measures.growth import grown, grows, slope
 from measures.memory import bytes_a_line, peak_memory
 from measures.operations import Figures, measure
@@ -138,6 +141,7 @@ def measured(
 @click.option("--json", "output", type=click.Path(path_type=Path), help="Write all measurements here.")
 def main(language: str, files: int, cuts: int, seed: int, quick: bool, output: Path | None) -> None:
     """Measure, print, and judge growth."""
+    gc.set_threshold(*COLLECTION_THRESHOLDS)
     console = Console(width=None if sys.stdout.isatty() else 180)
     machine = f"{platform.python_implementation()} {platform.python_version()}, {platform.platform()}"
     console.print(f"{machine}, {os.cpu_count()} cores; seed {seed}", highlight=False)

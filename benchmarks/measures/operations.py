@@ -8,6 +8,7 @@ from random import Random
 
 from corpora.by_language import Text
 from corpora.python import random_place
+from fimlsp.lsp_server.worker.worker import collect_garbage
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
@@ -49,7 +50,8 @@ class Figures:
 
 def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
     """Open *text* in an engine that has seen no line yet; ask everything at *cuts* random places."""
-    gc.collect()
+    gc.unfreeze()
+    collect_garbage()
     engine = Engine(text.language, LanguageTables(text.language))
     with figures.open.timed(text.name, per=len(text.data.decode())):
         document = engine.document(text.data)

@@ -35,6 +35,11 @@ class Paths:
             found = self._exits[state] = tuple(exits)
         return found
 
+    def prepare(self, starts: Iterable[int]) -> None:
+        """Find now where each of *starts* leads to."""
+        for start in starts:
+            self.lengths_from(start)
+
     def lengths_from(self, start: int) -> dict[int, int]:
         """The states that *start* leads to, itself included, and the fewest bytes that do; these ascend."""
         found = self._lengths.get(start)

@@ -190,6 +190,8 @@ def preparation(document: EditedDocument) -> Iterator[int]:
     brackets may be left out; a question about one of them costs 2 ms more.
     """
     offset = 0
+    document.tables.prepare()
+    yield offset
     while offset < len(document.data):
         offset += STEP
         document.left_at(min(offset, len(document.data)))

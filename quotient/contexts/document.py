@@ -55,6 +55,7 @@ class Document:
 
     def prepare(self) -> None:
         """Make all contexts now, so that no later question pays for them. O(len(data)) the first time."""
+        self.tables.prepare()
         self.left_at(len(self.data))
         self.right_at(self._lefts.first)
 

@@ -172,6 +172,14 @@ class OpenRuleFinder:
                 found.setdefault(self.rules.lhs_of(item), []).append(position)
         return found
 
+    def prepare(self) -> None:
+        """Make the tables of rules now."""
+        for symbol in self.rules.nonterminals:
+            self.first_children(symbol)
+        for rule, rhs in enumerate(self.rules.rhs):
+            for dot in range(len(rhs) + 1):
+                self.behind((rule, dot))
+
     def first_children(self, symbol: int) -> list[tuple[int, int]]:
         """The rules of *symbol* that begin with a nonterminal, each with that nonterminal."""
         found = self._children.get(symbol)
