@@ -2,7 +2,7 @@
 
 Prints a table beside the targets, and ends with status 1 if the cost of a jump, a keystroke or a token grows
 with the length of the file. CPU times decide, as other processes disturb wall times. Garbage is collected
-as in the server's worker: seldom, and between files, as there in pauses.
+as in the server's worker: seldom, and in the pauses between what an editor asks.
 """
 
 from __future__ import annotations

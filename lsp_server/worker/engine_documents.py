@@ -190,7 +190,7 @@ def preparation(document: EditedDocument) -> Iterator[int]:
     brackets may be left out; a question about one of them costs 2 ms more.
     """
     offset = 0
-    document.tables.prepare()
+    document.prepare_language()
     yield offset
     while offset < len(document.data):
         offset += STEP
