@@ -18,7 +18,8 @@ from pathlib import Path
 from random import Random
 
 import click
-from corpora.by_language import CORPORA, Corpus
+from corpora.by_language import LANGUAGES, corpora
+from corpora.corpus import Corpus
 from fimlsp.lsp_server.worker.worker import COLLECTION_THRESHOLDS
 from measures.growth import grown, grows, slope
 from measures.memory import bytes_a_line, peak_memory
@@ -104,19 +105,19 @@ def over_files(corpus: Corpus, seed: int, files: int, cuts: int) -> Figures:
 
 
 def measured(
-    console: Console, corpus: Corpus, seed: int, files: int, cuts: int, *, quick: bool
+    console: Console, language: str, corpus: Corpus, seed: int, files: int, cuts: int, *, quick: bool
 ) -> dict[str, object]:
-    """Measure *corpus*, and print what was found; whether anything grows is the value of "grows"."""
+    """Measure *corpus* of *language*, and print what was found; "grows" tells which operations grow."""
     console.print(f"\n[bold]{corpus.title}")
     figures = over_files(corpus, seed, 5 if quick else files, cuts)
     console.print(table_of(figures))
-    memory = before, after = peak_memory(corpus.title, seed, _MEMORY_LENGTH)
+    memory = before, after = peak_memory(language, corpus.title, seed, _MEMORY_LENGTH)
     target = _judged(after, _MEMORY_TARGET)
     console.print(
         f"Peak memory: {after:.0f} MB with {_MEMORY_LENGTH:,} bytes ({target}), {before:.0f} without"
     )
     lengths = corpus.lengths[: len(corpus.lengths) // 2 + 1] if quick else corpus.lengths
-    line = bytes_a_line(corpus.title, seed, (lengths[1], lengths[-1]))
+    line = bytes_a_line(language, corpus.title, seed, (lengths[1], lengths[-1]))
     console.print(
         f"Memory a line: {line:,.0f} bytes ({_judged(line, _BYTES_A_LINE)}), from {lengths[1]:,} on"
     )
@@ -133,7 +134,7 @@ def measured(
 
 
 @click.command(help=__doc__)
-@click.option("--language", type=click.Choice([*CORPORA]), default="python", show_default=True)
+@click.option("--language", type=click.Choice(LANGUAGES), default="python", show_default=True)
 @click.option("--files", default=30, show_default=True, help="Files to open.")
 @click.option("--cuts", default=20, show_default=True, help="Places in each file.")
 @click.option("--seed", default=0, show_default=True, help="Chooses files and places.")
@@ -146,8 +147,8 @@ def main(language: str, files: int, cuts: int, seed: int, quick: bool, output: P
     machine = f"{platform.python_implementation()} {platform.python_version()}, {platform.platform()}"
     console.print(f"{machine}, {os.cpu_count()} cores; seed {seed}", highlight=False)
     found = {
-        corpus.title: measured(console, corpus, seed, files, cuts, quick=quick)
-        for corpus in CORPORA[language]
+        corpus.title: measured(console, language, corpus, seed, files, cuts, quick=quick)
+        for corpus in corpora(language)
     }
     if output is not None:
         output.write_text(json.dumps({"machine": machine, "seed": seed, **found}, indent=1))

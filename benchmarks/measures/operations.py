@@ -6,7 +6,7 @@ import gc
 from dataclasses import dataclass, field
 from random import Random
 
-from corpora.by_language import Text
+from corpora.corpus import Text
 from corpora.python import random_place
 from fimlsp.lsp_server.worker.worker import collect_garbage, collect_new_garbage
 from fimlsp.quotient.engine import EditedDocument, Engine

@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import pickle
 import signal
 import sys
 import time
@@ -40,7 +41,6 @@ from fimlsp.lsp_server.messages import (
     Report,
     Request,
     Workspace,
-    pack,
     read_request,
 )
 from fimlsp.lsp_server.worker.server_watch import ServerWatch
@@ -138,7 +138,7 @@ class Inbox:
 
 
 class Worker:
-    """Takes messages from *inbox*, lets *backend* work, and writes frames to *sink*."""
+    """Takes messages from *inbox*, lets *backend* work, and writes what it says to *sink*."""
 
     def __init__(self, backend: Backend, inbox: Inbox, sink: BinaryIO) -> None:
         self._backend = backend
@@ -264,7 +264,7 @@ class Worker:
         return completion
 
     def _send(self, report: Report) -> None:
-        self._sink.write(pack(report))
+        self._sink.write(pickle.dumps(report))
         self._sink.flush()
 
 
