@@ -191,7 +191,6 @@ def preparation(document: EditedDocument) -> Iterator[int]:
     """
     offset = 0
     document.prepare_language()
-    yield offset
     while offset < len(document.data):
         offset += STEP
         document.left_at(min(offset, len(document.data)))
