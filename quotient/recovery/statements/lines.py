@@ -160,7 +160,7 @@ class Lines:
         return self.begins_line(self.unit(start))
 
     def begins_line(self, unit: Unit) -> bool:
-        """Whether a logical line may begin with *unit*, which ends with it unless a bracket is open."""
+        """Whether *unit* is a logical line, or the beginning of one that leaves a bracket open."""
         symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
         chart = self.tables.forward.read(self.assumed.any_line, symbols) if symbols else None
         opens = self.tables.enclosures.unmatched(symbols)[1]
