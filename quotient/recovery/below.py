@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
@@ -38,7 +39,7 @@ class Below:
     """Mends *text* from the line after the cursor's on, which begins *beyond* bytes after the cursor's end.
 
     *column* is that of the logical line with the cursor, *line_column* that of the line itself, None if it is
-    unknown; *brackets* are those around it, if any.
+    unknown; *brackets* finds those around it, if any.
     """
 
     def __init__(
@@ -48,14 +49,18 @@ class Below:
         beyond: int,
         column: Column | None,
         line_column: Column | None,
-        brackets: Brackets | None = None,
+        brackets: Callable[[], Brackets | None],
     ) -> None:
         self.assumed = assumed
         self.text = text
         self.column = column
         self._line_column = line_column
         self._beyond = beyond
-        self._brackets = brackets
+        self._find_brackets = brackets
+
+    @cached_property
+    def _brackets(self) -> Brackets | None:
+        return self._find_brackets()
 
     def move(self, beyond: int, size: int) -> None:
         """Let the cursor's end be *beyond* bytes before the next line, and *size* bytes after the cursor."""

@@ -51,9 +51,8 @@ class Recovery:
             self._text.replace(Nesting(document, cursor, cursor_end).edits())
         self._above = Above(assumed, self._text, cursor - self._start)
         self._above.mend()
-        brackets = self._above.brackets()
         columns = self._above.column, self._above.cursor_line().column
-        self._below = Below(assumed, self._text, line_end - cursor_end, *columns, brackets)
+        self._below = Below(assumed, self._text, line_end - cursor_end, *columns, self._above.brackets)
         self._below.mend()
         self._line = self._line_of(document)
         self._layout = self._above.cursor_line()

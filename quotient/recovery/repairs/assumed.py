@@ -6,13 +6,14 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.columns import Column
 from fimlsp.quotient.completion.dijkstra import Source, completions
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.earley.sets import EarleySet, merged
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.layout.brackets import Layout
+from fimlsp.quotient.recovery.layout.lexemes import Lexemes
 from fimlsp.quotient.recovery.repairs.line_ends import LineEnds, word_of
 from fimlsp.quotient.recovery.repairs.search import Repair
 
@@ -40,6 +41,9 @@ class Assumed:
         self.tables = tables
         self.ends = LineEnds(tables)
         self.repairs: BoundedDict[Hashable, Repair | None] = BoundedDict(_MOST_REPAIRS)
+        self.lexemes: WeighedDict[tuple[bytes, int, bool], Lexemes] = WeighedDict(
+            4 * MEGABYTE, lambda key, found: 300 + len(key[0]) + 100 * len(found.read)
+        )
         self._inside: dict[str, EarleySet] = {}
 
     @cached_property

@@ -31,6 +31,7 @@ class LineEnds:
 
     def __init__(self, tables: LanguageTables) -> None:
         self._newline = tables.newline
+        self._grammar = tables.grammar
         self._suites = frozenset(tables.suites)
         layout = {tables.newline, tables.indent, tables.dedent}
         alternatives = tables.forward.rules.alternatives()
@@ -46,6 +47,20 @@ class LineEnds:
             for lhs, sides in alternatives.items():
                 for rhs in sides:
                     changed |= self._improve(lhs, rhs)
+
+    @cached_property
+    def kinds(self) -> frozenset[int]:
+        """What may be assumed: the cheapest of the terminals that stand in the same places, as `+` and `-` do."""
+        places: dict[int, set[tuple[int, Symbols, Symbols]]] = {}
+        for production in self._grammar.productions:
+            for at, symbol in enumerate(production.rhs):
+                if symbol in self.costs:
+                    around = production.lhs, production.rhs[:at], production.rhs[at + 1 :]
+                    places.setdefault(symbol, set()).add(around)
+        cheapest_of: dict[frozenset[tuple[int, Symbols, Symbols]], int] = {}
+        for symbol in sorted(self.costs, key=lambda symbol: (self.costs[symbol], symbol)):
+            cheapest_of.setdefault(frozenset(places.get(symbol, ())), symbol)
+        return frozenset(cheapest_of.values())
 
     @cached_property
     def of_headers(self) -> frozenset[int]:

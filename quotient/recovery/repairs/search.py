@@ -128,7 +128,7 @@ class Search:
         self._push(cost + _PASSED_REST, end, chart, rest)
         found = [
             (*self._advanced(following, index), more + self._cost_of_bracket(index, assumed), assumed)
-            for assumed in chart.expected()
+            for assumed in chart.expected() & self.ends.kinds
             if (more := self.ends.costs.get(assumed)) is not None and self._may_meet(assumed, symbol)
             if (following := self.scan(chart, (assumed,))) is not None and following.expects(symbol)
         ]

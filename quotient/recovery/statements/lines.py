@@ -10,7 +10,7 @@ from fimlsp.lexing.lexer_state import Margin
 from fimlsp.lexing.line import Line, LineReader, unmatched_brackets
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.cursor_line import CursorLine
-from fimlsp.quotient.recovery.layout.lexemes import lexemes
+from fimlsp.quotient.recovery.layout.lexemes import Lexemes, lexemes
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 
 _MOST_LINES_SEARCHED = 400
@@ -79,7 +79,7 @@ class Lines:
         return unit
 
     def _unit(self, start: int, end: int) -> Unit:
-        found = lexemes(self.tables.lexical, self.data, start, end, ended_early=self.ended_early)
+        found = self._lexemes(start, end)
         if not found.read and not found.unreadable:
             return Unit(start, end, None, found)
         lead = LEAD.match(self.data, start)
@@ -90,6 +90,13 @@ class Lines:
         """The brackets that the line at *start* closes alone, and those that it leaves open."""
         kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in self.unit(start).found.read]
         return unmatched_brackets(self.tables.lexical.brackets, kinds)
+
+    def _lexemes(self, start: int, end: int) -> Lexemes:
+        key = self.data[start:end], start, self.ended_early
+        known = self.assumed.lexemes
+        if key not in known:
+            known[key] = lexemes(self.tables.lexical, self.data, start, end, ended_early=self.ended_early)
+        return known[key]
 
     def next_line(self, position: int) -> NextLine | None:
         """The next line with code from *position* on; None if there is none near."""
@@ -126,7 +133,7 @@ class Lines:
         return units
 
     def lacking_closer(self, start: int) -> tuple[int, int, bytes] | None:
-        """The closing bracket that the line at *start* lacks at its beginning, as its column tells, as an edit.
+        """The edit that adds the closing bracket that the line at *start* lacks, as its column tells.
 
         No line, in brackets or not, begins like it, and that of its column above ends with an open bracket.
         """
