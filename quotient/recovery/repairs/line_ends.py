@@ -50,7 +50,7 @@ class LineEnds:
 
     @cached_property
     def kinds(self) -> frozenset[int]:
-        """What may be assumed: the cheapest of the terminals that stand in the same places, as `+` and `-` do."""
+        """What may be assumed: of terminals that stand in the same places, as `+` and `-`, the cheapest."""
         places: dict[int, set[tuple[int, Symbols, Symbols]]] = {}
         for production in self._grammar.productions:
             for at, symbol in enumerate(production.rhs):
