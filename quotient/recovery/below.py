@@ -99,8 +99,8 @@ class Below:
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
         after = statements.next_line(statements.unit(place).end)
-        for start in (place, place if after is None else after.start) if tries == 1 else ():
-            if closer := statements.lacking_closer(start):
+        for begin in (place, place if after is None else after.start) if tries == 1 else ():
+            if closer := statements.lacking_closer(begin):
                 self.text.replace([closer])
                 return
         if tries == 1:

@@ -46,7 +46,7 @@ class Extents(Lines):
 
     def extent(self, first: Unit) -> Extent:
         """The extent of the logical line that begins with *first*."""
-        units, closing = [first], ()
+        units, closing = [first], tuple[Unit, ...]()
         while (depth := len(self.assumed.layout.left_open(units))) and len(units) < MOST_UNITS:
             if units[-1].end >= self.stop:
                 is_open = self.open_end and self._may_go_on(first)

@@ -50,6 +50,8 @@ DEAD = (
     "x = <|>[a for a in (b :<|>",
     "x = (<|>a for *b, *c<|>",
     "x = (<|>a for [*b, *c] in <|>",
+    "<|>for *a, *<|>",
+    "from __future__ import <|>annotb,<|>",
 )
 
 
@@ -88,6 +90,9 @@ VIABLE = (
     "def f():\n    <|>x = (await y<|>)\n",
     "async def f():\n    x = [<|>a as<|>]\n",
     "x = [a for a in (<|>lambda b:<|>",
+    "<|>from __future__ import annota<|>",
+    "def f():\n from r impo<|>rt<|>",
+    "<|>f(*a, *<|>",
     "x = (a for <|>[*b, *c][<|>",
     "def f():\n async def n():\n  while 1:<|>nonlocal <|>:global m",
 )

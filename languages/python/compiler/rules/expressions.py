@@ -33,10 +33,16 @@ class ExpressionRules:
         self.found: list[Fault] = []
 
     def report(
-        self, message: str, *spans: Span, local: bool = True, mended_until: int = 0, mended_by: bytes = b""
+        self,
+        message: str,
+        *spans: Span,
+        local: bool = True,
+        mended_until: int = 0,
+        mended_by: bytes = b"",
+        rather: tuple[bytes, bytes] | None = None,
     ) -> None:
         """Note a fault, of which *spans* in the text of the file are the evidence (see `Fault`)."""
-        self.found.append(Fault(message, spans, local, mended_until, mended_by))
+        self.found.append(Fault(message, spans, local, mended_until, mended_by, rather))
 
     def at(self, span: Span) -> Span:
         """*span* in the text of the file."""
@@ -228,7 +234,8 @@ class ExpressionRules:
     def _outside_coroutine(self, span: Span, mended_until: int) -> None:
         """A comprehension at *span* waits where nothing may."""
         message = "asynchronous comprehension outside of an asynchronous function"
-        self.report(message, span, local=False, mended_until=mended_until)
+        rather = (b"for", b"async for")
+        self.report(message, span, local=False, mended_until=mended_until, rather=rather)
 
     def _walrus(self, node: nodes.Walrus) -> None:
         scope = self.scope

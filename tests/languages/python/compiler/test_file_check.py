@@ -391,6 +391,14 @@ def test_only_a_generator_of_its_own_may_wait_in_an_annotation() -> None:
     assert state.complete
 
 
+def test_what_may_wait_only_in_a_generator_that_waits_is_completed_so() -> None:
+    for text in (b"({await a f", b"def f(): (b := [a as"):
+        state = written((3, 9), text)
+        assert state is not None
+        assert written((3, 9), text + state.shortest_completion).complete  # type: ignore[union-attr]
+    assert written((3, 9), b"t ", left=b"def f(): [awai") is None
+
+
 def test_a_field_of_an_fstring_is_no_lone_star() -> None:
     state = written((3, 8), b"f'{*a")
     assert state is not None
