@@ -18,7 +18,7 @@ from time import process_time
 import click
 from corpora.python import random_place, shuffled_files
 from fimlsp.languages.python import python
-from fimlsp.models.decoding.candidate_order import Draw, at_random, best_first
+from fimlsp.models.decoding.candidate_order import Draw, at_random
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.step import best_candidates
 from fimlsp.models.protocols import Maskable, Scoring
@@ -63,7 +63,8 @@ def steps(model_name: str | None, cursors: int, tokens: int, temperature: float,
         for _ in range(tokens):
             scores = network.log_probabilities(read)
             listed = best_candidates(scores, network.stops, len(scores))
-            ordered = at_random(listed, Draw(temperature), noise) if temperature else best_first(listed)
+            pairs = zip(listed.tokens, listed.log_probabilities, strict=True)
+            ordered = at_random(listed, Draw(temperature), noise) if temperature else pairs
             refused, following, refusing = 0, None, 0.0
             for token, _ in islice(ordered, MOST_REFUSED):
                 text, since = network.token_bytes[token], process_time()
