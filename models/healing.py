@@ -2,7 +2,7 @@
 
 A tokenizer would have cut the whole word otherwise, so a model hardly ever saw a word go on behind such
 tokens. The text itself stays: what is written has to begin with the part that was not read, the *prefix*, and
-is as likely as it is among all that begins so (`benchmarks/healing.py`).
+is as likely as it is among all that begins so (`benchmarks/models/healing.py`).
 """
 
 from __future__ import annotations

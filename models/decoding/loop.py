@@ -31,7 +31,7 @@ from numpy.random import default_rng
 
 REJECTIONS_PER_STEP_MAX = 50
 REFUSALS_BEFORE_MASK = 24
-"""So many refused candidates of a step cost about as much as a mask (`benchmarks/refusals.py`)."""
+"""So many refused candidates of a step cost about as much as a mask (`benchmarks/models/refusals.py`)."""
 
 STEERING_HORIZON = 16
 STEERED_PER_STEP_MAX = 16

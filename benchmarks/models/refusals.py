@@ -1,4 +1,4 @@
-"""Measures where a mask becomes cheaper than refusing candidates one by one: `python benchmarks/refusals.py`.
+"""Where a mask becomes cheaper than refusing candidates: `python -m benchmarks.models.refusals`.
 
 At cursors of the standard library a model writes under the constraint, and at each of its steps candidates
 are asked in their order until one is allowed; then the mask of the same state is made. Prints how many are
@@ -16,7 +16,6 @@ from statistics import median, quantiles
 from time import process_time
 
 import click
-from corpora.python import random_place, shuffled_files
 from fimlsp.languages.python import python
 from fimlsp.models.decoding.candidate_order import Draw, at_random
 from fimlsp.models.loading import load_model
@@ -26,6 +25,8 @@ from fimlsp.quotient.engine import Engine
 from numpy.random import default_rng
 from rich.console import Console
 from rich.table import Table
+
+from benchmarks.corpora.python import random_place, shuffled_files
 
 AFTER = (0, 2, 4, 8, 12, 16, 24, 32, 50, 100, 1_000, 1_000_000)
 MOST_REFUSED = 2_000
