@@ -1,4 +1,4 @@
-"""The numbered path of a keystroke in ARCHITECTURE.md is the one that a keystroke takes, and it stays short."""
+"""The numbered path of a keystroke in ARCHITECTURE.md is the one that it takes, and it stays short."""
 
 from __future__ import annotations
 
