@@ -11,8 +11,7 @@ from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above
-from fimlsp.quotient.recovery.layout.brackets import Unit
-from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes, lexemes
+from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
 from fimlsp.quotient.recovery.statements.blocks import is_slip
@@ -157,7 +156,7 @@ class Below:
         if closer is None or self._is_header:
             return None
         found = statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
-        if found is None or self._is_apart(statements, self.start, found, or_ends=True):
+        if found is None or statements.is_apart(self.start, found, or_ends=True):
             return None
         apart = statements.cost_apart(self.start, closer.end)
         line = statements.next_line(self.start)
@@ -181,43 +180,13 @@ class Below:
         if closer is not None and closer.closes_more:
             return None
         place = self.start if closer is None else closer.end
-        found = statements.within(place, *self._left_open(statements, place, self._brackets))
-        if found is None or self._is_apart(statements, place, found):
+        found = statements.within(place, *statements.still_in(self._brackets, place))
+        if found is None or statements.is_apart(place, found):
             return None
         is_closed = self._line_column is not None and not self._line_column.deeper_than(
             self._brackets.above[0].column or Column()
         )
         return None if is_closed and statements.cost_apart(place, found.end) < found.cost else found
-
-    def _left_open(self, statements: Statements, place: int, brackets: Brackets) -> Brackets:
-        """Those of *brackets* that the line at *place* is still in, as its column says.
-
-        The others are for the cursor's line to close.
-        """
-        line = statements.next_line(place)
-        if line is None:
-            return brackets
-        chart, closers = brackets.chart, list[Lexeme]()
-        for kind in self.assumed.layout.left_before(brackets.above, statements.unit(line.start)):
-            symbol = self.assumed.tables.terminal_of[kind]
-            behind = self.assumed.before(chart, symbol)
-            following = self.assumed.tables.forward.read(behind, (symbol,))
-            if following is None:
-                break
-            chart = following
-            closers.append(Lexeme(kind, place, place))
-        closing = Unit(place, place, None, Lexemes(tuple(closers), (), joined=False))
-        return Brackets(chart, (*brackets.above, closing))
-
-    @staticmethod
-    def _is_apart(statements: Statements, place: int, found: Reading, *, or_ends: bool = False) -> bool:
-        """Whether the line from *place* on is one of its own that *found* changes, *or_ends* at its end."""
-        line = statements.next_line(place)
-        if line is None or not statements.is_line(line.start):
-            return False
-        unit = statements.unit(line.start)
-        end_of_line = unit.content + or_ends
-        return any(unit.code < start and end < end_of_line for start, end, _ in found.edits)
 
     def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
         """Edits that let the lines below follow the cursor's, whatever is written there; gentlest first."""

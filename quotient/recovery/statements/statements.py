@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fimlsp.lexing.columns import Column
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.layout.brackets import Unit
-from fimlsp.quotient.recovery.layout.lexemes import Lexeme
+from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
 from fimlsp.quotient.recovery.repairs.search import PASSED, PASSED_LINE, Repair, Search
@@ -142,6 +142,35 @@ class Statements(Extents):
                 statement = []
         begun = self.tables.forward.read(self.assumed.any_line, tuple(statement))
         return cost if begun is not None else cost + PASSED
+
+    def still_in(self, brackets: Brackets, place: int) -> Brackets:
+        """Those of *brackets* that the line at *place* is still in, as its column says.
+
+        The others are for the cursor's line to close.
+        """
+        line = self.next_line(place)
+        if line is None:
+            return brackets
+        chart, closers = brackets.chart, list[Lexeme]()
+        for kind in self.assumed.layout.left_before(brackets.above, self.unit(line.start)):
+            symbol = self.tables.terminal_of[kind]
+            behind = self.assumed.before(chart, symbol)
+            following = self.tables.forward.read(behind, (symbol,))
+            if following is None:
+                break
+            chart = following
+            closers.append(Lexeme(kind, place, place))
+        closing = Unit(place, place, None, Lexemes(tuple(closers), (), joined=False))
+        return Brackets(chart, (*brackets.above, closing))
+
+    def is_apart(self, place: int, found: Reading, *, or_ends: bool = False) -> bool:
+        """Whether the line from *place* on is one of its own that *found* changes, *or_ends* at its end."""
+        line = self.next_line(place)
+        if line is None or not self.is_line(line.start):
+            return False
+        unit = self.unit(line.start)
+        end_of_line = unit.content + or_ends
+        return any(unit.code < start and end < end_of_line for start, end, _ in found.edits)
 
     def cost_apart(self, place: int, end: int) -> int:
         """What it costs that the lines from *place* to *end* are statements of their own."""
