@@ -159,9 +159,9 @@ class ExpressionChecker:
             )
         return field
 
-    def _kind(self, kind: type[Kind], part: syntax.Expression, at: syntax.Place, wrong: str) -> Kind | None:
-        """The type of *part*, if it is of that *kind*; if not, what is *wrong* is told."""
-        found = self._value(part)
+    def _kind(self, kind: type[Kind], path: syntax.Path, at: syntax.Place, wrong: str) -> Kind | None:
+        """The type of *path*, if it is of that *kind*; if not, what is *wrong* is told."""
+        found = self._value(path)
         if isinstance(found, kind):
             return found
         if found is not None:
