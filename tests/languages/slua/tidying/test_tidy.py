@@ -40,6 +40,8 @@ SCRIPTS = [
     "local x: number = - ^-1;",
     "local b: boolean = not ^not true;",
     "local b: boolean = not (not true);",
+    "local b: boolean = not (not (^not true));",
+    "local x: number = -(-(^-1));",
     "local verify_verify^_verify: number = 1;",
     "local a_name_that_is_longe^r: number = 1;",
     "player.Hit(1,^player);",
