@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -172,7 +173,7 @@ def mix(candidates: Candidates, votes: Counter[int], weight: float) -> Candidate
     share = dict(zip(candidates.tokens, np.exp(candidates.log_probabilities) * (1 - weight), strict=True))
     for token, vote in votes.items():
         share[token] = share.get(token, 0.0) + weight * vote
-    ranked = sorted(share.items(), key=lambda item: -item[1])[: max(CANDIDATES, len(candidates.tokens))]
+    ranked = sorted(share.items(), key=itemgetter(1), reverse=True)[: max(CANDIDATES, len(candidates.tokens))]
     return Candidates(
         [token for token, _ in ranked],
         np.log([value for _, value in ranked]).tolist(),

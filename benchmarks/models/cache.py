@@ -1,4 +1,4 @@
-"""Measures what the cache over buffer and open files adds: `python benchmarks/cache.py ROOT...`.
+"""Measures what the cache over buffer and open files adds: `python -m benchmarks.models.cache ROOT...`.
 
 In files below the roots parts of lines are cut out, and the bits that their true tokens need are counted: by
 the network alone, with the buffer mixed in, and with four files of the same folder mixed in below it.
