@@ -174,9 +174,10 @@ def mix(candidates: Candidates, votes: Counter[int], weight: float) -> Candidate
     for token, vote in votes.items():
         share[token] = share.get(token, 0.0) + weight * vote
     ranked = sorted(share.items(), key=itemgetter(1), reverse=True)[: max(CANDIDATES, len(candidates.tokens))]
+    tokens, shares = zip(*ranked, strict=True)
     return Candidates(
-        [token for token, _ in ranked],
-        np.log([value for _, value in ranked]).tolist(),
+        tokens,
+        np.log(shares).tolist(),
         candidates.stop + float(np.log(1 - weight)),
         candidates.stop_is_bound,
     )
