@@ -17,7 +17,8 @@ class Fault(NamedTuple):
     there has the fault too, unless the text up to `mended_until` mends it. With `local` that holds wherever
     in the file they stand; otherwise the text before them counts. `mended_by` is a line that mends it if it
     is written behind it in a block that the fault is in. `rather` are two words: what completes a text with
-    the fault may have to say the second where it says the first. `goes_on` mends it right behind its end.
+    the fault may have to say the second where it says the first. `goes_on` mends it where it has to be
+    mended at the latest, at `mended_until`, or right behind its end if that is not given.
     """
 
     message: str

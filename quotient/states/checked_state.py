@@ -298,24 +298,36 @@ class CheckedState:
             if isinstance(reached, GrammarState):
                 yield from (before + rest for rest in islice(other_completions(reached), _UNCOMMON_TRIES))
         yield from self._mending_at_once(faults, written)
+        for line in dict.fromkeys(fault.mended_by for fault in faults if fault.mended_by):
+            for beginning in self._line_beginnings():
+                yield from self._going_on(beginning + line)
+
+    def _line_beginnings(self) -> Iterator[bytes]:
+        """Texts that lead from here to the first word of a line, in the columns in use, innermost first."""
+        assert isinstance(self.state, GrammarState)
         above = (self.around.left + self.text)[-_LOOKED_AT:]
         margins = sorted(dict.fromkeys(_MARGIN.findall(above)), key=len, reverse=True)
-        for line in dict.fromkeys(fault.mended_by for fault in faults if fault.mended_by):
-            heads = [text.split(b"\n")[0] for text in islice(completions_of(self.state), _MENDED_TRIES)]
-            for text in dict.fromkeys(heads):
-                for margin in margins:
-                    mended = text + b"\n" + margin + line
-                    reached = self.state.feed(mended)
-                    if isinstance(reached, GrammarState):
-                        yield from (mended + rest for rest in islice(completions_of(reached), _FIRST_TRIES))
+        indentation = above[above.rfind(b"\n") + 1 :]
+        if not indentation.strip():
+            yield from (each[len(indentation) :] for each in margins if each.startswith(indentation))
+        heads = [text.split(b"\n")[0] for text in islice(completions_of(self.state), _MENDED_TRIES)]
+        for head in dict.fromkeys((*heads, b"")):
+            yield from (head + b"\n" + margin for margin in margins)
+
+    def _going_on(self, text: bytes) -> Iterator[bytes]:
+        """A few completions that begin with *text*."""
+        reached = self.state.feed(text)
+        if isinstance(reached, GrammarState):
+            yield from (text + rest for rest in islice(completions_of(reached), _FIRST_TRIES))
 
     def _mending_at_once(self, faults: Sequence[Fault], written: int) -> Iterator[bytes]:
         """Completions with what one of *faults* says would mend it; the text so far ends at *written*."""
-        for fault in faults:
-            reached = self.state.feed(fault.goes_on) if fault.goes_on else None
-            if isinstance(reached, GrammarState) and fault.spans[-1][1] == written:
-                yield from (fault.goes_on + rest for rest in islice(completions_of(reached), _FIRST_TRIES))
         assert isinstance(self.state, GrammarState)
+        shortest = self.state.shortest_completion
+        for fault in faults:
+            place = (fault.mended_until or fault.spans[-1][1]) - written
+            if fault.goes_on and place >= 0:
+                yield from self._going_on(shortest[:place] + fault.goes_on)
         for word, other in dict.fromkeys(fault.rather for fault in faults if fault.rather is not None):
             for text in islice(completions_of(self.state), _FIRST_TRIES):
                 for place in _places(word, text):

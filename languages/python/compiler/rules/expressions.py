@@ -20,14 +20,16 @@ _MOST_BLOCKS = 20
 class ExpressionRules:
     """Visits expressions in a scope, and collects what the compiler of *version* refuses.
 
-    `scope` is the current one. `evaluated` is False in annotations that are never compiled. `base` is where
-    the text of the current line begins, to which spans refer, and `line_end` where the line ends.
+    `scope` is the current one. `evaluated` is False in annotations that are never compiled. `folds` is False
+    where `__debug__` is read as a name; elsewhere it is a constant before names are looked at. `base` is
+    where the text of the current line begins, to which spans refer, and `line_end` where the line ends.
     """
 
     def __init__(self, version: PythonVersion, scope: Scope) -> None:
         self.version = version
         self.scope = scope
         self.evaluated = True
+        self.folds = True
         self.base = 0
         self.line_end = 0
         self.found: list[Fault] = []
@@ -40,9 +42,10 @@ class ExpressionRules:
         mended_until: int = 0,
         mended_by: bytes = b"",
         rather: tuple[bytes, bytes] | None = None,
+        goes_on: bytes = b"",
     ) -> None:
         """Note a fault, of which *spans* in the text of the file are the evidence (see `Fault`)."""
-        self.found.append(Fault(message, spans, local, mended_until, mended_by, rather))
+        self.found.append(Fault(message, spans, local, mended_until, mended_by, rather, goes_on))
 
     def at(self, span: Span) -> Span:
         """*span* in the text of the file."""
@@ -93,6 +96,8 @@ class ExpressionRules:
             _VISITS[type(node)](self, node)
 
     def _name(self, node: Name) -> None:
+        if node.name == _DEBUG and self.folds:
+            return
         self.note(node.name, Use.READ, self.at(node.span))
         if node.name == "super" and self.scope.is_function:
             self.scope.add("__class__", Use.READ, self.at(node.span))
@@ -206,7 +211,7 @@ class ExpressionRules:
             self.visit_all(node.elements)
         for span in scope.waiting:
             if not scope.coroutine:
-                self._outside_coroutine(span, self.base + node.end)
+                self._outside_coroutine(span, self.base + node.end, b" async for _ in _")
         if scope.yields is not None:
             self.report("'yield' inside a comprehension", scope.yields, self.at(first.span))
         self._coroutine(node, scope, outer)
@@ -231,11 +236,11 @@ class ExpressionRules:
         elif self.evaluated and nested:
             outer.waiting.append(span)
 
-    def _outside_coroutine(self, span: Span, mended_until: int) -> None:
+    def _outside_coroutine(self, span: Span, mended_until: int, goes_on: bytes = b"") -> None:
         """A comprehension at *span* waits where nothing may."""
         message = "asynchronous comprehension outside of an asynchronous function"
         rather = (b"for", b"async for")
-        self.report(message, span, local=False, mended_until=mended_until, rather=rather)
+        self.report(message, span, local=False, mended_until=mended_until, rather=rather, goes_on=goes_on)
 
     def _walrus(self, node: nodes.Walrus) -> None:
         scope = self.scope
@@ -248,7 +253,10 @@ class ExpressionRules:
             self.report("assignment expression cannot be used in a comprehension iterable expression", span)
         if scope.kind is Kind.COMPREHENSION:
             self._bind_outside(node.target)
+        folds = self.folds
+        self.folds = folds and self.version >= (3, 10)
         self.visit(node.value)
+        self.folds = folds
         if scope.kind is not Kind.COMPREHENSION:
             self.bind(node.target)
         else:
@@ -322,7 +330,8 @@ class ExpressionRules:
         """*node* is assigned to, or deleted."""
         if isinstance(node, Name):
             if deletes:
-                self.scope.add(node.name, Use.BOUND, self.at(node.span))
+                if node.name != _DEBUG or self.version >= (3, 9):
+                    self.scope.add(node.name, Use.BOUND, self.at(node.span))
                 if self.version >= (3, 10):
                     self.not_debug(node, "cannot delete __debug__")
             else:

@@ -56,14 +56,15 @@ class SimpleStatementRules(ExpressionRules):
         """
         future = self.future and not (is_of_place and self.version <= (3, 9))
         node = node.value if isinstance(node, nodes.Starred) else node
-        before = self.evaluated
+        before = self.evaluated, self.folds
         self.evaluated = evaluated and not future
+        self.folds = not (self.future and self.version >= (3, 9))
         if future and self.version >= (3, 10):
             with self.inside(Kind.ANNOTATION):
                 self.visit(node)
         else:
             self.visit(node)
-        self.evaluated = before
+        self.evaluated, self.folds = before
 
     def simple_statements(self, statements: Sequence[Simple]) -> None:
         """Visit *statements*, which are on one line."""
@@ -107,7 +108,7 @@ class SimpleStatementRules(ExpressionRules):
                 self.not_debug(inner, "cannot assign to __debug__")
             elif isinstance(inner, nodes.Subscript) and statement.value is None:
                 self.visit(inner.value)
-                self.visit_all(inner.indices)  # stars are none of an assignment
+                self._indices_of_place(inner.indices)
             else:
                 self.assign(inner)
         self.annotation(
@@ -116,6 +117,16 @@ class SimpleStatementRules(ExpressionRules):
             is_of_place=not isinstance(target, Name),
         )
         self.visit(statement.value)
+
+    def _indices_of_place(self, indices: Sequence[Expression]) -> None:
+        """The *indices* of a place that is only annotated; their stars are none of an assignment."""
+        for index in indices:
+            if isinstance(index, nodes.Group):
+                self._indices_of_place((index.inner,))
+            elif isinstance(index, nodes.Display) and index.kind == "tuple" and self.version >= (3, 9):
+                self._indices_of_place(index.elements)
+            else:
+                self.visit(index)
 
     def _return(self, statement: syntax.Return) -> None:
         scope, span = self.scope, self.at(statement.span)

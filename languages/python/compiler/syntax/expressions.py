@@ -222,11 +222,20 @@ class Reader:
     def _subscript(self) -> tuple[Expression, ...]:
         found: list[Expression] = []
         while not self.passes(b"]"):
-            if self.text in (b":", b","):
-                self.take()
-            else:
-                found.append(self.element())
+            found.append(self._index())
+            self.passes(b",")
         return tuple(found)
+
+    def _index(self) -> Expression:
+        """An index, or a slice."""
+        bounds: list[Expression] = []
+        is_slice = False
+        while self.text not in (b",", b"]"):
+            if self.passes(b":"):
+                is_slice = True
+            else:
+                bounds.append(self.element())
+        return nodes.Parts(tuple(bounds)) if is_slice else bounds[0]
 
     def atom(self) -> Expression:
         """A name, a literal, or what stands in brackets."""

@@ -66,6 +66,12 @@ from a import __debug__ as b
 for __debug__ in x: pass
 (__debug__ := 1)
 print(__debug__)
+print(__debug__)\\nglobal __debug__
+def f():\\n f'{__debug__}'\\n global __debug__
+def f():\\n x: __debug__ = (y := __debug__)\\n global __debug__
+def f():\\n print(__debug__)\\n def g(): nonlocal __debug__
+def f():\\n print(__debug__)\\n nonlocal __debug__
+from __future__ import annotations\\ndef f():\\n def g(a: __debug__): 0\\n global __debug__
 def f():\\n x: f(a=1, a=1)
 x: f(a=1, a=1)
 from __future__ import annotations\\nx: f(a=1, a=1)
@@ -159,6 +165,10 @@ print(*a)
 x = *a
 x = *a,
 def f(): return *a
+x[(*a,)]: b
+x[(*a,)]: b = c
+x[((*a,), b), c]: d
+x[[*a]:(*b,)]: c
 def f(): return *a, b
 def f(): yield *a
 for *a in b: pass
@@ -384,6 +394,29 @@ def written(version: PythonVersion, text: bytes, left: bytes = b"") -> State | N
     return start and start.feed(text)
 
 
+DEBUG = {
+    # where `__debug__` is read or deleted: the versions in which its declaration may follow
+    "print(__debug__)": PYTHON_VERSIONS,
+    "print((a := __debug__))": [version for version in PYTHON_VERSIONS if version >= (3, 10)],
+    "def g(a: __debug__): 0": PYTHON_VERSIONS,
+    "a[__debug__], __debug__.b = c": PYTHON_VERSIONS,
+    "del __debug__": [(3, 8)],
+}
+
+
+@pytest.mark.parametrize("text", DEBUG)
+@pytest.mark.parametrize("version", PYTHON_VERSIONS)
+def test_debug_is_a_constant_before_names_are_looked_at(text: str, version: PythonVersion) -> None:
+    data = f"def f():\n {text}\n global __debug__\n".encode()
+    assert (FileCheck(version).faults(data) == []) is (version in DEBUG[text])
+
+
+@pytest.mark.parametrize("version", PYTHON_VERSIONS)
+def test_debug_in_annotations_that_stay_unevaluated(version: PythonVersion) -> None:
+    data = b"from __future__ import annotations\ndef f():\n def g() -> __debug__: 0\n global __debug__\n"
+    assert (FileCheck(version).faults(data) == []) is (version != (3, 9))
+
+
 def test_only_a_generator_of_its_own_may_wait_in_an_annotation() -> None:
     assert written((3, 8), b"def f(a: await ") is None
     state = written((3, 8), b"def f(a: (await b for b in c)): 0")
@@ -397,6 +430,25 @@ def test_what_may_wait_only_in_a_generator_that_waits_is_completed_so() -> None:
         assert state is not None
         assert written((3, 9), text + state.shortest_completion).complete  # type: ignore[union-attr]
     assert written((3, 9), b"t ", left=b"def f(): [awai") is None
+
+
+COMPLETED = {
+    # what is mended by a completion of it before a right side
+    (b"def s():", b"\n def g():nonlocal a\n", b")"): (b" a=0(", b" a=0\n ("),
+    (b"def e():\n    def f():()", b"\n    def g():nonlocal a\n  ", b")"): (b"  a=0(",),
+    (b"def e():\n    def f():s\n", b"    def g():nonlocal a\n", b")"): (b"    a=0(",),
+    (b"async def e():\n whil", b"e[[a async for a in b]f", b""): (b"or()in 0 async for _ in _]:0",),
+}
+
+
+@pytest.mark.parametrize("sides", COMPLETED)
+def test_what_mends_it_is_written(sides: tuple[bytes, bytes, bytes]) -> None:
+    left, text, right = sides
+    document = Engine(python((3, 10), "compile")).document(left + right)
+    start = document.middle(len(left), len(left), relax=False).start
+    state = start and start.feed(text)
+    assert state is not None
+    assert state.shortest_completion in COMPLETED[sides]
 
 
 def test_a_field_of_an_fstring_is_no_lone_star() -> None:
