@@ -26,8 +26,7 @@ from fimlsp.lsp_server.worker.answers import (
 from fimlsp.lsp_server.worker.decoding_limits import decode_settings, seconds_left
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
 from fimlsp.lsp_server.worker.names import Names, NamesHere
-from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, open_neighbours, shown_path
-from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
+from fimlsp.lsp_server.worker.other_files import OtherFiles
 from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 
     from fimlsp.models.decoding.middle import Middle
     from fimlsp.models.loading import FimModel
-    from fimlsp.models.prompts.neighbours import Neighbour
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +92,7 @@ class Backend:
     def __init__(self, names: Names | None = None) -> None:
         self._names = names
         self.documents = EngineDocuments(Engine)
-        self._files: dict[int, WorkspaceFiles] = {}
+        self._other_files: dict[int, OtherFiles] = {}
         self._model: FimModel | None = None
         self._loaded: Load | None = None
         self._why_no_model = "no model is loaded yet"
@@ -138,7 +136,8 @@ class Backend:
         """Take in which files may be read for a client."""
         if self._names is not None:
             self._names.enter(workspace)
-        self._files[workspace.client] = workspace_files(workspace.folders, workspace.exclude)
+        self._forget(workspace.client)
+        self._other_files[workspace.client] = OtherFiles(workspace)
 
     def open(self, document: DocumentId, version: int, data: bytes, grammar: Language) -> None:
         """Take a document in."""
@@ -160,7 +159,11 @@ class Backend:
         self.documents.leave(client)
         if self._names is not None:
             self._names.leave(client)
-        self._files.pop(client, None)
+        self._forget(client)
+
+    def _forget(self, client: int) -> None:
+        if (files := self._other_files.pop(client, None)) is not None:
+            files.end()
 
     def prepare(self) -> bool:
         """Parse a piece of the document touched last, unless that is done; whether there was work."""
@@ -240,7 +243,9 @@ class Backend:
         left, right = document.data[: request.offset], document.data[request.offset :]
         policy = entry.grammar.editor
         relaxed = in_words(document.data, constraint.relaxed) + ((beyond,) if beyond else ())
-        path, neighbours = self._beside(model, request, entry)
+        files = self._other_files.get(request.document.client) or OtherFiles()
+        others = self.documents.others(request.document)
+        path, neighbours = files.beside(model, entry, others, limits.neighbour_tokens)
         written = complete_many(
             model,
             left,
@@ -259,6 +264,7 @@ class Backend:
             neighbours=neighbours,
             path=path,
             comment=policy.comment,
+            elsewhere=files.elsewhere(model, entry, others, limits.neighbour_tokens),
         )
         if is_too_slow(written):
             return self._too_slow(model, limits)
@@ -316,24 +322,6 @@ class Backend:
                 f"use a smaller model, or allow more time (option deadlineMs)."
             )
         return Completion(reason=TOO_SLOW.format(limits.deadline_ms))
-
-    def _beside(self, model: FimModel, request: Complete, entry: Entry) -> tuple[str | None, list[Neighbour]]:
-        """The file's path as the model is told it, and what it reads of other files."""
-        tokens = request.limits.neighbour_tokens
-        if not (tokens and model.fim.reads_files):
-            return None, []
-        files = self._files.get(request.document.client) or WorkspaceFiles()
-        others = [
-            OpenFile(other.path, other.data, other.edited_at)
-            for other in self.documents.others(request.document)
-            if other.grammar.editor == entry.grammar.editor
-        ]
-        ending = entry.grammar.editor.file_ending
-        if entry.is_python:
-            neighbours = neighbours_of(entry.path, entry.data, others, files, tokens)
-        else:
-            neighbours = open_neighbours(entry.path, others, files, tokens, ending)
-        return shown_path(entry.path, files, ending), neighbours
 
 
 def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:

@@ -14,25 +14,21 @@ short pieces of each text.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
+from fimlsp.models.networks.continuations import AGREEMENT_MAX, Continuation, Continuations, ScannedTexts
 from fimlsp.models.prompts.vocabulary import Vocabulary
 from fimlsp.models.protocols import Attended, Candidates, Maskable, NextToken, TellsAll, TellsStop
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Vocabulary as MaskVocabulary
 
-AGREEMENT_MAX = 32
 VOTE_BASE = 2.0
-OCCURRENCES_MAX = 24
-PIECE = 40
 CANDIDATES = 64
-CURSOR = b"\0"
 
 
 def by_agreement(steps: dict[int, float]) -> list[float]:
@@ -44,13 +40,26 @@ def by_agreement(steps: dict[int, float]) -> list[float]:
 BUFFER_WEIGHTS = by_agreement(
     {0: 0.0, 1: 0.05, 2: 0.07, 3: 0.14, 4: 0.26, 6: 0.35, 8: 0.44, 17: 0.51, 25: 0.63, 32: 0.86}
 )
-FILES_WEIGHTS = by_agreement(
-    {0: 0.0, 1: 0.02, 5: 0.05, 7: 0.09, 8: 0.15, 11: 0.18, 14: 0.24, 22: 0.34, 30: 0.85}
+ELSEWHERE_WEIGHTS = by_agreement(
+    {
+        0: 0.0,
+        3: 0.04,
+        4: 0.07,
+        5: 0.1,
+        6: 0.13,
+        9: 0.15,
+        12: 0.17,
+        15: 0.31,
+        18: 0.38,
+        21: 0.42,
+        25: 0.45,
+        32: 0.78,
+    }
 )
 
 
 class BufferCache:
-    """`NextToken` that adds to *network* what other *files* suggest, then what the buffer does.
+    """`NextToken` that adds to *network* what other texts suggest (*elsewhere*), then what the buffer does.
 
     The buffer is the text *left* and *right* of the cursor.
     """
@@ -61,15 +70,15 @@ class BufferCache:
         vocabulary: Vocabulary,
         left: bytes,
         right: bytes,
-        files: Sequence[bytes] = (),
+        elsewhere: Continuations | None = None,
     ) -> None:
         self.token_bytes = network.token_bytes
         self.stops = network.stops
         self._network = network
         self._vocabulary = vocabulary
         self._left = self._written = left[-AGREEMENT_MAX:]
-        buffer = TextCache(vocabulary, [left, right]), BUFFER_WEIGHTS
-        self._layers = [(TextCache(vocabulary, files), FILES_WEIGHTS), buffer] if files else [buffer]
+        buffer = ScannedTexts([left, right]), BUFFER_WEIGHTS
+        self._layers = [buffer] if elsewhere is None else [(elsewhere, ELSEWHERE_WEIGHTS), buffer]
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
         """Read a prompt and what was written after it."""
@@ -116,56 +125,28 @@ class BufferCache:
         return (self._left + self._vocabulary.decode(written))[-AGREEMENT_MAX:]
 
     def _mixed(self, candidates: Candidates) -> Candidates:
-        for cache, weights in self._layers:
-            votes, agreement = cache.votes(self._written)
-            if votes:
-                candidates = mix(candidates, votes, weights[agreement])
+        for source, weights in self._layers:
+            shares, agreement = votes(self._vocabulary, source.after(self._written))
+            if shares:
+                candidates = mix(candidates, shares, weights[agreement])
         return candidates
 
 
-class TextCache:
-    """What *parts* of text suggest; no suggestion goes beyond the end of a part."""
-
-    def __init__(self, vocabulary: Vocabulary, parts: Sequence[bytes]) -> None:
-        self._vocabulary = vocabulary
-        self._text = bytes(AGREEMENT_MAX) + b"".join(part + CURSOR for part in parts)
-
-    def votes(self, written: bytes) -> tuple[Counter[int], int]:
-        """Shares of the tokens suggested after *written*, and the longest agreement before them (bytes)."""
-        positions, agreement = best_occurrences(self._text, written)
-        pieces, votes = Counter[bytes](), Counter[int]()
-        for position, length in zip(positions.tolist(), agreement.tolist(), strict=True):
-            piece = self._text[position : position + PIECE].partition(CURSOR)[0]
-            pieces[piece] += VOTE_BASE**length
-        for piece, weight in pieces.items():
-            token = self._vocabulary.first_token(piece)
-            if token is not None:
-                votes[token] += weight
-        total = votes.total()
-        shares = Counter({token: weight / total for token, weight in votes.items()})
-        return shares, int(agreement.max(initial=0))
+def votes(vocabulary: Vocabulary, found: Sequence[Continuation]) -> tuple[dict[int, float], int]:
+    """Shares of the tokens that the continuations *found* begin with, and the longest agreement (bytes)."""
+    pieces, tokens = defaultdict[bytes, float](float), defaultdict[int, float](float)
+    for agreement, text in found:
+        pieces[text] += VOTE_BASE**agreement
+    for piece, weight in pieces.items():
+        token = vocabulary.first_token(piece)
+        if token is not None:
+            tokens[token] += weight
+    total = sum(tokens.values())
+    shares = {token: weight / total for token, weight in tokens.items()}
+    return shares, max((each.agreement for each in found), default=0)
 
 
-def best_occurrences(text: bytes, written: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Up to 24 positions of *text* that follow the longest runs *written* ends with; lengths of the runs.
-
-    *text* must begin with as many zero bytes as a run may have. Positions of zero bytes do not count.
-    """
-    data = np.frombuffer(text, np.uint8)
-    if not written:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    alive = positions = np.flatnonzero((data[:-1] == written[-1]) & (data[1:] != CURSOR[0])) + 1
-    agreement = np.ones(len(positions), np.int64)
-    for back in range(2, len(written) + 1):
-        alive = alive[data[alive - back] == written[-back]]
-        if not len(alive):
-            break
-        agreement[np.searchsorted(positions, alive)] += 1
-    best = np.argsort(-agreement, kind="stable")[:OCCURRENCES_MAX]
-    return positions[best], agreement[best]
-
-
-def mix(candidates: Candidates, votes: Counter[int], weight: float) -> Candidates:
+def mix(candidates: Candidates, votes: Mapping[int, float], weight: float) -> Candidates:
     """Mixture of the network's *candidates* and, with this *weight*, the cache's *votes*."""
     if weight == 0:
         return candidates

@@ -1,0 +1,82 @@
+"""What a completion learns from the files of a client other than its own: read by the model, or mixed in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fimlsp.lsp_server.messages import Workspace
+from fimlsp.lsp_server.worker.engine_documents import Entry
+from fimlsp.lsp_server.worker.neighbourhood import (
+    OpenFile,
+    lines_around,
+    neighbours_of,
+    open_neighbours,
+    shown_path,
+)
+from fimlsp.lsp_server.worker.project_texts import ProjectTexts
+from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
+
+if TYPE_CHECKING:
+    from fimlsp.models.loading import FimModel
+    from fimlsp.models.networks.continuations import Continuations
+    from fimlsp.models.prompts.neighbours import Neighbour
+
+OPENED_BYTES = 32_000
+"""Bytes of all edited documents together that are looked through in each step."""
+
+
+class OtherFiles:
+    """The files that may be read for a client: those of its *workspace*, and what it has opened."""
+
+    def __init__(self, workspace: Workspace | None = None) -> None:
+        self._files = WorkspaceFiles()
+        if workspace is not None:
+            self._files = workspace_files(workspace.folders, workspace.exclude)
+        self._project = ProjectTexts(self._files)
+
+    def end(self) -> None:
+        """Read nothing more."""
+        self._project.end()
+
+    def beside(
+        self, model: FimModel, entry: Entry, opened: Sequence[Entry], tokens: int
+    ) -> tuple[str | None, list[Neighbour]]:
+        """The path of the file as *model* is told it, and what it reads of others, about *tokens* tokens.
+
+        *opened* are the client's other documents, the one touched last first.
+        """
+        if not (tokens and model.fim.reads_files):
+            return None, []
+        others = [
+            OpenFile(other.path, other.data, other.edited_at) for other in _in_its_language(entry, opened)
+        ]
+        ending = entry.grammar.editor.file_ending
+        if entry.is_python:
+            neighbours = neighbours_of(entry.path, entry.data, others, self._files, tokens)
+        else:
+            neighbours = open_neighbours(entry.path, others, self._files, tokens, ending)
+        return shown_path(entry.path, self._files, ending), neighbours
+
+    def elsewhere(
+        self, model: FimModel, entry: Entry, opened: Sequence[Entry], tokens: int
+    ) -> Continuations | None:
+        """What other files suggest to a *model* that is mixed with texts; None: it is not, or *tokens* is 0.
+
+        Of *opened* documents, what is around their last edits counts; those without one are as on disk.
+        """
+        if not (tokens and model.uses_buffer):
+            return None
+        from fimlsp.models.networks.continuations import ScannedTexts, Together
+
+        edited = [other for other in _in_its_language(entry, opened) if other.edited_at is not None]
+        parts = [lines_around(each.data, each.edited_at or 0, OPENED_BYTES // len(edited)) for each in edited]
+        scanned = [ScannedTexts(parts)] if parts else []
+        if entry.path is None or not entry.is_python:
+            return Together(scanned)
+        known = [other.path for other in edited if other.path is not None]
+        return Together([*scanned, *self._project.elsewhere(entry.path, known)])
+
+
+def _in_its_language(entry: Entry, opened: Sequence[Entry]) -> list[Entry]:
+    return [other for other in opened if other.grammar.editor == entry.grammar.editor]
