@@ -2,20 +2,12 @@
 
 import math
 
-import numpy as np
 import pytest
-from fimlsp.models.networks.buffer_cache import (
-    BUFFER_WEIGHTS,
-    ELSEWHERE_WEIGHTS,
-    BufferCache,
-    mix,
-)
-from fimlsp.models.networks.continuations import AGREEMENT_MAX, ScannedTexts
+from fimlsp.models.networks.buffer_cache import BufferCache
+from fimlsp.models.networks.continuations import ScannedTexts
 from fimlsp.models.networks.text_index import TextIndex
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.models.protocols import Candidates
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ..tiny_checkpoints import FIMLSP, byte_tokenizer
 
@@ -96,20 +88,3 @@ def test_what_was_written_before_a_branch_counts():
 )
 def test_small_buffers(left, right):
     assert set(suggestion(left, right, 3)) <= set(left + right), "only what the buffer has is suggested"
-
-
-@given(st.dictionaries(st.integers(0, 9), st.floats(0.01, 1)), st.just(0) | st.floats(0.01, 0.95))
-def test_a_mixture_is_a_distribution(shares, weight):
-    votes = {token: share / sum(shares.values()) for token, share in shares.items()}
-    network = Candidates([3, 5, 11], [math.log(0.5), math.log(0.3), math.log(0.2)], math.log(0.2))
-    mixed = mix(network, votes, weight)
-    expected = 1 if votes else 1 - weight
-    assert np.exp(mixed.log_probabilities).sum() == pytest.approx(expected if weight else 1)
-    assert list(mixed.log_probabilities) == sorted(mixed.log_probabilities, reverse=True)
-
-
-@pytest.mark.parametrize("weights", [BUFFER_WEIGHTS, ELSEWHERE_WEIGHTS])
-def test_weights_grow_with_the_agreement(weights):
-    assert len(weights) == AGREEMENT_MAX + 1
-    assert sorted(weights) == weights
-    assert weights[0] == 0
