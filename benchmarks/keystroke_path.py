@@ -1,6 +1,6 @@
 """The path of a keystroke, counted: `python benchmarks/keystroke_path.py`.
 
-Server and worker run in this process, joined by their real frames, with the bundled model. A key is pressed
+Server and worker run in this process, joined by their real messages, with the bundled model. A key is pressed
 in examples/inventory.py, and a completion asked for. For each of five stages, from the message that begins it
 to the one that it sends, it is counted which modules and functions of fimlsp run, and how often they are
 called. As while typing, the file is known, and a completion was made one key before. What waits for a pause
@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import pickle
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ from queue import SimpleQueue
 from types import CodeType, FrameType, SimpleNamespace
 
 import click
-from fimlsp.lsp_server.messages import Complete, Edit, Request, read_report, read_request
+from fimlsp.lsp_server.messages import Complete, Edit, Report, Request
 from fimlsp.lsp_server.protocol.door import Door
 from fimlsp.lsp_server.protocol.server import create_server
 from fimlsp.lsp_server.worker.backend import Backend
@@ -36,8 +37,11 @@ from rich.table import Table
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "examples" / "inventory.py"
 URI = SAMPLE.as_uri()
-LINE, BEGUN, KEYS = 52, "        for ", ("i", "t")
-"""The line of the sample that is typed again: what stands there before, and the last key is what counts."""
+LINE, BEGUN, KEY, NEXT = 52, "        for ", "i", "td"
+"""The line of the sample that is typed again: what stands there, a key, and two of which one counts.
+
+It is the one that does not go on with what is shown by then, which would be typed through, and nothing asked.
+"""
 
 EDIT = ("edit, server", "edit, worker")
 ANSWER = ("request, server", "answer, worker", "reply, server")
@@ -77,16 +81,16 @@ def is_ours(code: CodeType) -> bool:
 
 
 class WorkerHere(WorkerProcess):
-    """Keeps the frames for the worker instead of starting a process."""
+    """Keeps the messages for the worker instead of starting a process."""
 
     def start(self) -> None:
         """Begin at once."""
-        self.frames: SimpleQueue[bytes] = SimpleQueue()
-        self._begin(SimpleNamespace(outbox=self.frames))
+        self.outbox: SimpleQueue[bytes] = SimpleQueue()
+        self._begin(SimpleNamespace(outbox=self.outbox))
 
-    def hear(self, frame: bytes) -> None:
-        """Take a frame that the worker has written, as the thread that reads does."""
-        self._on_report(read_report(io.BytesIO(frame)))
+    def hear(self, report: Report) -> None:
+        """Take what the worker says, as the thread that reads gives it to the event loop."""
+        self._on_report(report)
 
 
 class NothingLeftError(Exception):
@@ -103,22 +107,22 @@ class InboxToItsEnd(Inbox):
         return super().next(seconds)
 
 
-class Frames(io.BytesIO):
-    """Collects what the worker writes, one frame after the other."""
+class Outlet(io.BytesIO):
+    """Collects what the worker writes, one message after the other."""
 
     def __init__(self) -> None:
         super().__init__()
         self.written: list[bytes] = []
 
-    def write(self, frame: bytes) -> int:
-        """Keep *frame*."""
-        self.written.append(frame)
-        return len(frame)
+    def write(self, message: bytes) -> int:
+        """Keep *message*."""
+        self.written.append(message)
+        return len(message)
 
-    def take(self) -> list[bytes]:
-        """The frames since the last time."""
+    def take(self) -> list[Report]:
+        """The messages since the last time."""
         taken, self.written = self.written, []
-        return taken
+        return [pickle.loads(each) for each in taken]
 
 
 class Rig:
@@ -130,9 +134,9 @@ class Rig:
         self._server = create_server(WorkerPool((), self._make), Door(), lambda _: None)
         self._written: list[bytes] = []
         self._server.protocol.set_writer(SimpleNamespace(write=self._written.append))
-        self._inbox, self._frames = InboxToItsEnd(), Frames()
+        self._inbox, self._outlet = InboxToItsEnd(), Outlet()
         self._backend = Backend(names)
-        self._worker = Worker(self._backend, self._inbox, self._frames)
+        self._worker = Worker(self._backend, self._inbox, self._outlet)
         self._ids = self._version = 0
 
     def _make(self, *about: object) -> WorkerHere:
@@ -153,6 +157,7 @@ class Rig:
     async def press(self, character: int, key: str) -> tuple[Counts, list[str]]:
         """Type *key* at *character* of the line; the path of that, and of the answer, and what is shown."""
         counts = Counts()
+        self._written.clear()
         self._version += 1
         at, behind = ({"line": LINE, "character": each} for each in (character, character + len(key)))
         change = {"range": {"start": at, "end": at}, "text": key}
@@ -164,7 +169,6 @@ class Rig:
         with counts.of("request, server"):
             self._receive("textDocument/inlineCompletion", params, asks=True)
             await settle()
-        self._written.clear()
         await self._exchange(counts)
         answers = [json.loads(each.partition(b"\r\n\r\n")[2]) for each in self._written]
         (found,) = (each["result"]["items"] for each in answers if each.get("id") == self._ids)
@@ -180,18 +184,19 @@ class Rig:
     async def _exchange(self, counts: Counts) -> None:
         """Let the worker do what it was sent, the server what comes back, and the worker what can wait."""
         (process,) = self._processes
-        while not process.frames.empty():
-            frame = process.frames.get()
-            kind = type(read_request(io.BytesIO(frame)))
+        while not process.outbox.empty():
+            request = pickle.loads(process.outbox.get())
+            kind = type(request)
             rest = Counts()
             with (counts if kind in (Edit, Complete) else rest).of(
                 "answer, worker" if kind is Complete else "edit, worker"
             ):
-                self._inbox.put(read_request(io.BytesIO(frame)))
+                self._inbox.put(request)
                 with suppress(NothingLeftError):
                     self._worker.run()
+            reports = self._outlet.take()
             with (counts if kind is Complete else rest).of("reply, server"):
-                for report in self._frames.take():
+                for report in reports:
                     process.hear(report)
                 await settle()
         while self._backend.prepare():
@@ -208,9 +213,9 @@ async def measure(settings: dict[str, object], names: Names | None) -> tuple[Cou
     """The path of the last key, and what is shown behind it."""
     rig = Rig(settings, names)
     await rig.begin()
-    for number, key in enumerate(KEYS):
-        found = await rig.press(len(BEGUN) + number, key)
-    return found
+    _, shown = await rig.press(len(BEGUN), KEY)
+    last = next(key for key in NEXT if not any(text.startswith(key) for text in shown))
+    return await rig.press(len(BEGUN) + len(KEY), last)
 
 
 @click.command()

@@ -22,9 +22,8 @@ from time import process_time
 import click
 import numpy as np
 import psutil
-from corpora.by_language import PythonCorpus
 from corpora.json import records_of_length
-from corpora.python import shuffled_files
+from corpora.python import PythonCorpus, shuffled_files
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
 from fimlsp.quotient.states.protocol import State

@@ -8,6 +8,7 @@ from functools import lru_cache, partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from fimlsp.lexing.automata.dfa import DEAD
+from fimlsp.lexing.automata.paths import Paths
 from fimlsp.lexing.automata.separation import Separation
 from fimlsp.lexing.automata.shortest_words import ShortestWords
 from fimlsp.lexing.checked_parts import NO_KIND, Loops
@@ -85,6 +86,7 @@ class LexerTables:
         "most_counted",
         "newline",
         "offside",
+        "paths",
         "quiet",
         "separated",
         "separation",
@@ -102,6 +104,7 @@ class LexerTables:
 
     def __init__(self, lexis: Lexis) -> None:
         dfa = self.dfa = lexis.dfa
+        self.paths = Paths(dfa)
         self.lexis = lexis
         self.answers: dict[Callable[..., Any], Callable[..., Any]] = {}  # see `remembered`
         self.start, self.unknown = lexis.start, lexis.unknown

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 
+_HALF = 128
 _NO_BYTES: frozenset[int] = frozenset()
 
 
@@ -76,8 +77,11 @@ def byte_that_leaves(
 
 
 def _any_of(some: bytes) -> bytes:
-    """A pattern for one byte out of *some*."""
-    return b"[" + re.escape(some) + b"]" if some else b"(?!)"
+    """A pattern for one byte out of *some*, which compiles the sooner the shorter it is."""
+    if len(some) <= _HALF:
+        return b"[" + re.escape(some) + b"]" if some else b"(?!)"
+    others = bytes({*range(256)} - {*some})
+    return b"[^" + re.escape(others) + b"]" if others else b"(?s:.)"
 
 
 @remembered(4096)

@@ -1,22 +1,19 @@
-"""The messages between the server and its worker process, and their frames.
+"""The messages between the server and its worker process.
 
 To the worker go `Load`, `Workspace`, `Open`, `Edit`, `Close`, `Complete`, `Cancel` and `Leave`, with offsets
 in bytes. From the worker come `Loading`, `Ready`, `NotReady`, and exactly one `Answer` for every `Complete`.
-A message is one frame: four bytes of length, then the pickled dataclass. Both ends are the same program, so
+A message is a pickled dataclass, which tells by itself where it ends. Both ends are the same program, so
 pickle is safe, and it keeps bytes as bytes.
 """
 
 from __future__ import annotations
 
 import pickle
-import struct
 from dataclasses import dataclass
 from typing import IO, NamedTuple, cast
 
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Language
-
-_LENGTH = struct.Struct("!I")
 
 
 class DocumentId(NamedTuple):
@@ -192,12 +189,6 @@ Request = Load | Workspace | Open | Edit | Close | Complete | Cancel | Leave
 Report = Loading | Ready | NotReady | Answer
 
 
-def pack(message: Request | Report) -> bytes:
-    """The frame of *message*."""
-    body = pickle.dumps(message)
-    return _LENGTH.pack(len(body)) + body
-
-
 def read_request(stream: IO[bytes]) -> Request | None:
     """The next message of the server, waiting for it; None at the end of *stream*."""
     return cast("Request | None", _read(stream))
@@ -209,9 +200,7 @@ def read_report(stream: IO[bytes]) -> Report | None:
 
 
 def _read(stream: IO[bytes]) -> object:
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
+    try:
+        return pickle.load(stream)
+    except (EOFError, pickle.UnpicklingError):  # the second where the other end died within a message
         return None
-    (length,) = _LENGTH.unpack(head)
-    body = stream.read(length)
-    return pickle.loads(body) if len(body) == length else None

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from random import Random
+
+from fimlsp.languages.go import go
+from fimlsp.languages.go.lexis import KEYWORDS
+
+from corpora.corpus import Corpus, MadeUpCorpus
 
 _NAMES = ("count", "value", "index", "result", "options", "buffer", "line", "width", "items", "handler")
 PACKAGE = b'package made\n\nimport (\n\t"fmt"\n\t"os"\n)\n\n'
@@ -49,3 +55,10 @@ def _type(random: Random) -> bytes:
 def _line(random: Random) -> str:
     a, b, c = random.sample(_NAMES, 3)
     return random.choice(_LINES).format(a=a, b=b, c=c, n=random.randrange(100))
+
+
+_WORD = rb"(?<![\w'\"`])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"`])" % "|".join(KEYWORDS).encode()
+
+CORPORA: Mapping[str, Sequence[Corpus]] = {
+    "go": (MadeUpCorpus("Go", go, _WORD, declarations_of_length, PACKAGE),),
+}

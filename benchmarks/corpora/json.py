@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
+
+from fimlsp.languages.json import json as strict_json
+from fimlsp.quotient.language.contract import Language
+
+from corpora.corpus import Corpus, Text, text_of
 
 _WORDS = (
     "alpha",
@@ -64,3 +70,40 @@ def _record(random: Random) -> object:
             for _ in range(random.randrange(3))
         ],
     }
+
+
+class JsonCorpus:
+    """Lists of records."""
+
+    lengths = (10_000, 100_000, 1_000_000, 5_000_000)
+    word = re.compile(rb'(?<=")[a-z_]{2,}(?=")')
+
+    def __init__(self, language: Language, *, minified: bool) -> None:
+        self.language = language
+        self.minified = minified
+        self.title = f"{language.name}, minified" if minified else f"{language.name}, indented"
+
+    def files(self, random: Random) -> Iterator[Text]:
+        """As in `Corpus`."""
+        for name, data in json_files(random, minified=self.minified):
+            yield text_of(self, name, b"", data, b"")
+
+    def growing(self, random: Random, lengths: Sequence[int]) -> Iterator[Text]:
+        """As in `Corpus`."""
+        comma = separator(minified=self.minified)
+        core = records_of_length(random, lengths[0], minified=self.minified)
+        above, below = b"[", b"]"
+        for length in lengths:
+            missing = length - len(core) - len(above) - len(below)
+            if missing > 1_000:
+                more, rest = (
+                    records_of_length(random, missing // 2, minified=self.minified) for _ in range(2)
+                )
+                above += more + comma
+                below = comma + rest + below
+            yield text_of(self, f"{length}", above, core, below)
+
+
+CORPORA: Mapping[str, Sequence[Corpus]] = {
+    "json": (JsonCorpus(strict_json, minified=False), JsonCorpus(strict_json, minified=True)),
+}

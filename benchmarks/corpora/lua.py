@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from random import Random
+
+from fimlsp.languages.lua import lua
+from fimlsp.languages.lua.lexis import KEYWORDS
+
+from corpora.corpus import Corpus, MadeUpCorpus
 
 _NAMES = ("count", "value", "index", "result", "options", "buffer", "line", "width", "items", "handler")
 _LINES = (
@@ -39,3 +45,10 @@ def _function(random: Random) -> bytes:
 def _line(random: Random) -> str:
     a, b, c = random.sample(_NAMES, 3)
     return random.choice(_LINES).format(a=a, b=b, c=c, n=random.randrange(100), i="  ")
+
+
+_WORD = rb"(?<![\w.:'\"<\[])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"\]>])" % "|".join(KEYWORDS).encode()
+
+CORPORA: Mapping[str, Sequence[Corpus]] = {
+    "lua": (MadeUpCorpus("Lua", lua, _WORD, functions_of_length),),
+}

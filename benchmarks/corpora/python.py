@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 import sysconfig
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
+from keyword import kwlist, softkwlist
 from pathlib import Path
 from random import Random
+
+from fimlsp.languages.python import python
+from fimlsp.languages.python.checks import Check
+
+from corpora.corpus import Corpus, Text, text_of
 
 _OTHER_FOLDERS = frozenset(("test", "tests", "idle_test", "site-packages", "lib2to3", "encodings"))
 """Tests, what is not the library's own, and a hundred near equal tables that would count for too much."""
@@ -64,3 +71,40 @@ def random_place(random: Random, data: bytes, start: int, end: int) -> int:
     while data[place] & 0xC0 == 0x80:
         place -= 1
     return place
+
+
+_RESERVED = "|".join((*kwlist, *softkwlist)).encode()
+
+
+class PythonCorpus:
+    """The interpreter's standard library."""
+
+    lengths = (10_000, 25_000, 50_000, 100_000, 200_000)
+    word = re.compile(rb"(?<![\w!\\'\"])(?!(?:%s)\b)[a-z_]{2,}(?![\w'\"])" % _RESERVED)
+
+    def __init__(self, check: Check = "parse") -> None:
+        self.title = f"Python, {check}"
+        self.language = python(check=check)
+
+    def files(self, random: Random) -> Iterator[Text]:
+        """As in `Corpus`."""
+        for name, data in shuffled_files(random):
+            yield text_of(self, name, b"", data, b"")
+
+    def growing(self, random: Random, lengths: Sequence[int]) -> Iterator[Text]:
+        """As in `Corpus`."""
+        files = shuffled_files(random)
+        core = text_of_length(files, lengths[0])
+        above = below = b""
+        for length in lengths:
+            missing = max(length - len(core) - len(above) - len(below), 0)
+            if missing:
+                above = text_of_length(files, missing // 2) + above
+                below += text_of_length(files, missing // 2)
+            yield text_of(self, f"{length}", above, core, below)
+
+
+CORPORA: Mapping[str, Sequence[Corpus]] = {
+    "python": (PythonCorpus(),),
+    "python-compile": (PythonCorpus("compile"),),
+}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from random import Random
 from statistics import median
 
-from corpora.by_language import Corpus
+from corpora.corpus import Corpus
 
 from measures.operations import Figures, measure
 

@@ -1,6 +1,7 @@
 """The peak memory of a process that holds one prepared document.
 
-`python -m measures.memory CORPUS SEED LENGTH`, in the folder `benchmarks`, is that process.
+`python -m measures.memory LANGUAGE CORPUS SEED LENGTH`, in the folder `benchmarks`, is that process. It
+imports the engine and that language alone.
 """
 
 from __future__ import annotations
@@ -12,25 +13,25 @@ import sys
 from pathlib import Path
 from random import Random
 
-from corpora.by_language import CORPORA
+from corpora.by_language import corpora
 from fimlsp.quotient.engine import Engine
 
 
-def bytes_a_line(corpus: str, seed: int, lengths: tuple[int, int]) -> float:
+def bytes_a_line(language: str, corpus: str, seed: int, lengths: tuple[int, int]) -> float:
     """What each further line of a prepared text takes, its own bytes included, between two *lengths*."""
-    (_, _, small, few), (_, _, large, many) = (_held(corpus, seed, length) for length in lengths)
+    (_, _, small, few), (_, _, large, many) = (_held(language, corpus, seed, length) for length in lengths)
     return (large - small) * 1e6 / max(1, many - few)
 
 
-def peak_memory(corpus: str, seed: int, length: int) -> tuple[float, float]:
+def peak_memory(language: str, corpus: str, seed: int, length: int) -> tuple[float, float]:
     """Megabytes of a process of its own with the engine alone, and with a prepared text of *length* bytes."""
-    before, after, _, _ = _held(corpus, seed, length)
+    before, after, _, _ = _held(language, corpus, seed, length)
     return before, after
 
 
-def _held(corpus: str, seed: int, length: int) -> tuple[float, float, float, int]:
+def _held(language: str, corpus: str, seed: int, length: int) -> tuple[float, float, float, int]:
     """As `peak_memory`, with what is resident at last, and the number of lines."""
-    command = [sys.executable, "-m", "measures.memory", corpus, str(seed), str(length)]
+    command = [sys.executable, "-m", "measures.memory", language, corpus, str(seed), str(length)]
     folder = Path(__file__).parents[1]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
     before, after, resident, lines = done.stdout.split()
@@ -59,8 +60,8 @@ def _told(name: str) -> float | None:
     return int(status.read_text().partition(name)[2].split()[0]) * 1024 / 1e6 if status.exists() else None
 
 
-def _hold(title: str, seed: int, length: int) -> None:
-    corpus = next(each for corpora in CORPORA.values() for each in corpora if each.title == title)
+def _hold(language: str, title: str, seed: int, length: int) -> None:
+    corpus = next(each for each in corpora(language) if each.title == title)
     engine = Engine(corpus.language)
     before = _peak()
     text = [*corpus.growing(Random(seed), [corpus.lengths[0], length])][-1]
@@ -72,4 +73,4 @@ def _hold(title: str, seed: int, length: int) -> None:
 
 
 if __name__ == "__main__":
-    _hold(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    _hold(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

@@ -6,8 +6,9 @@ import gc
 from dataclasses import dataclass, field
 from random import Random
 
-from corpora.by_language import Text
+from corpora.corpus import Text
 from corpora.python import random_place
+from fimlsp.lsp_server.worker.worker import collect_garbage, collect_new_garbage
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
@@ -49,17 +50,17 @@ class Figures:
 
 def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
     """Open *text* in an engine that has seen no line yet; ask everything at *cuts* random places."""
-    gc.collect()
+    gc.unfreeze()
+    collect_garbage()
     engine = Engine(text.language, LanguageTables(text.language))
     with figures.open.timed(text.name, per=len(text.data.decode())):
         document = engine.document(text.data)
         document.prepare()
     _cut_ten_times(document, text, random, figures)
     for _ in range(cuts):
-        _jump(document, text, random, figures)
-        _edit_and_jump(document, text, random, figures)
-        _type(document, text, random, figures)
-        _follow(document, text, random, figures)
+        for ask in (_jump, _edit_and_jump, _type, _follow):
+            ask(document, text, random, figures)
+            collect_new_garbage()
     assert document.data == text.data
 
 
@@ -75,6 +76,7 @@ def _cut_ten_times(document: EditedDocument, text: Text, random: Random, figures
     """Ten jumps in a text just opened, which share what was learnt of its lines."""
     for _ in range(_CUTS):
         _jump(document, text, random, figures)
+        collect_new_garbage()
     opened, jumps = figures.open.found[-1], figures.jump.found[-_CUTS:]
     n = len(text.data.decode())
     cpu = (n * opened.cpu + sum(m.cpu for m in jumps)) / (n * opened.cpu + jumps[0].cpu)

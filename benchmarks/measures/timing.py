@@ -42,8 +42,16 @@ class Series:
     @property
     def p90(self) -> float:
         """What nine of ten measurements do not exceed."""
+        return self._quantile(90)
+
+    @property
+    def p99(self) -> float:
+        """What 99 of a hundred measurements do not exceed."""
+        return self._quantile(99)
+
+    def _quantile(self, percent: int) -> float:
         ordered = sorted(m.cpu for m in self.found)
-        return ordered[(len(ordered) * 9 + 9) // 10 - 1]
+        return ordered[-(-len(ordered) * percent // 100) - 1]
 
     @property
     def worst(self) -> Measurement:

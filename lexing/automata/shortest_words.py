@@ -29,10 +29,11 @@ class ShortestWords:
     """
 
     def __init__(self, dfa: Dfa, ends: Collection[int] | None = None) -> None:
-        self._accepts = tuple(
-            kind if ends is None or state in ends else -1 for state, kind in enumerate(dfa.accepts)
-        )
-        self._suffixes: dict[int, list[bytes | None]] = {}
+        self._ending: dict[int, list[int]] = {}
+        for state, kind in enumerate(dfa.accepts):
+            if ends is None or state in ends:
+                self._ending.setdefault(kind, []).append(state)
+        self._suffixes: dict[int, dict[int, bytes]] = {}
         self._anywhere = None if ends is None else ShortestWords(dfa)
         self._sources: list[list[tuple[int, int]]] = [[] for _ in dfa.rows]
         for state, row in enumerate(dfa.rows):
@@ -44,27 +45,26 @@ class ShortestWords:
         """A shortest byte string from `state` to a state that accepts `kind`; None if there is none.
 
         Among equally short ones each byte is a lower-case letter if possible, else one of 0 to 9, else
-        printable ASCII. Costs a look-up; the first question about a kind searches the whole DFA once.
+        printable ASCII. Costs a look-up; the first question about a kind searches all states that lead to it.
         """
         if kind not in self._suffixes:
             self._suffixes[kind] = self._search(kind)
-        found = self._suffixes[kind][state]
+        found = self._suffixes[kind].get(state)
         if found is None and self._anywhere is not None:
             return self._anywhere.suffix(state, kind)
         return found
 
-    def _search(self, kind: int) -> list[bytes | None]:
-        """The suffix of every state, by breadth-first search backwards from the accepting states."""
-        suffixes: list[bytes | None] = [b"" if accepted == kind else None for accepted in self._accepts]
-        layer = {state: b"" for state, accepted in enumerate(self._accepts) if accepted == kind}
+    def _search(self, kind: int) -> dict[int, bytes]:
+        """The suffix of each state that has one, by breadth-first search backwards from the last ones."""
+        layer = dict.fromkeys(self._ending.get(kind, ()), b"")
+        suffixes = layer.copy()
         while layer:
             longer: dict[int, bytes] = {}
             for target, rest in layer.items():
                 for state, byte in self._sources[target]:
-                    if suffixes[state] is None and _better(byte, longer.get(state)):
+                    if state not in suffixes and _better(byte, longer.get(state)):
                         longer[state] = bytes((byte,)) + rest
-            for state, suffix in longer.items():
-                suffixes[state] = suffix
+            suffixes.update(longer)
             layer = longer
         return suffixes
 

@@ -45,7 +45,7 @@ class Text:
 
     def has_line(self, line: int) -> bool:
         """Whether the 0-based *line* exists."""
-        return line < self.n_lines
+        return line < len(self._lines.starts)
 
     def line_start(self, number: int) -> int:
         """Byte offset of the 0-based line *number*, which exists."""

@@ -13,7 +13,7 @@ ACCEPT = "fimlsp.server.accept"
 
 def accept(ls: HasSession, *arguments: object) -> None:
     """The user took the suggestion with the id that is given."""
-    ls.session.completer.accept(_id(arguments))
+    ls.session.completer.suggestions.accept(_id(arguments))
 
 
 def dismiss(ls: HasSession, *arguments: object) -> None:

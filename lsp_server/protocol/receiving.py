@@ -13,6 +13,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from cattrs import Converter
@@ -205,8 +206,8 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         super()._execute_handler(msg_id, handler, callback, args, kwargs)
         future = self._request_futures.get(msg_id)
         if future is not None:
-            later = asyncio.get_running_loop().call_soon
-            future.add_done_callback(lambda done: later(self._forget, msg_id, done))
+            later: Callable[..., object] = asyncio.get_running_loop().call_soon
+            future.add_done_callback(partial(later, self._forget, msg_id))
 
     def _forget(self, msg_id: str | int, future: object) -> None:
         if self._request_futures.get(msg_id) is future:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from fimlsp.lsp_server.messages import Loading, NotReady, Ready
-from fimlsp.lsp_server.protocol.client_log import ClientLog
 from fimlsp.lsp_server.protocol.commands import COMMANDS
 from fimlsp.lsp_server.protocol.configuration import Configuration
 from fimlsp.lsp_server.protocol.door import Door
@@ -24,6 +23,13 @@ from pygls.exceptions import JsonRpcException, PyglsError
 from pygls.lsp.server import LanguageServer
 
 from fimlsp import __version__
+
+_KINDS = {
+    logging.ERROR: types.MessageType.Error,
+    logging.WARNING: types.MessageType.Warning,
+    logging.INFO: types.MessageType.Info,
+    logging.DEBUG: types.MessageType.Log,
+}
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[
@@ -52,7 +58,7 @@ class FimServer(LanguageServer):
             converter_factory=converter_factory,
             notebook_document_sync=NOTEBOOKS,
         )
-        self.session.log.addHandler(ClientLog(self._show_log))
+        self.session.log.addHandler(_ClientLog(self))
         self.configuration = Configuration(self)
         self._progress: LoadingProgress | None = None
 
@@ -88,15 +94,25 @@ class FimServer(LanguageServer):
         if self.protocol.writer is not None:
             self.protocol.notify(STATUS, asdict(status))
 
-    def _show_log(self, message: types.LogMessageParams) -> None:
-        if self.protocol.writer is not None:
-            self.window_log_message(message)
-
     def _show_loading(self, report: Loading | Ready | NotReady) -> None:
         if self._progress is not None:
             self._progress.tell(report)
         if isinstance(report, Ready) and report.problem is not None and self.protocol.writer is not None:
             self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, report.problem))
+
+
+class _ClientLog(logging.Handler):
+    """Sends a client's log records to it as `window/logMessage`, as editors show standard error, too."""
+
+    def __init__(self, server: FimServer) -> None:
+        super().__init__()
+        self._server = server
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send *record*."""
+        if self._server.protocol.writer is not None:
+            kind = _KINDS.get(record.levelno, types.MessageType.Error)
+            self._server.window_log_message(types.LogMessageParams(kind, self.format(record)))
 
 
 def create_server(pool: WorkerPool, door: Door, leave: Callable[[bool], None]) -> FimServer:

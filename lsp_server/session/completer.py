@@ -17,21 +17,19 @@ from typing import Literal
 from fimlsp.lsp_server.documents.open_documents import Document, Documents
 from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import Complete, Completion, Limits
-from fimlsp.lsp_server.session.completion_cache import CompletionCache, Key
-from fimlsp.lsp_server.session.requests import CANCELLED, Pending, Requests
+from fimlsp.lsp_server.session.requests import CANCELLED, Key, Pending, Requests
 from fimlsp.lsp_server.session.statistics import Statistics
 from fimlsp.lsp_server.session.status import StatusBoard
 from fimlsp.lsp_server.session.suggestions import Suggestion, Suggestions
 from fimlsp.lsp_server.settings.options import Settings, limits_of
-from fimlsp.lsp_server.worker_client.worker_pool import WorkerHandle
-from fimlsp.quotient.contexts.replacement import Replacement
 
 from fimlsp.errors import explain
 
 Trigger = Literal["automatic", "by hand", "menu"]
 """Who asks: the typing, the user, or the menu of completions, which does not tell the two apart."""
 
-MOST_KEYS = 1000
+MOST_AHEAD = 1000
+"""Questions that were asked ahead, of which it is counted whether they come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +68,19 @@ class Offer:
 
 
 class Completer:
-    """Answers the requests of one client. *worker* gives its worker, if any; *new_id* numbers requests."""
+    """Answers the requests of one client. *new_id* numbers them."""
 
     def __init__(
-        self,
-        documents: Documents,
-        worker: Callable[[], WorkerHandle | None],
-        new_id: Callable[[], int],
-        status: StatusBoard,
-        log: logging.Logger,
+        self, documents: Documents, new_id: Callable[[], int], status: StatusBoard, log: logging.Logger
     ) -> None:
         self.statistics = Statistics()
-        self.requests = Requests(worker, self._keep, log)
-        self.cache = CompletionCache(0)
-        self.suggestions = Suggestions()
+        self.requests = Requests(self.statistics, log)
+        self.suggestions = Suggestions(self.statistics)
         self.automatic = True
         self._documents = documents
-        self._worker = worker
         self._new_id = new_id
         self._status = status
         self._log = log
-        self._dismissed = set[Key]()
-        self._last_dismissed: Suggestion | None = None
         self._ahead = set[Key]()
         self.configure(Settings())
 
@@ -101,7 +90,7 @@ class Completer:
         self._limits = limits_of(settings, by_hand=False)
         self._limits_by_hand = limits_of(settings, by_hand=True)
         self._asks_ahead = settings.cache_size > 0
-        self.cache.resize(settings.cache_size)
+        self.requests.keep(settings.cache_size)
 
     # Requests
 
@@ -117,7 +106,7 @@ class Completer:
             cursor = self._cursor(uri, line, character, trigger)
             typed, found = self._typed_through(cursor)
             if found is None:
-                found = self.cache.find(cursor.key)
+                found = self.requests.find(cursor.key)
             pending = settled(found) if found is not None else self._put(cursor, asked_at)
         except Exception as error:
             pending = settled(Completion(reason=explain(error, "completing", self._log)))
@@ -162,9 +151,6 @@ class Completer:
         return Complete(self._new_id(), document.id, document.version, cursor.offset, key.limits, asked_at)
 
     def _put(self, cursor: Cursor, asked_at: float) -> Pending:
-        worker = self._worker()
-        if worker is None or not worker.is_available:
-            raise NoSuggestion("the worker process has ended and is not started again yet")
         pending = self.requests.ask(self._request(cursor, asked_at), cursor.key)
         self._status.thinking(cursor.document.id.uri)
         return pending
@@ -187,10 +173,6 @@ class Completer:
             return []
         return [*map(bytes.decode, shown.remainders(cursor.document.text.data, cursor.offset))]
 
-    def _keep(self, key: Key, completion: Completion) -> None:
-        self.statistics.add_work(completion)
-        self.cache.keep(key, completion)
-
     # What is shown
 
     def _chosen(self, ticket: Ticket, completion: Completion) -> Completion:
@@ -206,20 +188,12 @@ class Completer:
         if len(completion.texts[0].strip()) < self._min_length:
             reason = f"the suggestion is shorter than {self._min_length} characters (option minLength)"
             return replace(completion, texts=(), reason=reason)
-        if ticket.cursor is not None and self._is_dismissed(ticket.cursor, completion.text):
+        cursor = ticket.cursor
+        if cursor is not None and self.suggestions.is_dismissed(
+            ticket.uri, cursor.key, cursor.document.text.data, cursor.offset, completion.texts[0]
+        ):
             return replace(completion, texts=(), reason="this suggestion was dismissed")
         return completion
-
-    def _is_dismissed(self, cursor: Cursor, text: str) -> bool:
-        """Whether *text* is what was dismissed here, or what is left of it after typing along."""
-        if cursor.key in self._dismissed:
-            return True
-        last, data = self._last_dismissed, cursor.document.text.data
-        if last is None or last.uri != cursor.document.id.uri:
-            return False
-        rests = [rest.strip() for rest in last.remainders(data, cursor.offset)]
-        new = text.strip().encode()
-        return any(rest.startswith(new) or new.startswith(rest) for rest in rests if rest)
 
     def _offer(self, cursor: Cursor, typed: Suggestion | None, shown: Completion) -> Offer:
         if typed is not None:
@@ -265,61 +239,26 @@ class Completer:
 
     def forget(self) -> None:
         """Another model answers from now on."""
-        self.cache.clear()
+        self.requests.forget_answers()
         self.suggestions.forget_all()
 
-    # What the user does
-
-    def follow_up(self, document: Document, last: Replacement) -> None:
-        """The document was changed: if that completed a suggestion, ask for what comes next."""
-        shown = self.suggestions.shown(document.id.uri)
-        if shown is None:
-            return
-        data = document.text.data
-        inserted = shown.inserted(data)
-        is_more_than_a_key = len(last.text) > 1 and len(last.text.decode()) > 1
-        if not shown.has_as_a_whole(inserted):
-            if is_more_than_a_key and shown.remainders(data, last.start + len(last.text)):
-                self.statistics.add_acceptance(last.text, partly=True)
-            return
-        self.suggestions.forget(document.id.uri)
-        if self.suggestions.settle(shown.id) and is_more_than_a_key:
-            self.statistics.add_acceptance(last.text)
-        self._ask_ahead(document, shown.origin + len(inserted))
-
-    def accept(self, name: str) -> None:
-        """The user took a text of a suggestion; the edit that inserts it comes, or came, by itself."""
-        suggestion_id, _, number = name.partition(".")
-        suggestion = self.suggestions.settle(suggestion_id)
-        if suggestion is not None:
-            index = int(number) if number.isdecimal() and int(number) < len(suggestion.texts) else 0
-            self.statistics.add_acceptance(suggestion.texts[index])
-
     def dismiss(self, name: str) -> None:
-        """The user does not want a suggestion; it is not made again while the user types along it."""
-        suggestion = self.suggestions.settle(name.partition(".")[0])
-        if suggestion is None:
-            return
-        self.statistics.dismissed += 1
-        self.suggestions.forget(suggestion.uri)
-        self._status.ended(suggestion.uri)
-        if len(self._dismissed) >= MOST_KEYS:
-            self._dismissed.clear()
-        self._dismissed.add(suggestion.key)
-        self._last_dismissed = suggestion
+        """The user does not want the suggestion of this name."""
+        uri = self.suggestions.dismiss(name)
+        if uri is not None:
+            self._status.ended(uri)
 
-    def _ask_ahead(self, document: Document, offset: int) -> None:
-        """Ask for the next completion, which the editor will ask for in a moment."""
-        worker = self._worker()
-        ready = worker is not None and worker.is_available and not worker.is_loading
-        if not (ready and self.automatic and self._asks_ahead and document.refusal is None):
+    def ask_ahead(self, document: Document, offset: int) -> None:
+        """Ask what comes behind a suggestion that was taken; the editor will ask for it in a moment."""
+        if not (self.automatic and self._asks_ahead and document.refusal is None):
             return
         cursor = cursor_at(document, offset, self._limits)
-        if self.cache.find(cursor.key) is None:
-            if len(self._ahead) >= MOST_KEYS:
+        if self.requests.find(cursor.key) is not None:
+            return
+        if self.requests.ask_ahead(self._request(cursor, time.monotonic()), cursor.key):
+            if len(self._ahead) >= MOST_AHEAD:
                 self._ahead.clear()
             self._ahead.add(cursor.key)
-            self.requests.ask_ahead(self._request(cursor, time.monotonic()), cursor.key)
 
 
 def cursor_at(document: Document, offset: int, limits: Limits) -> Cursor:
@@ -330,7 +269,7 @@ def cursor_at(document: Document, offset: int, limits: Limits) -> Cursor:
 
 def in_the_log(ticket: Ticket, completion: Completion) -> str:
     """One line: the suggestion's first line, or why there is none; where it comes from, and its times."""
-    text = completion.text
+    text = completion.texts[0] if completion.texts else ""
     blank = len(text) - len(text.lstrip("\n"))
     first, _, rest = text[blank:].partition("\n")
     more = f" and {rest.count(chr(10)) + 1} more lines" if rest else ""

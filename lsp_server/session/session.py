@@ -11,8 +11,7 @@ from dataclasses import asdict
 
 from fimlsp.languages.python.checks import Check
 from fimlsp.lsp_server.documents.open_documents import Change, Documents, Rules
-from fimlsp.lsp_server.errors import NoSuggestion
-from fimlsp.lsp_server.messages import Answer, Load, Loading, NotReady, Ready, Report, Request, Workspace
+from fimlsp.lsp_server.messages import Load, Loading, NotReady, Ready, Request, Workspace
 from fimlsp.lsp_server.python.environments import version_of
 from fimlsp.lsp_server.session.completer import Completer
 from fimlsp.lsp_server.session.status import Status, StatusBoard
@@ -38,28 +37,28 @@ class Session:
         self._folders = WorkspaceFolders(self._follow)
         self._grammars = UserGrammars(self._follow)
         self.documents = Documents(self.number, self._send, self._folders.python_of)
-        self.completer = Completer(self.documents, self._find_worker, pool.new_request, self.status, self.log)
+        self.completer = Completer(self.documents, pool.new_request, self.status, self.log)
         self._pool = pool
         self._on_loading = on_loading
         self._settings = Settings()
-        self._worker: WorkerHandle | None = None
-        self._why_no_worker: str | None = None
 
     def start(self) -> None:
         """Begin to use a worker with the model of the settings, unless there are too many."""
+        requests = self.completer.requests
         try:
-            self._worker = WorkerHandle(self._pool, load_of(self._settings), self.number, self)
+            requests.worker = WorkerHandle(self._pool, load_of(self._settings), self.number, self)
         except TooManyWorkersError as error:
-            self._why_no_worker = str(error)
-            self.worker_reported(NotReady(self._why_no_worker))
+            requests.why_no_worker = str(error)
+            self.worker_reported(NotReady(str(error)))
         else:
-            self._why_no_worker = None
-            self._worker.join()
+            requests.why_no_worker = None
+            requests.worker.join()
 
     async def close(self) -> None:
         """Answer what is under way and leave the worker."""
-        self.completer.requests.fail_all("the server is shutting down")
-        worker, self._worker = self._worker, None
+        requests = self.completer.requests
+        requests.fail_all("the server is shutting down")
+        worker, requests.worker = requests.worker, None
         if worker is not None:
             await worker.leave()
 
@@ -98,9 +97,10 @@ class Session:
     def reload(self) -> None:
         """Load the model anew."""
         self.completer.forget()
-        if self._worker is not None:
-            self._worker.reload()
-        elif self._why_no_worker is not None:
+        requests = self.completer.requests
+        if requests.worker is not None:
+            requests.worker.reload()
+        elif requests.why_no_worker is not None:
             self.start()
 
     def _look_around(self) -> None:
@@ -135,11 +135,15 @@ class Session:
             self.log.warning("a change of %s is ignored: it was not opened in this server", uri)
             return
         self.completer.requests.drop(uri, "the text was changed")
-        last = None
+        suggestions, last = self.completer.suggestions, None
         for size, last in self.documents.change(uri, version, changes):
-            self.completer.suggestions.edited(uri, size, last)
-        if last is not None:
-            self.completer.follow_up(self.documents.find_open(uri), last)
+            suggestions.edited(uri, size, last)
+        if last is None:
+            return
+        document = self.documents.find_open(uri)
+        end = suggestions.completed(uri, document.text.data, last)
+        if end is not None:
+            self.completer.ask_ahead(document, end)
 
     def close_document(self, uri: str) -> None:
         """The editor has closed a document."""
@@ -149,25 +153,22 @@ class Session:
 
     # The worker
 
-    def _find_worker(self) -> WorkerHandle | None:
-        if self._why_no_worker is not None:
-            raise NoSuggestion(self._why_no_worker)
-        return self._worker
-
     def _change_model(self, load: Load) -> None:
         """Use another model; where that cannot be, the one that there is stays."""
-        if self._why_no_worker is not None:
+        requests = self.completer.requests
+        if requests.why_no_worker is not None:
             self.start()
-        elif self._worker is not None:
+        elif requests.worker is not None:
             try:
-                self._worker.use(load)
+                requests.worker.use(load)
             except TooManyWorkersError as error:
                 name = self.status.now.model or "the one before"
                 self.worker_reported(Ready(name, f"{error}. Until then {name} is used."))
 
     def _send(self, message: Request) -> None:
-        if self._worker is not None:
-            self._worker.send(message)
+        worker = self.completer.requests.worker
+        if worker is not None:
+            worker.process.send(message)
 
     def worker_started(self) -> None:
         """A process was started that knows nothing yet; a request may have come meanwhile."""
@@ -175,19 +176,8 @@ class Session:
         self.documents.send_all()
         self.completer.requests.send_all()
 
-    def worker_reported(self, report: Report) -> None:
-        """The worker says something."""
-        if isinstance(report, Answer):
-            done = report.completion
-            self.log.debug(
-                "%d tokens, %d rejected, %.1f ms, the model %.1f ms of it",
-                done.tokens,
-                done.rejected,
-                report.ms,
-                done.model_ms,
-            )
-            self.completer.requests.take(report.id, done)
-            return
+    def worker_reported(self, report: Loading | Ready | NotReady) -> None:
+        """Loading the model goes on, or has ended."""
         self.status.loading(report)
         failed = isinstance(report, NotReady) or (isinstance(report, Ready) and report.problem is not None)
         self.log.log(logging.ERROR if failed else logging.INFO, "model: %s", describe(report))

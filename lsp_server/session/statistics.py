@@ -6,8 +6,6 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fimlsp.lsp_server.messages import Completion
-
 MOST_LATENCIES = 1000
 MOST_REASONS = 100
 
@@ -30,11 +28,6 @@ class Statistics:
     reasons: Counter[str] = field(default_factory=Counter)
     of_model: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_LATENCIES))
     of_reuse: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_LATENCIES))
-
-    def add_work(self, completion: Completion) -> None:
-        """The worker made *completion*."""
-        self.tokens += completion.tokens
-        self.rejected_tokens += completion.rejected
 
     def add_acceptance(self, text: bytes, *, partly: bool = False) -> None:
         """The user took *text*."""

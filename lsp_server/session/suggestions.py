@@ -1,4 +1,4 @@
-"""Keeps the suggestions that the editor shows, and tells what of each the user has not typed yet.
+"""Keeps the suggestions that the editor shows: each is typed through, taken or dismissed by the user.
 
 A suggestion stands between a left and a right context. As long as all edits fall between the two, and what
 stands there now begins like the suggestion (and may end like it: editors close brackets by themselves), what
@@ -11,11 +11,15 @@ import itertools
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from fimlsp.lsp_server.session.completion_cache import Key
+from fimlsp.lsp_server.session.requests import Key
+from fimlsp.lsp_server.session.statistics import Statistics
 from fimlsp.quotient.contexts.replacement import Replacement
 
 MOST_REMEMBERED = 64
 """Suggestions that may still be accepted or dismissed by their id."""
+
+MOST_DISMISSED = 1000
+"""Questions whose answer was dismissed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +36,6 @@ class Suggestion:
     texts: tuple[bytes, ...]
     key: Key
     relaxed: tuple[str, ...] = ()
-
-    def inserted(self, data: bytes) -> bytes:
-        """What stands in *data* now where the texts would be inserted."""
-        return data[self.origin : len(data) - self.after]
 
     def has_as_a_whole(self, inserted: bytes) -> bool:
         """Whether *inserted* is one of the texts; editors may write its line ends their way."""
@@ -62,11 +62,17 @@ class Suggestion:
 
 
 class Suggestions:
-    """The suggestion shown last in each document, and those that are neither accepted nor dismissed yet."""
+    """The suggestion shown last in each document, those of which nothing became yet, and what was dismissed.
 
-    def __init__(self) -> None:
+    *statistics* count what becomes of them.
+    """
+
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
         self._shown: dict[str, Suggestion] = {}
         self._unsettled: OrderedDict[str, Suggestion] = OrderedDict()
+        self._dismissed = set[Key]()
+        self._last_dismissed: Suggestion | None = None
         self._ids = itertools.count(1)
 
     def show(self, suggestion: Suggestion) -> None:
@@ -101,6 +107,62 @@ class Suggestions:
         """Nothing is shown any more."""
         self._shown.clear()
 
-    def settle(self, suggestion_id: str) -> Suggestion | None:
+    def completed(self, uri: str, data: bytes, last: Replacement) -> int | None:
+        """Where what was shown in the document ends, if the edit *last* made it part of *data* as a whole."""
+        shown = self._shown.get(uri)
+        if shown is None:
+            return None
+        is_more_than_a_key = len(last.text) > 1 and len(last.text.decode()) > 1
+        end = len(data) - shown.after
+        if not shown.has_as_a_whole(data[shown.origin : end]):
+            if is_more_than_a_key and shown.remainders(data, last.start + len(last.text)):
+                self._statistics.add_acceptance(last.text, partly=True)
+            return None
+        del self._shown[uri]
+        if self._settle(shown.id) and is_more_than_a_key:
+            self._statistics.add_acceptance(last.text)
+        return end
+
+    def accept(self, name: str) -> None:
+        """The user took a text of a suggestion; the edit that inserts it comes, or came, by itself."""
+        suggestion_id, _, number = name.partition(".")
+        suggestion = self._settle(suggestion_id)
+        if suggestion is not None:
+            index = int(number) if number.isdecimal() and int(number) < len(suggestion.texts) else 0
+            self._statistics.add_acceptance(suggestion.texts[index])
+
+    def dismiss(self, name: str) -> str | None:
+        """The user does not want a suggestion; it is not made again while the user types along it.
+
+        Returns the URI of its document; None if what became of it was said before.
+        """
+        suggestion = self._settle(name.partition(".")[0])
+        if suggestion is None:
+            return None
+        self._statistics.dismissed += 1
+        self.forget(suggestion.uri)
+        if len(self._dismissed) >= MOST_DISMISSED:
+            self._dismissed.clear()
+        self._dismissed.add(suggestion.key)
+        self._last_dismissed = suggestion
+        return suggestion.uri
+
+    def is_dismissed(self, uri: str, key: Key, data: bytes, offset: int, text: str) -> bool:
+        """Whether *text*, which answers *key*, was dismissed, or is what is left of such after typing along.
+
+        The cursor is at *offset* of *data*.
+        """
+        last = self._last_dismissed
+        if last is None:
+            return False
+        if key in self._dismissed:
+            return True
+        if last.uri != uri:
+            return False
+        rests = [rest.strip() for rest in last.remainders(data, offset)]
+        new = text.strip().encode()
+        return any(rest.startswith(new) or new.startswith(rest) for rest in rests if rest)
+
+    def _settle(self, suggestion_id: str) -> Suggestion | None:
         """The suggestion, which is accepted or dismissed now; None if that was said before."""
         return self._unsettled.pop(suggestion_id, None)

@@ -190,6 +190,7 @@ def preparation(document: EditedDocument) -> Iterator[int]:
     brackets may be left out; a question about one of them costs 2 ms more.
     """
     offset = 0
+    document.prepare_language()
     while offset < len(document.data):
         offset += STEP
         document.left_at(min(offset, len(document.data)))

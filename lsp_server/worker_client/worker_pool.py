@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from fimlsp.lsp_server.messages import Answer, Leave, Load, Loading, NotReady, Ready, Report, Request
+from fimlsp.lsp_server.messages import Answer, Complete, Leave, Load, Loading, NotReady, Ready, Report
 from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess
 
 from fimlsp.errors import UserError
@@ -30,8 +30,8 @@ class Client(Protocol):
     def worker_started(self) -> None:
         """A process was started that knows nothing of the client yet."""
 
-    def worker_reported(self, report: Report) -> None:
-        """The worker says something: about loading to all, an answer to who asked."""
+    def worker_reported(self, report: Loading | Ready | NotReady) -> None:
+        """Loading the model goes on, or has ended."""
 
     def worker_ended(self, reason: str) -> None:
         """The process died; a new one is started after a while."""
@@ -40,7 +40,8 @@ class Client(Protocol):
 class WorkerPool:
     """Finds the worker for a model. *command* starts a worker process; tests *make* workers without one.
 
-    `workers` are those that run, by what they were told to load.
+    `workers` are those that run, by what they were told to load; `new_request` gives a number that no other
+    request has.
     """
 
     def __init__(self, command: Sequence[str], make: type[WorkerProcess] = WorkerProcess) -> None:
@@ -48,15 +49,11 @@ class WorkerPool:
         self._make = make
         self.workers: dict[Load, _SharedWorker] = {}
         self._clients = itertools.count(1)
-        self._requests = itertools.count(1)
+        self.new_request: Callable[[], int] = itertools.count(1).__next__
 
     def new_client(self) -> int:
         """A number for a client that nobody else has."""
         return next(self._clients)
-
-    def new_request(self) -> int:
-        """A number for a request that no other has."""
-        return next(self._requests)
 
     def worker(self, load: Load) -> _SharedWorker:
         """The worker that has the model *load*; it is started if there is none.
@@ -93,6 +90,8 @@ class WorkerPool:
 class WorkerHandle:
     """A client's handle on the shared worker that serves its model *load*; *number* is the client's.
 
+    `process` takes messages that need no answer.
+
     Raises:
         TooManyWorkersError: As `WorkerPool.worker`.
     """
@@ -102,6 +101,7 @@ class WorkerHandle:
         self.number = number
         self._pool = pool
         self._worker = pool.worker(load)
+        self.process = self._worker.process
         self._leaving: set[asyncio.Task[None]] = set()
 
     def join(self) -> None:
@@ -119,38 +119,25 @@ class WorkerHandle:
             return
         found = self._pool.worker(load)
         before.dismiss(self)
-        self._worker = found
+        self._worker, self.process = found, found.process
         self.join()
         leaving = asyncio.get_running_loop().create_task(self._pool.end_unused(before))
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
 
     @property
-    def is_available(self) -> bool:
-        """Whether there is a process, or will be one in a moment."""
-        return self._worker.process.is_available
-
-    @property
     def is_loading(self) -> bool:
         """Whether the model is being loaded, so that requests wait."""
         return isinstance(self._worker.state, Loading)
 
-    def send(self, message: Request) -> None:
-        """Pass *message* on without waiting; it is lost when no process is running."""
-        self._worker.process.send(message)
-
-    def ask(self, request_id: int, message: Request) -> None:
-        """As `send`, for a request whose answer comes to this client."""
-        self._worker.asked[request_id] = self
-        self.send(message)
+    def ask(self, request: Complete, hear: Callable[[Answer], None]) -> None:
+        """Pass *request* on; *hear* is called with its answer, unless the worker dies before."""
+        self._worker.asked[request.id] = self, hear
+        self.process.send(request)
 
     def reload(self) -> None:
         """Load the model anew."""
-        self.send(self._worker.load)
-
-    def kill(self) -> None:
-        """End a process that does not answer; a new one is started."""
-        self._worker.process.kill()
+        self.process.send(self._worker.load)
 
     async def leave(self) -> None:
         """Stop using the worker."""
@@ -164,7 +151,7 @@ class _SharedWorker:
     def __init__(self, command: Sequence[str], load: Load, make: type[WorkerProcess]) -> None:
         self.load = load
         self.handles: list[WorkerHandle] = []
-        self.asked: dict[int, WorkerHandle] = {}
+        self.asked: dict[int, tuple[WorkerHandle, Callable[[Answer], None]]] = {}
         self.state: Loading | Ready | NotReady = Loading("starting", 0)
         self._is_running = False
         self.process = make(command, self._on_start, self._on_report, self._on_end)
@@ -181,7 +168,7 @@ class _SharedWorker:
         """A client stops using the worker."""
         if handle in self.handles:
             self.handles.remove(handle)
-            self.asked = {id: other for id, other in self.asked.items() if other is not handle}
+            self.asked = {id: asked for id, asked in self.asked.items() if asked[0] is not handle}
             self.process.send(Leave(handle.number))
 
     def change_model(self, load: Load) -> None:
@@ -198,9 +185,9 @@ class _SharedWorker:
 
     def _on_report(self, report: Report) -> None:
         if isinstance(report, Answer):
-            handle = self.asked.pop(report.id, None)
-            if handle is not None:
-                handle.client.worker_reported(report)
+            asked = self.asked.pop(report.id, None)
+            if asked is not None:
+                asked[1](report)
             return
         self.state = report
         for handle in [*self.handles]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import IO
 
-from fimlsp.lsp_server.messages import Report, Request, pack, read_report
+from fimlsp.lsp_server.messages import Report, Request, read_report
 
 WORKER_COMMAND = (
     sys.executable,
@@ -74,7 +75,7 @@ class WorkerProcess:
     def send(self, message: Request) -> None:
         """Pass *message* on without waiting; it is lost when no process is running."""
         if self._run is not None:
-            self._run.outbox.put(pack(message))
+            self._run.outbox.put(pickle.dumps(message))
 
     def kill(self) -> None:
         """End a process that does not answer; a new one is started."""
@@ -161,8 +162,8 @@ class WorkerRun:
 def _write_all(outbox: SimpleQueue[bytes | None], sink: IO[bytes]) -> None:
     """Write what comes in *outbox* up to None, or until nobody reads any more."""
     with contextlib.suppress(BrokenPipeError, ValueError), sink:
-        while (frame := outbox.get()) is not None:
-            sink.write(frame)
+        while (message := outbox.get()) is not None:
+            sink.write(message)
             sink.flush()
 
 

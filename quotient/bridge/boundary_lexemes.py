@@ -7,10 +7,9 @@ the DFA there are few different ends (a median of 5 in Melcer et al. 2024, arXiv
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
-from fimlsp.lexing.automata.dfa import DEAD
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
@@ -203,7 +202,7 @@ class BoundaryLexer:
 def _moves(lexical: LexerTables, start: int, byte: int) -> dict[int, list[int]]:
     """The states inside lexemes begun in *start*, grouped by the state that *byte* leads to."""
     moves: dict[int, list[int]] = {}
-    for state in reachable(lexical, start):
+    for state in lexical.paths.lengths_from(start):
         following = lexical.dfa.rows[state][byte]
         if following and state != start:
             moves.setdefault(following, []).append(state)
@@ -236,42 +235,23 @@ def _states_before(
     return states & lexical.word_states, states - lexical.word_states
 
 
-@remembered(64)
-def reachable(lexical: LexerTables, start: int) -> tuple[int, ...]:
-    """The states of the DFA reachable from *start*, itself included."""
-    rows = lexical.dfa.rows
-    found = {start: None}
-    waiting = deque(found)
-    while waiting:
-        following = [state for state in dict.fromkeys(rows[waiting.popleft()]) if state not in found]
-        found.update(dict.fromkeys(following))
-        waiting += following
-    found.pop(DEAD, None)
-    return tuple(found)
-
-
 @remembered(4096)
 def way_to(lexical: LexerTables, state: int, goals: frozenset[int]) -> bytes | None:
-    """A shortest byte string that leads from *state* to one of *goals*; None if there is none."""
-    found: dict[int, bytes] = {state: b""}
-    waiting = deque(found)
-    while waiting:
-        current = waiting.popleft()
-        if current in goals:
-            return found[current]
-        for following, byte in _exits(lexical, current):
-            if following not in found:
-                found[following] = found[current] + byte
-                waiting.append(following)
-    return None
+    """As `Paths.way_to`, cached."""
+    return lexical.paths.way_to(state, goals)
 
 
-@remembered(4096)
-def _exits(lexical: LexerTables, state: int) -> tuple[tuple[int, bytes], ...]:
-    """The successors of *state*, each with the smallest byte that leads there, ordered by that byte."""
-    row = lexical.dfa.rows[state]
-    firsts = (row.index(following) for following in {*row} - {DEAD})
-    return tuple((row[byte], bytes((byte,))) for byte in sorted(firsts))
+@lru_cache(4096)
+def _bits_of(states: frozenset[int]) -> int:
+    """The bit set of *states*."""
+    return sum(1 << state for state in states)
+
+
+def leads_into(lexer: LexerState, boundary: BoundaryLexeme) -> bool:
+    """Whether the lexeme being read may continue as *boundary*."""
+    if boundary.word is not None:
+        return way_into(lexer, boundary) is not None
+    return lexer.lexical.paths.behind[lexer.state] & _bits_of(boundary.states) != 0
 
 
 def way_into(lexer: LexerState, boundary: BoundaryLexeme) -> bytes | None:

@@ -10,7 +10,7 @@ from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.lexing.values import value
-from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, BoundaryLexer, End, way_into
+from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, BoundaryLexer, End
 from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.grammar.costs import CheapestSentences
@@ -61,9 +61,6 @@ class Connection:
     data: bytes
     cursor: int
     bracket: int | None = None
-    _ways_into: dict[tuple[int, bytes, BoundaryLexeme], bytes | None] = field(
-        default_factory=dict, repr=False
-    )
     _ends: dict[tuple[int, ModeStack], End] = field(default_factory=dict, repr=False)
     _scans: dict[tuple[EarleySet, Symbol], EarleySet | None] = field(default_factory=dict, repr=False)
     asked: dict[object, Any] = field(default_factory=dict, repr=False)
@@ -95,14 +92,6 @@ class Connection:
             right = CheapestSentences(known, {}, grammar.right.partial_rules, language)
             self._without_blocks.append(CheapestSentences(known.copy(), {}, grammar.left, right))
         return self._without_blocks[0]
-
-    def way_into(self, lexer: LexerState, boundary: BoundaryLexeme) -> bytes | None:
-        """As `boundary_lexemes.way_into`, cached."""
-        key = lexer.state, lexer.word, boundary
-        ways = self._ways_into
-        if key not in ways:
-            ways[key] = way_into(lexer, boundary)
-        return ways[key]
 
     def end_of_lexeme(self, lexer: LexerState) -> End:
         """Where the lexeme being read ends in the right context; None if it ends with the middle. Cached."""

@@ -30,7 +30,7 @@ class RightPartialRules(LazyRules):
     the right context closes, as far as they were predicted.
     """
 
-    __slots__ = ("_open_rules_at", "_start", "_terminals", "closed_blocks", "indents", "tables")
+    __slots__ = ("_open_rules_at", "_prefixes", "_start", "_terminals", "closed_blocks", "indents", "tables")
 
     def __init__(self, closed_blocks: ClosedBlocks, markers: int) -> None:
         tables = self.tables = closed_blocks.tables
@@ -39,6 +39,7 @@ class RightPartialRules(LazyRules):
         self.indents: dict[int, ClosedBlock] = {}
         self._terminals: dict[ClosedBlock, int] = {}
         self._open_rules_at: dict[GroupEnd, OpenRules] = {}
+        self._prefixes: dict[GroupEnd, dict[Child, int]] = {}
         self._start = tables.backward.start(tables.bodies)
 
     def open_rules(self, group_end: GroupEnd) -> OpenRules:
@@ -59,8 +60,12 @@ class RightPartialRules(LazyRules):
         return self.symbol((child, group_end), RightPartialRules._rules, child, group_end)
 
     def _rules(self, opened: Open, group_end: GroupEnd) -> Iterator[Rhs]:
+        known = self._prefixes.setdefault(group_end, {})
         for missing, child in self.open_rules(group_end).missing(opened):
-            yield (*missing, self.prefix_of(child, group_end))
+            prefix = known.get(child)
+            if prefix is None:
+                prefix = known[child] = self.prefix_of(child, group_end)
+            yield (*missing, prefix)
 
     def _suites(self, group_end: GroupEnd, body: int) -> Iterator[Rhs]:
         for block in group_end.suites:

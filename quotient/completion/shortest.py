@@ -13,7 +13,7 @@ from itertools import islice
 
 from fimlsp.lexing.columns import MARGIN
 from fimlsp.lexing.interruption import checkpoint
-from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_into, way_to
+from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_into
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.dijkstra import Source, completions
 from fimlsp.quotient.completion.incomplete import Incomplete
@@ -374,5 +374,5 @@ def _costs_of_markers(connection: Connection, skipping: int) -> Costs:
 def _cost_of_straddling(connection: Connection, boundary: BoundaryLexeme) -> int:
     """The least number of bytes that the lexeme at *boundary* has in the middle."""
     lexical = connection.tables.lexical
-    way = way_to(lexical, lexical.dfa.starts[boundary.modes.mode], boundary.states)
-    return len(way) if way else 1
+    lengths = lexical.paths.lengths_from(lexical.dfa.starts[boundary.modes.mode])
+    return min((lengths[state] for state in boundary.states if state in lengths), default=0) or 1

@@ -55,8 +55,13 @@ class Document:
 
     def prepare(self) -> None:
         """Make all contexts now, so that no later question pays for them. O(len(data)) the first time."""
+        self.prepare_language()
         self.left_at(len(self.data))
         self.right_at(self._lefts.first)
+
+    def prepare_language(self) -> None:
+        """As `LanguageTables.prepare`."""
+        self.tables.prepare()
 
     def copy(self) -> Document:
         """A document of the same text, with the contexts that were made so far."""

@@ -214,17 +214,17 @@ class Layer:
 
     def _close(self, symbol: int, nonterminals: set[int], items: dict[int, list[int]]) -> None:
         """Add the prediction of *symbol* in this layer to *nonterminals* and *items*."""
-        rules = self.rules
+        starts, rhs_of, having_rules = self.rules.starts, self.rules.rhs, self.rules.nonterminals
         nonterminals.add(symbol)
         waiting = [symbol]
         while waiting:
-            for item in rules.starts(waiting.pop()):
-                following = rules.rhs[item >> DOT_BITS][0]
+            for item in starts(waiting.pop()):
+                following = rhs_of[item >> DOT_BITS][0]
                 if following in items:
                     items[following].append(item + 1)
                     continue
                 items[following] = [item + 1]
-                if following in rules.nonterminals and following not in nonterminals:
+                if following in having_rules and following not in nonterminals:
                     nonterminals.add(following)
                     waiting.append(following)
 
@@ -236,11 +236,13 @@ class Automaton:
     cursor is freed as soon as the cursor moves on.
     """
 
-    __slots__ = ("_predicted", "layer")
+    __slots__ = ("_by_closure", "_closures", "_predicted", "layer")
 
     def __init__(self, rules: Rules, below: Automaton | None = None) -> None:
         self.layer = Layer(rules, below)
         self._predicted: dict[frozenset[int], Predicted] = {}
+        self._closures: dict[int, int] = {}
+        self._by_closure: dict[int, Predicted] = {}
 
     def goto(self, state: State, symbol: int) -> State:
         """The state that *state* leads to on *symbol*, which it expects."""
@@ -258,11 +260,39 @@ class Automaton:
         return layer
 
     def predicted(self, symbols: frozenset[int]) -> Predicted:
-        """The prediction where *symbols* are expected; the same object for equal sets of symbols."""
+        """The prediction where *symbols* are expected; the same object for equal ones of the lowest layer."""
         layer = self.layer
         if layer.below is not None and symbols.isdisjoint(layer.rules.nonterminals):
             return layer.below.predicted(symbols)
         found = self._predicted.get(symbols)
         if found is None:
-            found = self._predicted[symbols] = Predicted(layer, symbols)
+            found = Predicted(layer, symbols) if layer.below is not None else self._by_what_begins(symbols)
+            self._predicted[symbols] = found
+        return found
+
+    def _by_what_begins(self, symbols: frozenset[int]) -> Predicted:
+        """As `predicted` in the lowest layer, whose rules are all known; many sets predict the same."""
+        closure = 0
+        for symbol in symbols:
+            if symbol in self.layer.rules.nonterminals:
+                closure |= self._closure(symbol)
+        found = self._by_closure.get(closure)
+        if found is None:
+            found = self._by_closure[closure] = Predicted(self.layer, symbols)
+        return found
+
+    def _closure(self, symbol: int) -> int:
+        """The bit set of the nonterminals that *symbol* may begin with, itself included."""
+        found = self._closures.get(symbol)
+        if found is None:
+            rules = self.layer.rules
+            found, waiting = 1 << symbol, [symbol]
+            while waiting:
+                for item in rules.starts(waiting.pop()):
+                    first = rules.rhs[item >> DOT_BITS][0]
+                    if first in rules.nonterminals and not found >> first & 1:
+                        found |= self._closures.get(first, 1 << first)
+                        if first not in self._closures:
+                            waiting.append(first)
+            self._closures[symbol] = found
         return found

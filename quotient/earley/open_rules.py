@@ -96,7 +96,7 @@ class OpenRules:
         if found is None:
             behind = self.finder.behind
             found = self._missing[opened] = [
-                (behind((rule, dot + (child is not None))), child)
+                (behind[rule][dot + (child is not None)], child)
                 for rule, ways in self[opened].items()
                 for dot, child in ways
             ]
@@ -107,14 +107,18 @@ _NONE = frozenset[int]()
 
 
 class OpenRuleFinder:
-    """Finds the rules that are open at an Earley set; caches tables of the *rules* of a language."""
+    """Finds the rules that are open at an Earley set; caches tables of the *rules* of a language.
+
+    `behind[rule][dot]` are the symbols that remain to be read behind that position, in text order.
+    """
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self._left_corner_of = _left_corner_relation(rules)
         self._positions: dict[tuple[State, int | None], dict[int, list[RulePosition]]] = {}
+        turned = -1 if rules.backward else 1
+        self.behind = [[rhs[dot:][::turned] for dot in range(len(rhs) + 1)] for rhs in rules.rhs]
         self._children: dict[int, list[tuple[int, int]]] = {}
-        self._behind: dict[RulePosition, Rhs] = {}
 
     def open_rules(
         self, last: EarleySet, suites: Iterable[int] | None = None, not_next: frozenset[int] = _NONE
@@ -172,6 +176,11 @@ class OpenRuleFinder:
                 found.setdefault(self.rules.lhs_of(item), []).append(position)
         return found
 
+    def prepare(self) -> None:
+        """Make now what `first_children` gives."""
+        for symbol in self.rules.nonterminals:
+            self.first_children(symbol)
+
     def first_children(self, symbol: int) -> list[tuple[int, int]]:
         """The rules of *symbol* that begin with a nonterminal, each with that nonterminal."""
         found = self._children.get(symbol)
@@ -180,14 +189,6 @@ class OpenRuleFinder:
             firsts = [(number, self.rules.rhs[number][0]) for number in numbers]
             nonterminals = self.rules.nonterminals
             found = self._children[symbol] = [pair for pair in firsts if pair[1] in nonterminals]
-        return found
-
-    def behind(self, position: RulePosition) -> Rhs:
-        """The symbols that remain to be read after *position*, in text order."""
-        found = self._behind.get(position)
-        if found is None:
-            rule, dot = position
-            found = self._behind[position] = self.rules.rhs[rule][dot:][:: -1 if self.rules.backward else 1]
         return found
 
 

@@ -88,6 +88,9 @@ class CheapestSentences:
         if symbol in self._rules.nonterminals:
             self._search(symbol)
             return self.costs.get(symbol)
+        return self._cost_below(symbol)
+
+    def _cost_below(self, symbol: int) -> int | None:
         return self._other if self._below is None else self._below.cost(symbol)
 
     def of(self, symbols: Rhs) -> int | None:
@@ -119,7 +122,8 @@ class CheapestSentences:
 
     def _search(self, goal: int) -> None:
         """Find the shortest path from *goal* to a rule without any symbol of this layer."""
-        serial = count()
+        rules, costs, serial = self._rules, self.costs, count()
+        nonterminals = rules.nonterminals
         queue: list[tuple[int, int, int | None, _Path]] = [(0, next(serial), goal, None)]
         done: set[int] = set()
         while queue:
@@ -130,12 +134,21 @@ class CheapestSentences:
             if symbol in done:
                 continue
             done.add(symbol)
-            for item in self._rules.starts(symbol):
-                rhs = self._rules.rhs[item >> DOT_BITS]
-                inner = next((s for s in rhs if s in self._rules.nonterminals and s not in self.costs), None)
-                more = self.of(rhs if inner is None else tuple([s for s in rhs if s != inner]))
-                if more is not None and inner not in done:
-                    heappush(queue, (spent + more, next(serial), inner, (path, symbol, rhs)))
+            for item in rules.starts(symbol):
+                rhs = rules.rhs[item >> DOT_BITS]
+                inner, total = None, spent
+                for each in rhs:
+                    cost = costs.get(each)
+                    if cost is None and each in nonterminals:
+                        inner = each
+                        continue
+                    cost = self._cost_below(each) if cost is None else cost
+                    if cost is None:
+                        break
+                    total += cost
+                else:
+                    if inner not in done:
+                        heappush(queue, (total, next(serial), inner, (path, symbol, rhs)))
 
     def _keep(self, path: _Path) -> None:
         """Record the costs and choices of all symbols on *path*, which is linked from its end."""

@@ -51,6 +51,10 @@ class Direction:
             2 * MEGABYTE, lambda key, _: 600 + 8 * len(key[1])
         )
 
+    def prepare(self) -> None:
+        """As `OpenRuleFinder.prepare`."""
+        self._finder.prepare()
+
     def start(self, bodies: frozenset[int]) -> EarleySet:
         """The set before a group that may be any of *bodies*; the same object for equal *bodies*."""
         found = self._starts.get(bodies)

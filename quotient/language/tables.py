@@ -86,6 +86,14 @@ class LanguageTables:
         self.forward = Direction(self._rules(backward=False), self.enclosures)
         self.backward = Direction(self._rules(backward=True), self.enclosures)
 
+    def prepare(self) -> None:
+        """Make now what the first questions at a cursor ask of the language: some milliseconds, once."""
+        if "cheapest" not in vars(self):
+            self.lexical.paths.prepare(self.lexical.dfa.starts.values())
+            self.forward.prepare()
+            self.backward.prepare()
+            self.cheapest.cost(self.file_body)
+
     @cached_property
     def line_classes(self) -> LineClasses:
         """The classes of logical lines, in a language with an offside layout."""

@@ -191,7 +191,7 @@ class Questions:
         numbers, ends = known.others
         if not len(numbers) or not self._right.markers & expected:
             return numbers[:0]
-        return numbers[self._right.among(self._connection, groups.ends.states, ends, expected)]
+        return numbers[self._right.among(groups.ends.states, ends, expected)]
 
     def _each(self, groups: Groups, alike: Alike, place: Place) -> Truths:
         """Which of some groups whose symbols lead to *place* are viable there, each asked by itself."""

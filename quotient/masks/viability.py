@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,8 @@ from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.modes import ModeStack
-from fimlsp.quotient.bridge.connection import Connection, RightEntry
+from fimlsp.quotient.bridge.boundary_lexemes import leads_into
+from fimlsp.quotient.bridge.connection import RightEntry
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.text_trie import Ints
 from numpy.typing import NDArray
@@ -93,9 +93,7 @@ class RightLexemes:
         for entry in self._entries:
             self.markers |= 1 << entry.marker
 
-    def among(
-        self, connection: Connection, lexers: Sequence[LexerState], numbers: Ints, expected: int
-    ) -> NDArray[np.bool_]:
+    def among(self, lexers: Sequence[LexerState], numbers: Ints, expected: int) -> NDArray[np.bool_]:
         """Which of *numbers*, those of lexemes in progress in *lexers*, may be one that is *expected*.
 
         *lexers* is nearly always the same list, to which states are added.
@@ -111,41 +109,15 @@ class RightLexemes:
         found = verdicts[numbers]
         if (found < 0).any():
             for number in set(numbers[found < 0].tolist()):
-                verdicts[number] = self._may_be(connection, lexers[number], expected)
+                verdicts[number] = self._may_be(lexers[number], expected)
             found = verdicts[numbers]
         return found > 0
 
-    def _may_be(self, connection: Connection, lexer: LexerState, expected: int) -> bool:
+    def _may_be(self, lexer: LexerState, expected: int) -> bool:
         """Whether the lexeme in progress may be one of them that is *expected*."""
         for entry in self._entries:
             if not expected >> entry.marker & 1 or not entry.admits(lexer):
                 continue
-            if entry.boundary.word is not None:
-                if connection.way_into(lexer, entry.boundary) is not None:
-                    return True
-            elif lexer.state in _reaching(lexer.lexical, entry.boundary.states):
+            if leads_into(lexer, entry.boundary):
                 return True
         return False
-
-
-@remembered(4096)
-def _reaching(lexical: LexerTables, goals: frozenset[int]) -> frozenset[int]:
-    """The states of the automaton from which one of *goals* can be reached, these included."""
-    sources = _sources(lexical)
-    found = set(goals)
-    waiting = deque(goals)
-    while waiting:
-        fresh = sources[waiting.popleft()] - found
-        found |= fresh
-        waiting += fresh
-    return frozenset(found)
-
-
-@remembered(1)
-def _sources(lexical: LexerTables) -> list[set[int]]:
-    """The states that lead to each state in one byte."""
-    found: list[set[int]] = [set() for _ in lexical.dfa.rows]
-    for state, row in enumerate(lexical.dfa.rows):
-        for following in set(row):
-            found[following].add(state)
-    return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Margin, Step, Symbol
+from fimlsp.quotient.bridge.boundary_lexemes import leads_into
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
 from fimlsp.quotient.completion.shallow import is_shallow
 from fimlsp.quotient.completion.shortest import shortest_completion
@@ -114,12 +115,9 @@ class GrammarState:
             for entry in connection.right_entries:
                 if entry.boundary.kind is not None or not self.chart.expects(entry.marker):
                     continue
-                if ends_here if not entry.boundary.offset else self._leads_into(entry):
+                if ends_here if not entry.boundary.offset else leads_into(self.lexer, entry.boundary):
                     return True
         return False
-
-    def _leads_into(self, entry: RightEntry) -> bool:
-        return self.connection.way_into(self.lexer, entry.boundary) is not None
 
     @property
     def live(self) -> int:
@@ -221,7 +219,7 @@ class GrammarState:
                 continue
             if not entry.admits(self.lexer) or not self.chart.expects(entry.marker):
                 continue
-            if self.connection.way_into(self.lexer, entry.boundary) is not None:
+            if leads_into(self.lexer, entry.boundary):
                 return True
         return False
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from fimlsp.languages.slua.both_sides.right_text import RightText, is_new_name
+from fimlsp.languages.slua.both_sides.right_text import RightText
 from fimlsp.languages.slua.incremental.parser import ScriptState
-from fimlsp.languages.slua.incremental.tokens import DIGITS, LETTERS, WORD
+from fimlsp.languages.slua.incremental.tokens import DIGITS, LETTERS, WORD, is_name
 
 
 def carried(known: bytes, before: ScriptState, after: ScriptState, right: RightText) -> bytes | None:
@@ -45,6 +45,6 @@ def _renamed(known: bytes, before: ScriptState, name: str, right: RightText) -> 
     old, expected = before.begun.decode("ascii"), before.machine.expected()
     is_new = expected.but is not None and not {old, name} & {*expected.but, *expected.words, *right.names}
     words = set(re.findall(rb"\w+", known))
-    if not (is_new and is_new_name(old) and is_new_name(name)) or name.encode() in words:
+    if not (is_new and is_name(old) and is_name(name)) or name.encode() in words:
         return None
     return re.sub(rb"\b%s\b" % before.begun, name.encode(), known)

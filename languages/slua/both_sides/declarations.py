@@ -8,7 +8,7 @@ from itertools import islice, product
 from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_called, of_value, plain_types
 from fimlsp.languages.slua.both_sides.reading import Stop
 from fimlsp.languages.slua.both_sides.right_text import RightText
-from fimlsp.languages.slua.incremental.expressions import FieldName, Operand
+from fimlsp.languages.slua.incremental.expressions import Entries, EntryName, FieldName, Operand
 from fimlsp.languages.slua.incremental.machine import Machine
 from fimlsp.languages.slua.incremental.statements import Block
 from fimlsp.languages.slua.incremental.wanted import ARITHMETIC, ORDERS, Truth
@@ -45,7 +45,11 @@ def declarations(stop: Stop, block: Machine, right: RightText) -> Iterator[str]:
 def _lacking_field(stop: Stop, right: RightText) -> Iterator[str]:
     """Declarations of the field that is read or assigned to at *stop*."""
     texts = [lexeme.text for lexeme in right.follow(stop.offset)]
-    types = dict.fromkeys((*types_wanted(stop, stop.machine, texts), *SIMPLE))
+    if isinstance(stop.machine.stack and stop.machine.stack.task, Entries | EntryName):
+        value = (_parts(texts[2:]) or [[]])[0]
+        types = dict.fromkeys(of_field(value, plain_types(stop.machine.environment)))
+    else:
+        types = dict.fromkeys((*types_wanted(stop, stop.machine, texts), *SIMPLE))
     modifiers = ("mutable ", "") if texts[1:2] == ["="] else ("", "mutable ")
     yield from (f"{modifier}{stop.text}:{type_};" for modifier in modifiers for type_ in types)
 

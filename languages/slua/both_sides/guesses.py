@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice, product
 
-from fimlsp.languages.slua.both_sides.right_text import RightText, is_new_name
+from fimlsp.languages.slua.both_sides.right_text import RightText
 from fimlsp.languages.slua.incremental.environment import Environment
+from fimlsp.languages.slua.incremental.tokens import is_name
 from fimlsp.languages.slua.incremental.wanted import ARITHMETIC, ORDERS
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type, holds_functions
 
@@ -64,14 +65,14 @@ def functions_begun(right: RightText, environment: Environment) -> Iterator[Func
         texts = [lexeme.text for lexeme in right.follow(offset)]
         texts = texts[1:] if texts[:1] == ["="] else texts
         head = texts[: texts.index(")")] if ")" in texts else None
-        names = [text for text in head or () if is_new_name(text)]
+        names = [text for text in head or () if is_name(text)]
         if head is None or set(head) - {"function", "(", ",", *names}:
             continue
         is_cut = "(" not in head and (offset > 0 or head[:1] == [","])
         body = _body(texts[len(head) + 1 :])
         parameters = [plain] if is_cut else []
         parameters += [of_uses(name, body, plain) for name in names]
-        made = (Function(given, result) for result in _results(body, plain) for given in product(*parameters))
+        made = (Function(given, each) for each in results_of(body, plain) for given in product(*parameters))
         yield from islice(made, _MOST_FUNCTIONS)
 
 
@@ -85,7 +86,8 @@ def _body(texts: list[str]) -> list[str]:
     return texts
 
 
-def _results(body: list[str], plain: list[Type]) -> list[Type]:
+def results_of(body: Sequence[str], plain: list[Type]) -> list[Type]:
+    """The types that a function with *body* may give."""
     found: dict[Type, None] = {}
     for number, text in enumerate(body):
         if text == "return":

@@ -8,31 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_begun, of_uses, plain_types
-from fimlsp.languages.slua.both_sides.right_text import RightText, Target, is_new_name
+from fimlsp.languages.slua.both_sides.closings import Target, outline_of
+from fimlsp.languages.slua.both_sides.fitting import (
+    Needed,
+    may_be_function,
+    may_be_table,
+    may_close,
+    to_open,
+)
+from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_begun, of_uses, plain_types, results_of
+from fimlsp.languages.slua.both_sides.right_text import RightText
 from fimlsp.languages.slua.incremental.expressions import (
     Continue,
     Entries,
     EntryName,
     FieldName,
     Operand,
-    ParameterName,
     PathTail,
     possible_entries,
 )
+from fimlsp.languages.slua.incremental.functions import ParameterName
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
-from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack
+from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack, Task
 from fimlsp.languages.slua.incremental.statements import Block, Statements
-from fimlsp.languages.slua.incremental.tokens import TOKEN, first_token
+from fimlsp.languages.slua.incremental.tokens import TOKEN, first_token, is_name
 from fimlsp.languages.slua.incremental.written_types import Fields, WrittenType
-from fimlsp.languages.slua.types import VOID, Function, Table
+from fimlsp.languages.slua.types import VOID, Function, Table, Type
 
 _LITERALS = ("0", '""', "true")
 _JOINING = ("+", "..", "==", "and")
 """One operator of each kind that can stand between values."""
 _OPERATORS = frozenset(("and", "or", "not", "-"))
-
-Needed = frozenset[tuple[str, int]]
 
 
 class Moves:
@@ -66,13 +72,15 @@ class Moves:
 
     def others(self, machine: Machine) -> Iterator[tuple[str, ...]]:
         """Other beginnings, where something can still be opened or the right text might go on."""
-        needed = self._needed(machine.outline)
+        needed = self._needed(machine.stack)
         if needed is None or machine.stack is None or machine.is_full:
             return
         task = machine.stack.task
         if not needed and not self._may_hold(_table_around(machine.stack)):
             return
-        if isinstance(task, Block | Operand):
+        if not needed and self._is_within_type_or_function(task):
+            yield from ((word,) for word in machine.expected().words & {"local"})
+        elif isinstance(task, Block | Operand):
             yield from self._beginnings(machine, task, needed)
         elif isinstance(task, Entries | EntryName):
             yield from self._entries(machine, task)
@@ -89,10 +97,15 @@ class Moves:
                 types = functions_begun(self._right, machine.environment)
                 yield from (self.tokens(machine, str(type_)) for type_ in types)
 
+    def _is_within_type_or_function(self, task: Task) -> bool:
+        """Whether the right text is the rest of a function or its type, which *task* can only declare."""
+        if not (self._right.begins_function or self._right.texts[:1] == ("->",)):
+            return False
+        return isinstance(task, Block | Operand | PathTail | Continue | FieldName)
+
     def levels_to_open(self, outline: Outline) -> int:
         """How many brackets and blocks are to be opened where *outline* is open; 0 if some must be closed."""
-        fitting = self._fitting(outline)
-        return min((len(target) for target, _ in fitting), default=len(outline)) - len(outline)
+        return min(map(len, self._fitting(outline)), default=len(outline)) - len(outline)
 
     def new_name(self, machine: Machine, others: Iterable[str] = ()) -> str:
         """A name that no variable, none of *others* and nothing in the right text has."""
@@ -101,38 +114,48 @@ class Moves:
         names = (letter + "x" * more for more in range(40) for letter in letters)
         return next(name for name in names if name not in taken)
 
-    def _needed(self, outline: Outline) -> frozenset[tuple[str, int]] | None:
-        """What may be opened next, none if only the level is right; None if more is open than may be.
-
-        With each sign the number of commas that the right text has before it.
-        """
-        fitting, size = self._fitting(outline), len(outline)
-        if not fitting:
-            return None
-        return frozenset((each[-size - 1], n[-size - 1]) for each, n in fitting if len(each) > size)
+    def _needed(self, stack: Stack | None) -> Needed | None:
+        """What may be opened, none if only the level is right; None if something else is open."""
+        outline = () if stack is None else stack.outline
+        splits = ((target, len(target) - len(outline)) for target in self._fitting(outline))
+        split = [(t[:size], t[size:]) for t, size in splits if size == len(t) or may_close(t[size], stack)]
+        return frozenset(opened for opened, _ in split if opened) if split else None
 
     def _fitting(self, outline: Outline) -> list[Target]:
         """The targets that something can be opened to from *outline*."""
         size = len(outline)
-        longer = [target for target in self._targets if len(target[0]) >= size]
-        return [target for target in longer if target[0][len(target[0]) - size :] == outline]
+        longer = [target for target in self._targets if len(target) >= size]
+        return [target for target in longer if outline_of(target[len(target) - size :]) == outline]
 
     def _brackets(self, machine: Machine, function: Function, needed: Needed) -> Iterator[tuple[str, ...]]:
         """The beginnings of calls of *function* that leave as many arguments as the right text gives."""
-        for sign, commas in needed:
-            before = len(function.parameters) - 1 - commas
-            if sign == ")" and (before >= 0 or not (commas or function.parameters)):
-                values = map(machine.environment.inhabitants.value, function.parameters[: max(0, before)])
-                text = "".join(f"{value}," for value in values)
-                yield ("(", *self.tokens(machine, text))
+        is_last = self.levels_to_open(machine.outline) == 1
+        for commas in {closing.commas for closing in to_open(needed, ")")}:
+            parameters = function.parameters
+            before = len(parameters) - 1 - commas
+            if before < 0 and (commas or parameters):
+                continue
+            if is_last and parameters and not self._may_be(parameters[before]):
+                continue
+            values = map(machine.environment.inhabitants.value, parameters[: max(0, before)])
+            text = "".join(f"{value}," for value in values)
+            yield ("(", *self.tokens(machine, text))
+
+    def _may_be(self, type_: Type) -> bool:
+        """Whether the right text may begin with a value of *type_*, or go on with one."""
+        kinds = {"function": Function, "{": Table}
+        first = self._right.texts[0] if self._right.texts else ""
+        return first not in kinds or isinstance(type_, kinds[first])
 
     def _beginnings(
         self, machine: Machine, task: Block | Operand, needed: Needed
     ) -> Iterator[tuple[str, ...]]:
         scope, expected = machine.environment.inhabitants, machine.expected()
-        signs = {sign for sign, _ in needed}
+        first, field = (*self._right.texts[:2], "", "")[:2]
         for type_, path in scope.paths.items():
             tokens = self.tokens(machine, path)
+            if not needed and first == "." and not (isinstance(type_, Table) and field in type_.fields):
+                continue
             if tokens[0] in expected.words:
                 yield tokens
                 if isinstance(type_, Function):
@@ -141,27 +164,29 @@ class Moves:
             words = {"local", "return", "break", "interface"}
             endings = task.endings if isinstance(task, Statements) else ()
             yield from ((name, "(") for name in endings if name in expected.words)
-            if "end" in signs:
+            if to_open(needed, "end"):
                 words |= {"do", "if", "while", "for"}
         else:
             words = set() if needed else {"not"}
-            yield from ((text,) for text in _LITERALS if expected.takes(text))
-            words |= {"("} if (")", 0) in needed else set()
-            words |= {"{"} if "}" in signs and self._may_open(machine, task) else set()
-            words |= {"function"} if signs & {"end", ")"} else set()
+            yield from ((t,) for t in _LITERALS if expected.takes(t) and (needed or first != "."))
+            brackets = to_open(needed, ")")
+            words |= {"("} if any(not closing.commas for closing in brackets) else set()
+            words |= {"{"} if self._may_open(machine, task, needed) else set()
+            words |= {"function"} if may_be_function(task.wanted, needed) else set()
         yield from ((word,) for word in sorted(words & expected.words))
         if "local" in words & expected.words:
-            yield from self._declarations(machine)
+            yield from self._declarations(machine, needed)
 
-    def _may_open(self, machine: Machine, operand: Operand) -> bool:
+    def _may_open(self, machine: Machine, operand: Operand, needed: Needed) -> bool:
         """Whether the right text may go on in the table that is wanted."""
-        table = operand.wanted if isinstance(operand.wanted, Table) else None
-        return self.levels_to_open(machine.outline) != 1 or self._may_hold(table)
+        if not isinstance(operand.wanted, Table) or not may_be_table(operand.wanted, needed):
+            return False
+        return self.levels_to_open(machine.outline) != 1 or self._may_hold(operand.wanted)
 
     def _may_hold(self, table: Table | None) -> bool:
         """Whether the right text may go on in *table*: not with a field that it lacks, or a declaration."""
         first, second = (*self._right.texts[:2], "", "")[:2]
-        if table is None or not is_new_name(first):
+        if table is None or not is_name(first):
             return table is None or first not in ("mutable", "optional")
         return second != ":" and (second != "=" or any(f.endswith(first) for f in table.fields))
 
@@ -184,15 +209,20 @@ class Moves:
             yield (",",)
         for name in fields:
             if name in possible:
-                yield entries([each for each in needed if each != name], f"{name}=")
-                yield entries([each for each in needed if each != name], name)
+                others = [each for each in needed if each != name]
+                yield entries(others, f"{name}=")
+                yield entries(others, name)
+                if others and name.endswith(self._right.word):
+                    yield (*entries(others), ",")
 
-    def _declarations(self, machine: Machine) -> Iterator[tuple[str, ...]]:
+    def _declarations(self, machine: Machine, needed: Needed) -> Iterator[tuple[str, ...]]:
         """The beginnings of variables of all types, and of functions without parameters."""
         name, inhabitants = self.new_name(machine), machine.environment.inhabitants
         types = [type_ for type_ in (*SIMPLE, *inhabitants.tables) if inhabitants.has(type_)]
         yield from (("local", name, ":", str(type_), "=") for type_ in types)
-        for result in (VOID, *plain_types(machine.environment)):
+        ends = [closing for closing in to_open(needed, "end") if closing.opener == "any"]
+        returned = results_of(self._right.texts, plain_types(machine.environment)) if ends else []
+        for result in dict.fromkeys((VOID, *returned)) if ends else ():
             yield self.tokens(machine, f"local {name}:()->{result}=function()")
 
     def _plain(self, machine: Machine) -> Iterator[tuple[str, ...]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fimlsp.languages.slua.both_sides.right_text import RightText, is_new_name
+from fimlsp.languages.slua.both_sides.right_text import RightText
 from fimlsp.languages.slua.incremental.environment import Environment
-from fimlsp.languages.slua.incremental.expressions import FieldName, Operand
+from fimlsp.languages.slua.incremental.expressions import Entries, EntryName, FieldName, Operand, PathTail
 from fimlsp.languages.slua.incremental.machine import Machine, Stack
 from fimlsp.languages.slua.incremental.parser import ScriptState
 from fimlsp.languages.slua.incremental.statements import Block
-from fimlsp.languages.slua.incremental.tokens import needs_blank
+from fimlsp.languages.slua.incremental.tokens import is_name, needs_blank
 from fimlsp.languages.slua.incremental.written_types import ParameterTypes, ResultType, WrittenType
-from fimlsp.languages.slua.types import Table
+from fimlsp.languages.slua.types import Table, Type
 from fimlsp.lexing.interruption import checkpoint
 
 _MOST_KEPT = 20_000
@@ -21,32 +21,29 @@ _MOST_KEPT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Where reading fails: the place, and the lexeme that may not come, at *offset*."""
+    """Where reading fails: the place, and the lexeme that may not come, at *offset*.
+
+    If a table lacks the field that is read there, it is that field, and *lacks_field* is the table.
+    """
 
     machine: Machine
     offset: int
     text: str
+    lacks_field: Table | None = None
 
     @property
     def lacks_variable(self) -> bool:
         """Whether the lexeme is a name where a variable may stand, and there is none of this name."""
         task = self.machine.stack and self.machine.stack.task
-        unknown = is_new_name(self.text) and self.text not in self.machine.environment.variables
+        unknown = is_name(self.text) and self.text not in self.machine.environment.variables
         return unknown and isinstance(task, Block | Operand)
 
     @property
     def lacks_type(self) -> bool:
         """Whether the lexeme is a name where a type may stand, and there is none of this name."""
         task = self.machine.stack and self.machine.stack.task
-        unknown = is_new_name(self.text) and self.text not in self.machine.environment.types
+        unknown = is_name(self.text) and self.text not in self.machine.environment.types
         return unknown and isinstance(task, WrittenType | ParameterTypes | ResultType)
-
-    @property
-    def lacks_field(self) -> Table | None:
-        """The table of which the lexeme should be a field and is none; None if there is no such table."""
-        task = self.machine.stack and self.machine.stack.task
-        is_missing = isinstance(task, FieldName) and self.text not in task.table.fields
-        return task.table if isinstance(task, FieldName) and is_missing and is_new_name(self.text) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ class Reader:
                 break
             following = machine.take(lexeme.text)
             if following is None:
-                found = Stop(machine, offset, lexeme.text)
+                found = self._missing_field(machine, offset) or Stop(machine, offset, lexeme.text)
                 break
             machine, offset = following, lexeme.end
         checkpoint()
@@ -98,6 +95,26 @@ class Reader:
             self._known.clear()
         self._known.update((key, (found, kept)) for key, kept in passed)
         return found
+
+    def _missing_field(self, machine: Machine, offset: int) -> Stop | None:
+        """Where the path that goes on at *offset* reads a field that its table lacks; None if it does not."""
+        task = machine.stack and machine.stack.task
+        lexemes = self.right.follow(offset)
+        texts, names = [each.text for each in lexemes], 0
+        type_: Type | None = None
+        if isinstance(task, FieldName | Entries | EntryName):
+            type_ = task.table
+        elif isinstance(task, PathTail) and texts[0] == ".":
+            type_, names = task.value.type, 1
+        elif isinstance(task, Block | Operand) and texts[0] in machine.environment.variables:
+            type_, names = machine.environment.variables[texts[0]].type, 2
+        while isinstance(type_, Table) and names < len(texts) and is_name(texts[names]):
+            if texts[names] not in type_.fields:
+                return Stop(machine, lexemes[names - 1].end if names else offset, texts[names], type_)
+            type_, names = type_.fields[texts[names]].type, names + 2
+            if texts[names - 1 : names] != ["."]:
+                return None
+        return None
 
     def is_complete(self, state: ScriptState) -> bool:
         """Whether the script is right if the middle ends at *state*."""

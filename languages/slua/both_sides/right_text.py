@@ -6,24 +6,15 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from fimlsp.languages.slua.both_sides.closings import Closing, Target, opener, outline_of, targets
 from fimlsp.languages.slua.incremental.machine import Outline
-from fimlsp.languages.slua.incremental.tokens import KEYWORDS, LONGEST_NAME
+from fimlsp.languages.slua.incremental.tokens import LEXEME, is_name
 
-LEXEME = re.compile(
-    rb'"(?:[^"\\\x00-\x1f\x7f]|\\[nt"\\])*"'
-    rb"|[A-Za-z][A-Za-z0-9_]*"
-    rb"|[0-9]+(?:\.[0-9]+)?(?![A-Za-z0-9_.])"
-    rb"|[<>=~]=|->|\.\.|-(?!-)|[{}();:,.=<>+*/%^]"
-)
 _BLANKS = re.compile(rb"[ \t\r\n]*")
 _WORD = re.compile(rb"[A-Za-z0-9_]+")
 _STRING_TAIL = re.compile(rb'(?:[^"\\\x00-\x1f\x7f]|\\[nt"\\])*"')
 _LEAD = {1: b"\xc3", 2: b"\xe1", 3: b"\xf1"}
 """First bytes of characters whose other bytes may be any, by the number of these."""
-
-
-Target = tuple[Outline, tuple[int, ...]]
-"""What a text closes, and before each closing how many commas stand between what it closes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +97,7 @@ class RightText:
         """All names in the text, as it is read from its beginning or from within a text."""
         starts = [0, *([self.string_tail[1].end] if self.string_tail else [])]
         texts = {lexeme.text for start in starts for lexeme in self.follow(start)}
-        return frozenset(text for text in texts if is_new_name(text))
+        return frozenset(text for text in texts if is_name(text))
 
     @cached_property
     def used_names(self) -> tuple[str, ...]:
@@ -116,7 +107,7 @@ class RightText:
         for start in starts:
             before = ""
             for lexeme in self.follow(start):
-                if is_new_name(lexeme.text) and before != ".":
+                if is_name(lexeme.text) and before != ".":
                     found[lexeme.text] = None
                 before = lexeme.text
         return tuple(found)
@@ -125,12 +116,14 @@ class RightText:
     def free_names(self) -> tuple[str, ...]:
         """Those of the used names that are not declared before their first use."""
         first: dict[str, bool] = {}
-        texts = [lexeme.text for lexeme in self.follow(self.offsets[0])]
+        texts = list(self.texts)
+        if [*map(is_name, texts[:2])] == [True, True] and texts[2:3] in ([":"], ["="], ["{"]):
+            texts[0] = "local"  # a keyword that declares, whose beginning is in the middle
         in_head = False
         for number, text in enumerate(texts):
             before = texts[number - 1] if number else ""
             in_head = text == "function" or (in_head and before != ")")
-            if is_new_name(text) and before != ".":
+            if is_name(text) and before != ".":
                 first.setdefault(text, not (in_head or before in ("local", "for", "interface", ":", "->")))
         return tuple(name for name in self.used_names if first.get(name, True))
 
@@ -138,6 +131,14 @@ class RightText:
     def texts(self) -> tuple[str, ...]:
         """The lexemes from the beginning on."""
         return tuple(lexeme.text for lexeme in self.follow(0))
+
+    @cached_property
+    def begins_function(self) -> bool:
+        """Whether the text begins with a function, or within the keyword of one."""
+        head = self.texts[: self.texts.index(")")] if ")" in self.texts else ()
+        is_cut = bool(self.word) and "function".endswith(self.word)
+        behind = (*self.texts[len(head) + 1 : len(head) + 2], "")[0]
+        return is_cut and head[1:2] == ("(",) and opener(")", behind) == "function"
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -162,24 +163,19 @@ class RightText:
         found = {target for offset in self.offsets for target in self._targets(offset)}
         cut = [word for word in ("then", "do", "end") if word.endswith(self.word) and word != self.word]
         behind = self._targets(len(self.word)) if self.word else ()
-        return frozenset(found | {((word, *each), (0, *commas)) for each, commas in behind for word in cut})
+        return frozenset(found | {(Closing(word), *each) for each in behind for word in cut})
 
     def outlines(self, offset: int) -> frozenset[Outline]:
         """What the text from *offset* on closes and does not open; several where `do` has two meanings."""
-        return frozenset(outline for outline, _ in self._targets(offset))
+        return frozenset(map(outline_of, self._targets(offset)))
 
     def _targets(self, offset: int) -> frozenset[Target]:
         if offset not in self._known_targets:
             lexemes = self.follow(offset)
             is_whole = self.lexeme(lexemes[-1].end if lexemes else offset) is not None
             texts = [lexeme.text for lexeme in lexemes]
-            self._known_targets[offset] = frozenset(_targets(texts) if is_whole else ())
+            self._known_targets[offset] = frozenset(targets(texts) if is_whole else ())
         return self._known_targets[offset]
-
-
-def is_new_name(text: str) -> bool:
-    """Whether *text* may name something."""
-    return text[:1].isalpha() and text not in KEYWORDS and len(text) <= LONGEST_NAME
 
 
 def _decoded(data: bytes, end: int) -> Lexeme | None:
@@ -187,39 +183,3 @@ def _decoded(data: bytes, end: int) -> Lexeme | None:
         return Lexeme(data.decode("utf-8"), end)
     except UnicodeDecodeError:
         return None
-
-
-_OPENED = {"(": (")",), "{": ("}",), "function": ("end",), "if": ("then", "end")}
-_OPENED |= {"while": ("do", "end"), "for": ("do", "end"), "elseif": ("then",)}
-_MOST_READINGS = 8
-_Reading = tuple[list[str], list[int], list[str]]
-
-
-def _targets(texts: list[str]) -> list[Target]:
-    """What *texts* close, read in all ways: an unmatched `do` begins a block or the body of a loop."""
-    readings: list[_Reading] = [([], [0], [])]
-    for number, text in enumerate(texts):
-        following: list[_Reading] = []
-        for closed, commas, expected in readings:
-            if text in _OPENED:
-                expected[:0] = _OPENED[text]
-            elif text == "do" and not (expected and expected[0] == "do"):
-                if not expected and _may_be_behind_header(texts, number):
-                    following.append(([*closed, "do"], [*commas, 0], []))
-                expected.insert(0, "end")
-            elif text in (")", "}", "then", "do", "end"):
-                if not expected:
-                    closed.append(text)
-                    commas.append(0)
-                elif expected.pop(0) != text:
-                    continue
-            elif text == "," and not expected:
-                commas[-1] += 1
-            following.append((closed, commas, expected))
-        readings = following[:_MOST_READINGS]
-    return [(tuple(closed), tuple(commas[:-1])) for closed, commas, expected in readings if not expected]
-
-
-def _may_be_behind_header(texts: list[str], number: int) -> bool:
-    """Whether the `do` of this *number* may stand behind the head of a loop."""
-    return number == 0 or texts[number - 1] not in (";", "do", "then", "else")

@@ -16,12 +16,13 @@ from fimlsp.languages.slua.both_sides.reading import Entrance, Reader, Stop
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.machine import Machine, Restore, Stack, Task
 from fimlsp.languages.slua.incremental.statements import Block, Branch
-from fimlsp.languages.slua.incremental.tokens import needs_blank
+from fimlsp.languages.slua.incremental.tokens import is_name, needs_blank
 from fimlsp.languages.slua.incremental.written_types import Fields
 
 MOST_PLACES = 600
 MOST_DECLARATIONS = 300
 _MOST_DEPTH = 12
+_ENDING = 2
 _DETOUR = 6
 _LEVEL = 20
 _LONG = 8
@@ -112,14 +113,12 @@ class Search:
             if text is not None:
                 return text
             finishing = self._moves.finishing(place.machine)
-            for tokens, detour in (
-                (finishing, 0),
-                *((t, _DETOUR) for t in self._moves.others(place.machine)),
-            ):
+            others = self._moves.others(place.machine)
+            for tokens, cost in ((finishing, _ENDING), *((t, _DETOUR + _size(t)) for t in others)):
                 following = place.after(tokens) if tokens else None
                 if following is not None and len(following.machine.outline) >= self._kept:
                     count += 1
-                    written = cost_before + detour + min(sum(map(len, tokens)), _LONG)
+                    written = cost_before + cost
                     ahead = _LEVEL * self._moves.levels_to_open(following.machine.outline)
                     heappush(waiting, (written + ahead, count, written, following))
         return None
@@ -141,7 +140,15 @@ class Search:
             found = self._declaring(place, entrance, stop, _MOST_DEPTH)
             if found is not None:
                 return found
-        return None
+        return self._named(place)
+
+    def _named(self, place: Written) -> bytes | None:
+        """As `_entered`, with a variable declared whose name ends with what the right text begins with."""
+        word = self._reader.right.word
+        if not word or is_name(word) or f"a{word}" in place.machine.environment.variables:
+            return None
+        entrance = Entrance(b"a", place.machine, len(word))
+        return self._declaring(place, entrance, Stop(place.machine, 0, f"a{word}"), _MOST_DEPTH)
 
     def _declaring(self, place: Written, entrance: Entrance, stop: Stop, depth: int) -> bytes | None:
         """As `_entered`, with what is missing at *stop* declared in a block around it."""
@@ -180,6 +187,10 @@ class Search:
             if (each.written.strip(), each.offset) == (entrance.written.strip(), entrance.offset):
                 return each
         return None
+
+
+def _size(tokens: tuple[str, ...]) -> int:
+    return min(sum(map(len, tokens)), _LONG)
 
 
 class _Shapes:

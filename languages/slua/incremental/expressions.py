@@ -1,11 +1,12 @@
-"""The tasks of expressions: operands, operators, paths, tables, functions."""
+"""The tasks of expressions: operands, operators, paths, tables."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 
-from fimlsp.languages.slua.checking.scopes import Variable
-from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
+from fimlsp.languages.slua.incremental.functions import function_tasks
+from fimlsp.languages.slua.incremental.inhabitants import Inhabitants
 from fimlsp.languages.slua.incremental.machine import Machine, Outline, Restore, Sign, Step, Task, Value
 from fimlsp.languages.slua.incremental.tokens import Expected
 from fimlsp.languages.slua.incremental.wanted import (
@@ -26,11 +27,14 @@ from fimlsp.languages.slua.incremental.ways import (
     Goal,
     StatementGoal,
     ValueGoal,
+    begins,
     cheapest_way,
     reaches,
+    signs_towards,
     steps,
+    value_of,
 )
-from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type
+from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, Function, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,8 @@ class Whole(Step):
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return replace(
-            machine.push(Operand(self.wanted, OR), Restore(machine.environment, machine.weight)), weight=0
-        )
+        tasks = Operand(self.wanted, OR), Restore(machine.environment, machine.weight)
+        return machine.push(*tasks).weighing(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +58,15 @@ class Operand(Task):
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
-        wanted, level, words = self.wanted, self.level, {"("}
-        scope = machine.environment.inhabitants
-        begins = {type_: may_begin(Value(type_), wanted, level) for type_ in (NUMBER, STRING, BOOLEAN)}
-        if begins[BOOLEAN]:
-            words |= {"true", "false", "not"}
-        if begins[NUMBER]:
-            words.add("-")
-        if isinstance(wanted, Table) and not wanted.is_object and scope.has(wanted):
-            words.add("{")
-        if isinstance(wanted, Function) and scope.has(wanted):
-            words.add("function")
-        goal = ValueGoal(wanted, level)
-        words |= goal.variables(machine.environment)
-        return Expected(frozenset(words), number=begins[NUMBER], string=begins[STRING])
+        made = made_values(self.wanted, self.level, machine.environment.inhabitants)
+        return made | Expected(ValueGoal(self.wanted, self.level).variables(machine.environment))
+
+    def takes(self, machine: Machine, token: str) -> bool:
+        """As in `Task`."""
+        scope, variable = machine.environment.inhabitants, machine.environment.variables.get(token)
+        if variable is None:
+            return made_values(self.wanted, self.level, scope).takes(token)
+        return begins(ValueGoal(self.wanted, self.level), variable, scope)
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
@@ -107,6 +105,22 @@ class Operand(Task):
         return text
 
 
+@lru_cache(512)
+def made_values(wanted: Wanted, level: int, scope: Inhabitants) -> Expected:
+    """What a value may begin with that is not a variable's, where *wanted* is."""
+    number, string, boolean = (may_begin(Value(t), wanted, level) for t in (NUMBER, STRING, BOOLEAN))
+    words = {"("}
+    if boolean:
+        words |= {"true", "false", "not"}
+    if number:
+        words.add("-")
+    if isinstance(wanted, Table) and not wanted.is_object and scope.has(wanted):
+        words.add("{")
+    if isinstance(wanted, Function) and scope.has(wanted):
+        words.add("function")
+    return Expected(frozenset(words), number=number, string=string)
+
+
 @dataclass(frozen=True, slots=True)
 class AfterBracket(Step):
     """Behind brackets: what they enclose is an operand."""
@@ -136,7 +150,7 @@ class Continue(Task):
 
     def leave(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return replace(machine, value=self.value)
+        return machine.after_value(self.value)
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
@@ -187,23 +201,19 @@ class PathTail(Task):
 
     def leave(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return replace(machine, value=self.value)
+        return machine.after_value(self.value)
 
     def _following(self, goal: ValueGoal) -> Continue:
         return Continue(self.value, goal.wanted, goal.level)
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
-        scope, words = machine.environment.inhabitants, set[str]()
-        if not self.value.optional:
-            for text, value, fixed, called in steps(self.value.type, scope):
-                if reaches(self.goal, value, fixed, called, scope):
-                    words.add(text[0])
+        scope = machine.environment.inhabitants
+        words = frozenset[str]() if self.value.optional else signs_towards(self.goal, self.value.type, scope)
         if isinstance(self.goal, ValueGoal):
-            return Expected(frozenset(words)) | self._following(self.goal).expected(machine)
-        if not self.fixed and scope.has(self.value.type):
-            words.add("=")
-        return Expected(frozenset(words))
+            return Expected(words) | self._following(self.goal).expected(machine)
+        assigned = {"="} if not self.fixed and scope.has(self.value.type) else set[str]()
+        return Expected(words | assigned)
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
@@ -251,11 +261,15 @@ class FieldName(Task):
         fields = steps(self.table, scope)
         return Expected(frozenset(text[1:] for text, *rest in fields if reaches(self.goal, *rest, scope)))
 
+    def takes(self, machine: Machine, token: str) -> bool:
+        """As in `Task`."""
+        field, scope = self.table.fields.get(token), machine.environment.inhabitants
+        return field is not None and reaches(self.goal, *value_of(field), False, scope)
+
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        field = self.table.fields[token]
-        fixed = "" if field.mutable else "fixed"
-        return machine.push(PathTail(Value(field.type, field.optional), self.goal, fixed))
+        value, fixed = value_of(self.table.fields[token])
+        return machine.push(PathTail(value, self.goal, fixed))
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -267,7 +281,7 @@ class FieldName(Task):
         return min((text + way for text, way in ways if way is not None), key=lambda text: (len(text), text))
 
 
-# Tables and functions.
+# Tables.
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +311,7 @@ class Entries(Task):
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        machine = replace(machine, weight=self.weight)
+        machine = machine.weighing(self.weight)
         if token == "}":
             return machine
         entry = EntryName(self.table, self.given, self.weight)
@@ -347,47 +361,6 @@ def possible_entries(table: Table, given: frozenset[str], machine: Machine) -> f
     return frozenset(field.name for field in fields if scope.has(field.type))
 
 
-@dataclass(frozen=True, slots=True)
-class EnterFunction(Step):
-    """The beginning of a function that has to give *result*."""
-
-    result: Type
-
-    def instant(self, machine: Machine) -> Machine:
-        """As in `Task`."""
-        return replace(machine.within(machine.environment.in_function(self.result)), weight=0)
-
-
-@dataclass(frozen=True, slots=True)
-class ParameterName(Task):
-    """The name of a parameter."""
-
-    type: Type
-
-    def expected(self, machine: Machine) -> Expected:
-        """As in `Task`."""
-        return Expected(but=frozenset(machine.environment.variables))
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        return machine.within(machine.environment.declare(Variable(token, self.type)))
-
-    def finish(self, machine: Machine) -> str:
-        """As in `Task`."""
-        del machine
-        return NAMELESS.format(0)
-
-
-def function_tasks(machine: Machine, function: Function) -> list[Task]:
-    """What comes behind `function`."""
-    tasks: list[Task] = [EnterFunction(function.result), Sign("(")]
-    for number, parameter in enumerate(function.parameters):
-        tasks += [Sign(",")] if number else []
-        tasks.append(ParameterName(parameter))
-    body = machine.body(function.result is not VOID)
-    return [*tasks, Sign(")"), body, Sign("end"), Restore(machine.environment, machine.weight)]
-
-
 def heavier(machine: Machine, weight: int) -> Machine:
     """With more of an expression."""
-    return replace(machine, weight=machine.weight + weight)
+    return machine.weighing(machine.weight + weight)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from fimlsp.languages.slua.incremental.environment import Environment
@@ -28,11 +28,6 @@ Outline = tuple[str, ...]
 class Task(ABC):
     """Something that is to be read."""
 
-    def instant(self, machine: Machine) -> Machine | None:
-        """If nothing has to be read for this task: what *machine*, from which it is taken, becomes."""
-        del machine
-        return None
-
     def may_end(self, machine: Machine) -> bool:
         """Whether it may be done already, so that what is below it on the stack may come."""
         del machine
@@ -50,6 +45,10 @@ class Task(ABC):
     def expected(self, machine: Machine) -> Expected:
         """What may come for this task itself."""
 
+    def takes(self, machine: Machine, token: str) -> bool:
+        """Whether the whole *token* may come for this task itself: it is among what is `expected`."""
+        return self.expected(machine).takes(token)
+
     @abstractmethod
     def take(self, machine: Machine, token: str) -> Machine:
         """What *machine*, from which this task is taken, becomes with *token*, which is expected."""
@@ -64,7 +63,7 @@ class Step(Task):
 
     @abstractmethod
     def instant(self, machine: Machine) -> Machine:
-        """As in `Task`."""
+        """What *machine*, from which this task is taken, becomes."""
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
@@ -101,10 +100,15 @@ class Sign(Task):
         del machine
         return Expected(frozenset((self.text,)))
 
+    def takes(self, machine: Machine, token: str) -> bool:
+        """As in `Task`."""
+        del machine
+        return token == self.text
+
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         del token
-        return machine if self.weight is None else replace(machine, weight=self.weight)
+        return machine if self.weight is None else machine.weighing(self.weight)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -121,7 +125,7 @@ class Restore(Step):
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return replace(machine, environment=self.environment, weight=self.weight)
+        return machine.within(self.environment).weighing(self.weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,20 +186,28 @@ class Machine:
         stack = self.stack
         for task in reversed(tasks):
             stack = Stack(task, stack, 1 if stack is None else stack.height + 1)
-        return replace(self, stack=stack)
+        return self._on(stack)
+
+    def _on(self, stack: Stack | None) -> Machine:
+        return Machine(stack, self.environment, self.body, self.value, self.returned, self.weight)
 
     def within(self, environment: Environment) -> Machine:
         """With another environment."""
-        return replace(self, environment=environment)
+        return Machine(self.stack, environment, self.body, self.value, self.returned, self.weight)
+
+    def weighing(self, weight: int) -> Machine:
+        """With another weight."""
+        return Machine(self.stack, self.environment, self.body, self.value, self.returned, weight)
+
+    def after_value(self, value: Value) -> Machine:
+        """Behind the expression *value*."""
+        return Machine(self.stack, self.environment, self.body, value, self.returned, self.weight)
 
     def settled(self) -> Machine:
         """After all tasks for which nothing has to be read."""
         machine = self
-        while machine.stack is not None:
-            done = machine.stack.task.instant(replace(machine, stack=machine.stack.below))
-            if done is None:
-                break
-            machine = done
+        while machine.stack is not None and isinstance(machine.stack.task, Step):
+            machine = machine.stack.task.instant(machine._on(machine.stack.below))
         return machine
 
     def expected(self) -> Expected:
@@ -222,8 +234,8 @@ class Machine:
         machine = self
         while machine.stack is not None:
             task = machine.stack.task
-            if task.expected(machine).takes(token):
-                return task.take(replace(machine, stack=machine.stack.below), token).settled()
+            if task.takes(machine, token):
+                return task.take(machine._on(machine.stack.below), token).settled()
             if not task.may_end(machine):
                 break
             machine = machine.without()
@@ -242,7 +254,7 @@ class Machine:
     def without(self) -> Machine:
         """Where what is below the innermost task comes, which may end."""
         assert self.stack is not None
-        return self.stack.task.leave(replace(self, stack=self.stack.below)).settled()
+        return self.stack.task.leave(self._on(self.stack.below)).settled()
 
     @property
     def is_full(self) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from fimlsp.languages.slua.checking.scopes import Variable
+from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.expressions import PathTail, Whole
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
 from fimlsp.languages.slua.incremental.machine import Machine, Outline, Restore, Sign, Step, Task, Value
 from fimlsp.languages.slua.incremental.tokens import Expected
 from fimlsp.languages.slua.incremental.wanted import Truth, wanted_for
-from fimlsp.languages.slua.incremental.ways import StatementGoal
+from fimlsp.languages.slua.incremental.ways import StatementGoal, begins
 from fimlsp.languages.slua.incremental.written_types import TableName, WrittenType
 from fimlsp.languages.slua.types import NUMBER, VOID, Table, Type, holds_functions
 
@@ -69,7 +70,17 @@ class Block(Task):
         """As in `Task`."""
         if self.over:
             return Expected()
-        environment = machine.environment
+        words = self._keywords(machine.environment) | StatementGoal().variables(machine.environment)
+        return Expected(frozenset(words))
+
+    def takes(self, machine: Machine, token: str) -> bool:
+        """As in `Task`."""
+        scope, variable = machine.environment.inhabitants, machine.environment.variables.get(token)
+        if self.over or variable is None:
+            return not self.over and token in self._keywords(machine.environment)
+        return begins(StatementGoal(), variable, scope)
+
+    def _keywords(self, environment: Environment) -> set[str]:
         words = {"interface", "do", "if", "while"}
         if environment.slots < MOST_SLOTS and environment.slots + environment.outer_slots < MOST_NAMES:
             words |= {"local", "for"}
@@ -77,7 +88,7 @@ class Block(Task):
             words.add("return")
         if environment.loops:
             words.add("break")
-        return Expected(frozenset(words) | StatementGoal().variables(environment))
+        return words
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
@@ -106,7 +117,7 @@ class Block(Task):
                 return machine.push(TableName(), Sign(";"), rest)
         variable = machine.environment.variables[token]
         path = PathTail(Value(variable.type), StatementGoal(), variable.fixed)
-        return replace(machine, weight=0).push(path, Sign(";"), closing, rest)
+        return machine.weighing(0).push(path, Sign(";"), closing, rest)
 
     def _result(self, machine: Machine) -> Type | Truth:
         assert machine.environment.result is not None
@@ -137,6 +148,12 @@ class Statements(Block):
         if self.over:
             return Expected()
         return Block.expected(self, machine) | Expected(frozenset(self._possible(machine)))
+
+    def takes(self, machine: Machine, token: str) -> bool:
+        """As in `Task`."""
+        if token in self.endings:
+            return not self.over and token in self._possible(machine)
+        return Block.takes(self, machine, token)
 
     def _possible(self, machine: Machine) -> list[str]:
         """The endings for which there is a value."""

@@ -87,6 +87,14 @@ class Expected:
         return len(text) < LONGEST_NAME or (text not in self.but and text not in KEYWORDS)
 
 
+LEXEME = re.compile(
+    rb'"(?:[^"\\\x00-\x1f\x7f]|\\[nt"\\])*"'
+    rb"|[A-Za-z][A-Za-z0-9_]*"
+    rb"|[0-9]+(?:\.[0-9]+)?(?![A-Za-z0-9_.])"
+    rb"|[<>=~]=|->|\.\.|-(?!-)|[{}();:,.=<>+*/%^]"
+)
+"""A lexeme in bytes that may stand in a script; a text of it may yet be no UTF-8."""
+
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\x01\d+\x02|[A-Za-z]\w*|\d+(?:\.\d+)?|[<>=~]=|->|\.\.|\S')
 
 
@@ -97,8 +105,8 @@ def first_token(text: str) -> str:
 
 
 def is_name(token: str) -> bool:
-    """Whether *token*, which is a lexeme, may name something."""
-    return token[0].isalpha() and token not in KEYWORDS and len(token) <= LONGEST_NAME
+    """Whether *token*, a lexeme or nothing, may name something."""
+    return token[:1].isalpha() and token not in KEYWORDS and len(token) <= LONGEST_NAME
 
 
 def needs_blank(before: str, after: str) -> bool:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
 
+from fimlsp.languages.slua.checking.scopes import Variable
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.inhabitants import Inhabitants
 from fimlsp.languages.slua.incremental.machine import Value
 from fimlsp.languages.slua.incremental.wanted import Wanted, may_begin
-from fimlsp.languages.slua.types import Function, Table, Type
+from fimlsp.languages.slua.types import Field, Function, Table, Type
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,19 @@ Goal = ValueGoal | StatementGoal
 def _first_variables(goal: Goal, environment: Environment) -> frozenset[str]:
     scope = environment.inhabitants
     return frozenset(
-        variable.name
-        for variable in environment.variables.values()
-        if reaches(goal, Value(variable.type), variable.fixed, False, scope)
+        variable.name for variable in environment.variables.values() if begins(goal, variable, scope)
     )
+
+
+def begins(goal: Goal, variable: Variable, scope: Inhabitants) -> bool:
+    """Whether a path to *goal* may begin with *variable*."""
+    return reaches(goal, Value(variable.type), variable.fixed, False, scope)
+
+
+@lru_cache(512)
+def signs_towards(goal: Goal, type_: Type, scope: Inhabitants) -> frozenset[str]:
+    """Which of `.` and `(` may come behind a value of *type_* on a path to *goal*."""
+    return frozenset(text[0] for text, *rest in steps(type_, scope) if reaches(goal, *rest, scope))
 
 
 @lru_cache(4096)
@@ -87,8 +97,13 @@ def steps(type_: Type, scope: Inhabitants) -> Iterator[tuple[str, Value, str, bo
     """What a path may go on with behind a value of *type_*, and what it comes to."""
     if isinstance(type_, Table):
         for field in type_.fields.values():
-            yield f".{field.name}", Value(field.type, field.optional), "" if field.mutable else "fixed", False
+            yield f".{field.name}", *value_of(field), False
     elif isinstance(type_, Function):
         arguments = scope.arguments(type_)
         if arguments is not None:
             yield f"({arguments})", Value(type_.result), "fixed", True
+
+
+def value_of(field: Field) -> tuple[Value, str]:
+    """The value that *field* has, and why it cannot be assigned to; empty if it can."""
+    return Value(field.type, field.optional), "" if field.mutable else "fixed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fimlsp.languages.slua.both_sides.right_text import LEXEME
+from fimlsp.languages.slua.incremental.tokens import LEXEME
 
 _PIECE = re.compile(
     rb"(?P<lexeme>" + LEXEME.pattern + rb')|--[^\r\n]*|"[^\r\n]*|[0-9][A-Za-z0-9_.]*|[^ \t\r\n]'

@@ -1,9 +1,24 @@
 """Random scripts, made from the types first: whatever is written is of the type that is wanted."""
 
+from functools import lru_cache
+
 from fimlsp.languages.slua.extending import filled
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Field, Function, Table, holds_functions
 
 SIMPLE = (NUMBER, STRING, BOOLEAN)
+
+
+@lru_cache(1000)
+def paths_within(type_, further=2):
+    """Paths from a value of *type_* to its fields: texts, types, whether assignable, whether optional."""
+    found = []
+    for field in type_.fields.values() if isinstance(type_, Table) else ():
+        path = f".{field.name}"
+        if not (field.optional and isinstance(field.type, Function)):
+            found.append((path, field.type, field.mutable, field.optional))
+        if further > 1 and not field.optional:
+            found += ((path + longer, *rest) for longer, *rest in paths_within(field.type, further - 1))
+    return found
 
 
 class Writer:
@@ -146,17 +161,9 @@ class Writer:
             for name, type_, assignable in reversed(scope):
                 if name not in names:
                     names.add(name)
-                    found += self._from(name, type_, assignable, 2)
+                    found.append((name, type_, assignable, False))
+                    found += ((name + path, *rest) for path, *rest in paths_within(type_))
         return found
-
-    def _from(self, path, type_, assignable, further, optional=False):
-        found = [(path, type_, assignable, optional)]
-        if further and not optional and isinstance(type_, Table):
-            for field in type_.fields.values():
-                found += self._from(
-                    f"{path}.{field.name}", field.type, field.mutable, further - 1, field.optional
-                )
-        return [each for each in found if not (each[3] and isinstance(each[1], Function))]
 
     def _expression(self, type_, depth):
         rng = self._rng

@@ -47,6 +47,24 @@ def test_the_checker_and_the_parser_agree(seed):
         assert read(START, changed, rng)[1] is not bool(faults(changed)), changed
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_pieces_are_read_as_their_bytes(seed):
+    rng = random.Random(seed)
+    text = Writer(INTERFACE, rng).script()
+    data = (mutant(text, rng) if seed % 3 else text).encode() + b" \xe9"
+    at, state, by_bytes = 0, START, START
+    while state is not None:
+        piece = data[at : at + rng.choice((1, 3, 12, 200))]
+        state, at = state.feed(piece), at + len(piece)
+        for byte in piece:
+            by_bytes = by_bytes and by_bytes.feed(bytes((byte,)))
+        assert known(state) == known(by_bytes)
+
+
+def known(state):
+    return state and (state.begun, state.character, state.machine.expected(), state.shortest_completion)
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_a_random_walk_of_the_parser_is_right(seed):
     rng = random.Random(seed)

@@ -4,7 +4,7 @@ import random
 from functools import cache
 
 import pytest
-from fimlsp.languages.slua.incremental import expressions, machine, statements, written_types
+from fimlsp.languages.slua.incremental import expressions, functions, machine, statements, written_types
 from fimlsp.languages.slua.incremental.machine import Step, Task
 from fimlsp.languages.slua.incremental.parser import ScriptState, begin
 from fimlsp.languages.slua.incremental.tokens import KEYWORDS, SIGNS, TOKEN
@@ -21,7 +21,7 @@ ENDING = (";", ")", "}", ",", "end", "then", "do")
 
 
 def kinds_of_tasks():
-    modules = (expressions, machine, statements, written_types)
+    modules = (expressions, functions, machine, statements, written_types)
     found = {value for module in modules for value in vars(module).values() if isinstance(value, type)}
     return sorted((kind for kind in found if issubclass(kind, Task)), key=lambda kind: kind.__name__)
 
@@ -55,6 +55,17 @@ def test_every_kind_of_task_is_there():
     seen = {type(task) for place in places() for task, _ in asked(place)}
     wanted = {kind for kind in kinds_of_tasks() if kind not in (Task, Step) and not issubclass(kind, Step)}
     assert {kind.__name__ for kind in wanted - seen} <= {"Block"}  # `Statements` is one
+
+
+def test_a_task_takes_what_it_expects():
+    rng = random.Random(2)
+    texts = [*sorted(SIGNS | KEYWORDS), *NAMES, "player", "Register", "y", "1", '"a"']
+    for place in places()[::3]:
+        reached = place
+        for task, expected in asked(place):
+            for token in [*rng.sample(texts, 12), *sorted(expected.words)]:
+                assert task.takes(reached, token) is expected.takes(token), (task, token)
+            reached = reached.without() if task.may_end(reached) else reached
 
 
 def test_a_lexeme_ends_where_the_next_byte_cannot_belong_to_it():

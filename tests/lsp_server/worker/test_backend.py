@@ -111,7 +111,10 @@ def test_candidates_are_different_and_useful():
 class ScriptedDocument:
     def __init__(self, data):
         self.data = data
-        self.read_to_the_end = self.prepared = False
+        self.read_to_the_end = self.prepared = self.knows_language = False
+
+    def prepare_language(self):
+        self.knows_language = True
 
     def left_at(self, position):
         self.read_to_the_end |= position == len(self.data)
@@ -119,7 +122,7 @@ class ScriptedDocument:
 
     def right_at(self, position):
         assert 0 <= position <= len(self.data)
-        self.prepared = self.read_to_the_end and position == 0
+        self.prepared = self.knows_language and self.read_to_the_end and position == 0
 
     def edit(self, start, end, replacement):
         if replacement == b"!":

@@ -63,15 +63,16 @@ class Day:
 DAYS = [
     ([MESSAGE], 9, [WAIT, "close", WAIT]),
     ([None, MESSAGE], 9, [WAIT, "prepare", LOOK, "close", WAIT]),
-    ([None, None, MESSAGE], 1, [WAIT, "prepare", LOOK, "prepare", LISTEN, "close", WAIT]),
-    ([None, None], 0, [WAIT, "prepare", LISTEN, "garbage", SLEEP]),
-    ([None, None, MESSAGE], 0, [WAIT, "prepare", LISTEN, "garbage", SLEEP, "close", WAIT]),
+    ([None, None, MESSAGE], 1, [WAIT, "prepare", LOOK, "prepare", "new", LISTEN, "close", WAIT]),
+    ([None, None], 0, [WAIT, "prepare", "new", LISTEN, "garbage", SLEEP]),
+    ([None, None, MESSAGE], 0, [WAIT, "prepare", "new", LISTEN, "garbage", SLEEP, "close", WAIT]),
 ]
 
 
 @pytest.mark.parametrize(("messages", "pieces", "done"), DAYS)
 def test_idle_time(messages, pieces, done, monkeypatch):
     day = Day([*messages], pieces)
+    monkeypatch.setattr(worker, "collect_new_garbage", lambda: day.done.append("new"))
     monkeypatch.setattr(worker, "collect_garbage", lambda: day.done.append("garbage"))
     with pytest.raises(EnoughError):
         Worker(day, day, io.BytesIO()).run()

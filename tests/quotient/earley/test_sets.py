@@ -199,3 +199,29 @@ def test_cheapest_sentences_may_be_missing():
     rules = [made(linear_sides(random.Random(seed))) for seed in range(200)]
     found = [cheapest(r.alternatives(), dict.fromkeys(TERMINALS, 1))[0] for r in rules]
     assert any(not r.nonterminals <= costs.keys() for r, costs in zip(rules, found, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_begins_alike_is_predicted_once(seed):
+    sides = random_sides(random.Random(seed))
+    rules = made(sides)
+    automaton = Automaton(rules)
+    sets = [frozenset(some) for size in (1, 2, 3) for some in itertools.combinations(sides, size)]
+    begun = {some: frozenset(begun for symbol in some for begun in begun_by(sides, symbol)) for some in sets}
+    for one, other in itertools.combinations(sets, 2):
+        assert (automaton.predicted(one) is automaton.predicted(other)) == (begun[one] == begun[other])
+    for some, nonterminals in begun.items():
+        starts = automaton.predicted(some).possible_starts
+        assert starts.nonterminals == nonterminals
+        items = sorted(item for items in starts.items.values() for item in items)
+        assert items == sorted(item + 1 for symbol in nonterminals for item in rules.starts(symbol))
+
+
+def begun_by(sides: Sides, symbol: int) -> set[int]:
+    """The nonterminals that *symbol* may begin with, itself included."""
+    found = {symbol}
+    for lhs in (waiting := [symbol]):
+        fresh = {rhs[0] for rhs in sides[lhs] if rhs[0] in sides} - found
+        found |= fresh
+        waiting += fresh
+    return found

@@ -1,0 +1,17 @@
+"""JSON in a grammar of a user's own, written for Lark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fimlsp.languages.custom import load_grammar
+
+from corpora.corpus import Corpus
+from corpora.json import JsonCorpus
+
+_GRAMMAR = load_grammar(Path(__file__).parent / "json.lark")
+
+CORPORA: Mapping[str, Sequence[Corpus]] = {
+    "lark": (JsonCorpus(_GRAMMAR, minified=False), JsonCorpus(_GRAMMAR, minified=True)),
+}
