@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-_TOKENS = 32
+TOKENS = 32
 _MISSED = 1e-6
 
 
@@ -53,13 +53,13 @@ def cases(corpus: list[SourceFile], n: int) -> Iterator[Case]:
 def bits(model: FimModel, case: Case) -> Iterator[tuple[str, float]]:
     """Bits of each true token, by who predicts it; a token that is not listed counts as one in a million."""
     left, right = ending(case.left, BUFFER_BYTES), beginning(case.right, BUFFER_BYTES)
-    prompt = build_prompt(model.vocabulary, model.fim, model.context, case.left, case.right, _TOKENS)
+    prompt = build_prompt(model.vocabulary, model.fim, model.context, case.left, case.right, TOKENS)
     predictors = {
         "network": model.network,
         "with the buffer": BufferCache(model.network, model.vocabulary, left, right),
         "with buffer and project": BufferCache(model.network, model.vocabulary, left, right, case.elsewhere),
     }
-    tokens = model.vocabulary.encode(case.truth.decode())[:_TOKENS]
+    tokens = model.vocabulary.encode(case.truth.decode())[:TOKENS]
     for name, predictor in predictors.items():
         candidates = predictor.begin(prompt.tokens)
         for token in tokens:

@@ -49,14 +49,14 @@ class Mixing:
     def mixed(self, candidates: Candidates, suggested: Sequence[Suggested]) -> Candidates:
         """The network's *candidates* and what two texts have *suggested* as one distribution.
 
-        Tokens that neither lists keep their share of it. If no text suggests anything, *candidates* stay.
+        What is neither listed nor suggested keeps its share of it. If no text suggests anything, *candidates* stay.
         """
         if not any(each.shares for each in suggested):
             return candidates
         tokens, given, seen = evidence(candidates, suggested)
         scores = given + np.tanh(seen @ self.hidden + self.bias) @ self.output
-        unlisted = max(0.0, 1.0 - float(np.exp(candidates.log_probabilities).sum()))
-        scores -= np.log(np.exp(scores[:-1]).sum() + unlisted)
+        listed = min(1.0, float(np.exp(candidates.log_probabilities).sum()))
+        scores += np.log(listed) - np.logaddexp.reduce(scores[:-1])
         best = np.argsort(-scores[:-1], kind="stable")[: max(CANDIDATES_MAX, len(candidates.tokens))]
         return Candidates(
             [tokens[rank] for rank in best],
