@@ -49,7 +49,7 @@ class Mixing:
     def mixed(self, candidates: Candidates, suggested: Sequence[Suggested]) -> Candidates:
         """The network's *candidates* and what two texts have *suggested* as one distribution.
 
-        What is neither listed nor suggested keeps its share of it. If no text suggests anything, *candidates* stay.
+        What is neither listed nor suggested keeps its share of it. If nothing is, *candidates* stay.
         """
         if not any(each.shares for each in suggested):
             return candidates
