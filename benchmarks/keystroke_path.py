@@ -102,7 +102,7 @@ class InboxToItsEnd(Inbox):
 
     def next(self, seconds: float | None = None) -> Request | None:
         """The next message."""
-        if not self.has_message():
+        if self._waiting.empty():
             raise NothingLeftError
         return super().next(seconds)
 
@@ -188,12 +188,14 @@ class Rig:
             request = pickle.loads(process.outbox.get())
             kind = type(request)
             rest = Counts()
-            with (counts if kind in (Edit, Complete) else rest).of(
-                "answer, worker" if kind is Complete else "edit, worker"
+            self._inbox.put(request)
+            with (
+                (counts if kind in (Edit, Complete) else rest).of(
+                    "answer, worker" if kind is Complete else "edit, worker"
+                ),
+                suppress(NothingLeftError),
             ):
-                self._inbox.put(request)
-                with suppress(NothingLeftError):
-                    self._worker.run()
+                self._worker.run()
             reports = self._outlet.take()
             with (counts if kind is Complete else rest).of("reply, server"):
                 for report in reports:

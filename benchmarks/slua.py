@@ -30,7 +30,7 @@ from fimlsp.datasets.reports.charts import scatter
 from fimlsp.languages.slua.incremental.parser import ScriptState, begin
 from fimlsp.languages.slua.incremental.tokens import TOKEN, Expected
 from fimlsp.languages.slua.interface import Interface
-from fimlsp.models.decoding import stopwatch
+from fimlsp.models.decoding import middle as timed
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.generation import generate
@@ -234,7 +234,7 @@ def fed(interface: Interface, text: bytes) -> tuple[float, float]:
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Keep the chart in this file.")
 def main(runs: int, tokens: int, vocabulary: int, seed: int, svg: Path | None) -> None:
     """Measure."""
-    stopwatch.monotonic = process_time  # type: ignore[attr-defined] # CPU times
+    timed.monotonic = process_time  # type: ignore[attr-defined] # CPU times
     interface = effects_of_dungeon()
     with tempfile.TemporaryDirectory() as folder:
         model = random_model(Path(folder), vocabulary, seed)

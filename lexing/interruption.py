@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from time import monotonic
 
 EVERY = 64
 """How many quick steps, of some microseconds each, a loop takes between two checkpoints."""
@@ -36,6 +37,12 @@ def interruptible(is_over: Callable[[], bool]) -> Iterator[None]:
         yield
     finally:
         _is_over.reset(token)
+
+
+def time_limit(seconds: float) -> Callable[[], bool]:
+    """A function that tells whether *seconds* have passed since this call."""
+    ends_at = monotonic() + seconds
+    return lambda: monotonic() >= ends_at
 
 
 def checkpoint() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from fimlsp.models.decoding.extent import TEXT_IN_LINE
+from fimlsp.models.decoding.loop import decode_middle
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.several.branching import decode_several
+from fimlsp.models.decoding.stopping import TEXT_IN_LINE
 from fimlsp.models.healing import Healed, HealedPreference, unread_part
 from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.buffer_cache import BufferCache
@@ -75,11 +76,14 @@ def complete_many(
         steady=settings.stop_rule == "first",
     )
     network = network_at(model, read, right, elsewhere)
-    if not again:
-        return decode_several(network, prompt, start, settings, should_stop)
-    healed = decode_several(network, prompt, Healed(again, start), _healed(settings, again), should_stop)
-    best, *others = (middle.behind(again) for middle in healed)
-    return best, *(middle for middle in others if middle.text.strip())
+    state: State = start
+    if again:
+        state, settings = Healed(again, start), _healed(settings, again)
+    if settings.candidates == settings.beams == 1:
+        return (decode_middle(network, prompt, state, settings, should_stop).behind(again),)
+    found = decode_several(network, prompt, state, settings, should_stop)
+    best, *others = (middle.behind(again) for middle in found)
+    return best, *(middle for middle in others if not again or middle.text.strip())
 
 
 def network_at(

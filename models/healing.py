@@ -2,7 +2,7 @@
 
 A tokenizer would have cut the whole word otherwise, so a model hardly ever saw a word go on behind such
 tokens. The text itself stays: what is written has to begin with the part that was not read, the *prefix*, and
-is as likely as it is among all that begins so (`benchmarks/healing.py`).
+is as likely as it is among all that begins so (`benchmarks/models/healing.py`).
 """
 
 from __future__ import annotations
@@ -75,11 +75,18 @@ class Healed:
         """As in `State`; few texts go with the prefix, and only these are fed."""
         from fimlsp.quotient.masks.plain_walk import asked_again
 
-        agreeing = [number for number, text in enumerate(vocabulary.texts) if text and self._agrees(text)]
-        return asked_again(vocabulary, None, agreeing, lambda text: self.feed(text) is not None)
+        return asked_again(
+            vocabulary, None, self._agreeing(vocabulary.texts), lambda text: self.feed(text) is not None
+        )
 
-    def _agrees(self, text: bytes) -> bool:
-        return text.startswith(self.prefix) or self.prefix.startswith(text)
+    def _agreeing(self, texts: Sequence[bytes | None]) -> list[int]:
+        """The numbers of those of *texts* that go with the prefix."""
+        prefix = self.prefix
+        return [
+            number
+            for number, text in enumerate(texts)
+            if text and (text.startswith(prefix) or prefix.startswith(text))
+        ]
 
     def agreeing(
         self,
@@ -104,10 +111,9 @@ class Healed:
         self, candidates: Candidates, token_bytes: Sequence[bytes | None]
     ) -> tuple[list[tuple[int, float]], float]:
         """Those of *candidates* that go with the prefix, and what they weigh together."""
-        pairs = zip(candidates.tokens, candidates.log_probabilities, strict=True)
-        found = [
-            (token, each) for token, each in pairs if (text := token_bytes[token]) and self._agrees(text)
-        ]
+        tokens, log_probabilities = candidates.tokens, candidates.log_probabilities
+        numbers = self._agreeing([token_bytes[token] for token in tokens])
+        found = [(tokens[number], log_probabilities[number]) for number in numbers]
         return found, float(np.exp([each for _, each in found]).sum())
 
 

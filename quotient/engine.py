@@ -8,6 +8,7 @@ from fimlsp.lexing.values import value
 from fimlsp.quotient.connect.connect import connect, read_up_to
 from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, Document
+from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
@@ -41,10 +42,21 @@ class Constraint:
         return self.start is not None
 
 
+@value
+class _SameText:
+    """A document of the same text, in another language."""
+
+    document: Document
+
+    def follow(self, _: Document, edit: Replacement) -> bool:
+        """Edit it, too."""
+        self.document.edit(edit.start, edit.end, edit.text)
+        return True
+
+
 class EditedDocument(Document):
     """A document with the constraint at any cursor."""
 
-    _recovery: Recovery | None = None
     _finer: Document | None = None
 
     def middle(self, start: int, end: int, *, relax: bool = True, may_escape: bool = True) -> Constraint:
@@ -113,20 +125,22 @@ class EditedDocument(Document):
             state = connect(self, end, *found, options)
         relaxed: tuple[Mend, ...] = ()
         if state is None and relax:
-            if self._recovery is None or not self._recovery.serves(self, start, end):
-                self._recovery = Recovery(self, start, end)
-            state, relaxed = self._recovery.state(self, start, end, options)
+            state, relaxed = self._recovery(start, end).state(self, start, end, options)
         if relaxed:
             return state, relaxed  # names of a text that is broken elsewhere cannot be told apart
         return self._checked(state, start, end, options, lenient=relax), relaxed
 
-    def edit(self, start: int, end: int, replacement: bytes) -> None:
-        """As `Document.edit`."""
-        super().edit(start, end, replacement)
-        if self._finer is not None:
-            self._finer.edit(start, end, replacement)
-        if self._recovery is not None and not self._recovery.follow(self, start, end, replacement):
-            self._recovery = None
+    def _recovery(self, start: int, end: int) -> Recovery:
+        """The text as the valid one that it most nearly is; kept while a cursor stays in its line."""
+        for each in self.followers:
+            if isinstance(each, Recovery):
+                if each.serves(self, start, end):
+                    return each
+                self.followers.remove(each)
+                break
+        found = Recovery(self, start, end)
+        self.followers.append(found)
+        return found
 
     def _checked(
         self, state: State | None, start: int, end: int, options: ConnectOptions, *, lenient: bool
@@ -160,6 +174,7 @@ class EditedDocument(Document):
             transitions = self.transitions.finer
             assert transitions is not None
             self._finer = Document(transitions, self.data)
+            self.followers.append(_SameText(self._finer))
         found = read_up_to(self._finer, start)
         return found and connect(self._finer, end, *found, options)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 
-from corpora.corpus import Corpus
+from .corpus import Corpus
 
 LANGUAGES = ("python", "python-compile", "json", "lua", "go", "lark")
 
 
 def corpora(language: str) -> Sequence[Corpus]:
     """What is measured of one of `LANGUAGES`."""
-    found: Sequence[Corpus] = import_module(f"corpora.{language.partition('-')[0]}").CORPORA[language]
+    found: Sequence[Corpus] = import_module(f".{language.partition('-')[0]}", __package__).CORPORA[language]
     return found

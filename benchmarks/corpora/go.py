@@ -8,7 +8,7 @@ from random import Random
 from fimlsp.languages.go import go
 from fimlsp.languages.go.lexis import KEYWORDS
 
-from corpora.corpus import Corpus, MadeUpCorpus
+from .corpus import Corpus, MadeUpCorpus
 
 _NAMES = ("count", "value", "index", "result", "options", "buffer", "line", "width", "items", "handler")
 PACKAGE = b'package made\n\nimport (\n\t"fmt"\n\t"os"\n)\n\n'

@@ -10,7 +10,7 @@ from random import Random
 from fimlsp.languages.json import json as strict_json
 from fimlsp.quotient.language.contract import Language
 
-from corpora.corpus import Corpus, Text, text_of
+from .corpus import Corpus, Text, text_of
 
 _WORDS = (
     "alpha",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from fimlsp.languages.custom import load_grammar
 
-from corpora.corpus import Corpus
-from corpora.json import JsonCorpus
+from .corpus import Corpus
+from .json import JsonCorpus
 
 _GRAMMAR = load_grammar(Path(__file__).parent / "json.lark")
 

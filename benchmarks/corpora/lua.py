@@ -8,7 +8,7 @@ from random import Random
 from fimlsp.languages.lua import lua
 from fimlsp.languages.lua.lexis import KEYWORDS
 
-from corpora.corpus import Corpus, MadeUpCorpus
+from .corpus import Corpus, MadeUpCorpus
 
 _NAMES = ("count", "value", "index", "result", "options", "buffer", "line", "width", "items", "handler")
 _LINES = (

@@ -15,7 +15,7 @@ from random import Random
 from fimlsp.languages.python import python
 from fimlsp.languages.python.checks import Check
 
-from corpora.corpus import Corpus, Text, text_of
+from .corpus import Corpus, Text, text_of
 
 _OTHER_FOLDERS = frozenset(("test", "tests", "idle_test", "site-packages", "lib2to3", "encodings"))
 """Tests, what is not the library's own, and a hundred near equal tables that would count for too much."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 from fimlsp.datasets.command_line import options
 from fimlsp.datasets.command_line.humaneval_command import humaneval
+from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
 
 from fimlsp.extras import install_command, missing_modules
 
@@ -51,10 +52,10 @@ def replay() -> None:
 @options.SOURCES
 @options.OUT
 @options.LANGUAGE
-@options.GRAMMAR
-@options.START
+@GRAMMAR
+@START
 @options.CALLED
-@options.INTERFACE
+@INTERFACE
 @options.CUTS
 @options.PER_FILE
 @options.SEED
@@ -158,10 +159,10 @@ def run(
     "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File for the cases."
 )
 @options.LANGUAGE
-@options.GRAMMAR
-@options.START
+@GRAMMAR
+@START
 @options.CALLED
-@options.INTERFACE
+@INTERFACE
 @options.CUTS
 @options.PER_FILE
 @options.SEED

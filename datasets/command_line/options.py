@@ -86,21 +86,6 @@ LANGUAGE = click.option(
     type=click.Choice(LANGUAGES),
     help="The language of the files.",
 )
-GRAMMAR = click.option(
-    "--grammar",
-    metavar="FILE.lark",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A Lark grammar of your own that the files are written in instead; Lark judges.",
-)
-START = click.option(
-    "--start", metavar="RULE", help="The rule of --grammar that a file is made of.  [default: start]"
-)
-INTERFACE = click.option(
-    "--interface",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="With --language slua: declarations of what the scripts are given.",
-)
 CALLED = click.option(
     "--called",
     "patterns",

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from fimlsp.datasets.languages.judges.go_judge import go_toolchain
 from fimlsp.datasets.programs.sandbox import Limits, Ran, run_executable
-from fimlsp.lexing.cached_files import cache_folder
+from fimlsp.lexing.automata.cached_files import cache_folder
 
 BUILD_SECONDS = 120
 MEMORY = 8 << 30

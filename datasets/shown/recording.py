@@ -23,9 +23,9 @@ from fimlsp.languages.python.editor_policy import PYTHON_POLICY as POLICY
 from fimlsp.languages.python.names.preference import NamePreference
 from fimlsp.models.acceptance.beginnings import Beginning, Surroundings, beginnings
 from fimlsp.models.completion import complete_many
-from fimlsp.models.decoding.extent import is_one_line
 from fimlsp.models.decoding.middle import TokenTrace
 from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.decoding.stopping import is_one_line
 from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.continuations import Continuations
 from fimlsp.quotient.engine import Engine

@@ -11,8 +11,8 @@ from array import array
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from fimlsp.lexing.automata.cached_files import cache_folder, read_cached, write_cached
 from fimlsp.lexing.automata.dfa import CompactDfa
-from fimlsp.lexing.cached_files import cache_folder, read_cached, write_cached
 
 LARGEST_FILE = 1 << 26
 """Bytes; those of a whole language take 0.6 MB."""

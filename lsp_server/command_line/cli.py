@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
 from fimlsp.lsp_server.command_line.generate_command import generate
 from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.lsp_server.command_line.parameters import (
-    GRAMMAR,
-    INTERFACE,
     PYTHON,
-    START,
     is_given,
     model_options,
     to_address,

@@ -14,15 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from fimlsp.languages import LANGUAGES, language_named
-from fimlsp.lsp_server.command_line.parameters import (
-    GRAMMAR,
-    INTERFACE,
-    PYTHON,
-    START,
-    is_given,
-    model_options,
-    to_grammar,
-)
+from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
+from fimlsp.lsp_server.command_line.parameters import PYTHON, is_given, model_options, to_grammar
 from fimlsp.lsp_server.settings.options import Settings, load_of
 
 if TYPE_CHECKING:

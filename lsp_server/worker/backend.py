@@ -6,15 +6,15 @@ The worker process and the command line use it. What is slow to import or to mak
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.analysis.questions import MOST_BYTES
-from fimlsp.lexing.interruption import Interrupted, interruptible
-from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load, Workspace
+from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
+from fimlsp.lsp_server.messages import Complete, Completion, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.answers import (
     NOT_SURE,
     as_limited,
@@ -23,18 +23,14 @@ from fimlsp.lsp_server.worker.answers import (
     to_completion,
     what_is_sure,
 )
-from fimlsp.lsp_server.worker.decoding_limits import decode_settings, seconds_left
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
 from fimlsp.lsp_server.worker.names import Names, NamesHere
 from fimlsp.lsp_server.worker.other_files import OtherFiles
-from fimlsp.models.decoding.stopwatch import time_limit
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
 from fimlsp.models.served.http.failures import ServerError
-from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
-from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
 
 from fimlsp.errors import explain
@@ -44,7 +40,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fimlsp.models.decoding.middle import Middle
+    from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.loading import FimModel
+    from fimlsp.models.protocols import Preference
+    from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +63,9 @@ ONLY_ESCAPES = "only a text that closes this bracket and opens another would con
 KNOWS_PYTHON_ONLY = "the bundled model knows Python only, so choose another one (option model)"
 
 TAKES_TOO_LONG = "reading the text around the cursor takes longer than the time limit (option deadlineMs)"
+
+DEADLINE_SHARE_KEPT = 0.25
+"""The share of its time limit that a request keeps for decoding, however long it had to wait."""
 
 CHOOSING_S = 0.5
 """What the engine may take to judge what was written, even when the time of the request is up."""
@@ -91,7 +93,9 @@ class Backend:
 
     def __init__(self, names: Names | None = None) -> None:
         self._names = names
-        self.documents = EngineDocuments(Engine)
+        self.documents = EngineDocuments(Engine, names)
+        self.open, self.edit = self.documents.open, self.documents.edit
+        self.close = self.documents.close
         self._other_files: dict[int, OtherFiles] = {}
         self._model: FimModel | None = None
         self._loaded: Load | None = None
@@ -139,26 +143,9 @@ class Backend:
         self._forget(workspace.client)
         self._other_files[workspace.client] = OtherFiles(workspace)
 
-    def open(self, document: DocumentId, version: int, data: bytes, grammar: Language) -> None:
-        """Take a document in."""
-        self._look(document, self.documents.open(document, version, data, grammar), 0)
-
-    def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
-        """Edit a document, which makes *version* of it."""
-        entry = self.documents.edit(document, version, replacement)
-        self._look(document, entry, replacement.start + len(replacement.text))
-
-    def close(self, document: DocumentId) -> None:
-        """Forget a document."""
-        self.documents.close(document)
-        if self._names is not None:
-            self._names.close(document)
-
     def leave(self, client: int) -> None:
         """Forget all that belongs to a client."""
         self.documents.leave(client)
-        if self._names is not None:
-            self._names.leave(client)
         self._forget(client)
 
     def _forget(self, client: int) -> None:
@@ -183,7 +170,7 @@ class Backend:
             return Completion(reason=self._why_no_model)
         if request.limits.confidence and self._is_strange(entry):
             return Completion(reason=KNOWS_PYTHON_ONLY, final=True)
-        names = self._names_at(request, entry)
+        names = self.documents.names_at(request.document, request.offset)
         try:
             with interruptible(should_stop):
                 answer = self._write(self._model, request, entry, names, should_stop)
@@ -206,17 +193,6 @@ class Backend:
         """Whether the model has never seen the language of a document; by hand it may still be tried."""
         return self._loaded is not None and not self._loaded.model and not entry.is_python
 
-    def _look(self, document: DocumentId, entry: Entry, offset: int) -> None:
-        """Begin to look up the names at *offset*, where the cursor will be; in a cell with those above it."""
-        if self._names is not None and len(entry.data) <= MOST_BYTES and entry.is_python:
-            self._names.look(document, entry.path, *self.documents.around(document, offset))
-
-    def _names_at(self, request: Complete, entry: Entry) -> NamesHere | None:
-        if self._names is None or not entry.is_python:
-            return None
-        name = request.document
-        return self._names.at(name, entry.path, *self.documents.around(name, request.offset))
-
     def _write(
         self,
         model: FimModel,
@@ -236,13 +212,14 @@ class Backend:
                 relax=limits.relaxed_contexts,
                 may_escape=limits.context_escape,
             )
-        is_broken = constraint.start is None or constraint.relaxed
-        beyond = entry.grammar.not_read(document.data) if is_broken else None
-        if constraint.start is None:
-            return Completion(reason=beyond or cannot_connect(limits), final=True)
+        relaxed: tuple[str, ...] = ()
+        if constraint.start is None or constraint.relaxed:
+            beyond = entry.grammar.not_read(document.data)
+            if constraint.start is None:
+                return Completion(reason=beyond or cannot_connect(limits), final=True)
+            relaxed = in_words(document.data, constraint.relaxed) + ((beyond,) if beyond else ())
         left, right = document.data[: request.offset], document.data[request.offset :]
-        policy = entry.grammar.editor
-        relaxed = in_words(document.data, constraint.relaxed) + ((beyond,) if beyond else ())
+        policy = entry.policy
         files = self._other_files.get(request.document.client) or OtherFiles()
         others = self.documents.others(request.document)
         path, neighbours = files.beside(model, entry, others, limits.neighbour_tokens)
@@ -269,7 +246,8 @@ class Backend:
         if is_too_slow(written):
             return self._too_slow(model, limits)
         self._slow = 0
-        relaxed += faults_in_words(document.data, constraint.ignored)
+        if ignored := constraint.ignored:
+            relaxed += faults_in_words(document.data, ignored)
         with interruptible(time_limit(CHOOSING_S)):
             return self._chosen(written, request, entry, model, left, right, constraint.start, relaxed, names)
 
@@ -286,7 +264,7 @@ class Backend:
         names: NamesHere | None,
     ) -> Completion:
         """What the editor is told of the middles *written* for *request*."""
-        limits, policy = request.limits, entry.grammar.editor
+        limits, policy = request.limits, entry.policy
         allowed = as_limited(written, limits, start, policy)
         if not allowed:
             answer = to_completion(written[:1], relaxed, left, right, start, policy)
@@ -343,6 +321,40 @@ def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
         api_key_variable=load.api_key_variable,
         on_progress=tell,
         **precision,
+    )
+
+
+def seconds_left(limits: Limits, request: Complete) -> float:
+    """How long *request* may still take; a share of its time even if it had to wait for longer than that."""
+    deadline = limits.deadline_ms / 1000
+    return max(deadline - (time.monotonic() - request.asked_at), DEADLINE_SHARE_KEPT * deadline)
+
+
+def decode_settings(
+    limits: Limits,
+    left: bytes,
+    right: bytes,
+    seconds: float,
+    policy: EditorPolicy,
+    *,
+    least_total: float = -inf,
+    preference: Preference | None = None,
+) -> DecodeSettings:
+    """*limits* for the decoding loop, at the cursor between *left* and *right*, if *seconds* are left.
+
+    *policy* is that of the language.
+    """
+    from fimlsp.models.decoding.settings import DecodeSettings
+    from fimlsp.models.decoding.stopping import is_one_line
+
+    return DecodeSettings(
+        tokens=limits.max_tokens,
+        lines=1 if is_one_line(limits.one_line, left, right, policy) else None,
+        steer=limits.steering,
+        seconds=seconds,
+        candidates=limits.candidates,
+        least_total=least_total,
+        preference=preference,
     )
 
 

@@ -1,9 +1,9 @@
-"""Keeps the engine's documents for the texts that are in use.
+"""Keeps the editor's documents: their texts, the engine's documents of those in use, and names at cursors.
 
 A document's contexts cost about 0.002 ms per character to make and 0.1 KB to hold (benchmarks/engine.py), an
 edit afterwards almost nothing. So they are made when a document is asked about, or in idle time for the one
 touched last; the least recently used are dropped when all together grow too large. The text itself is always
-kept.
+kept. The names where the cursor will be are looked up at each edit, beside all other work.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.analysis.questions import MOST_BYTES as MOST_ANALYSED
 from fimlsp.lexing.interruption import Interrupted
 from fimlsp.lsp_server.documents.uris import is_cell, path_of
 from fimlsp.lsp_server.messages import DocumentId
+from fimlsp.lsp_server.worker.names import Names, NamesHere
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
+from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 MOST_BYTES = 2_000_000
 """Bytes of all texts that have engine documents at the same time; the newest always has one."""
@@ -33,7 +36,8 @@ STEP = 2_000
 class Entry:
     """A document: its text, the engine's document if that is in use, where it was edited last.
 
-    *path* is that of its file, if it has one; of a cell (*is_cell*), of its notebook.
+    *path* is that of its file, if it has one; of a cell (*is_cell*), of its notebook. *policy* is that of its
+    language.
     """
 
     path: Path | None
@@ -41,6 +45,7 @@ class Entry:
     version: int
     data: bytes
     grammar: Language
+    policy: EditorPolicy
     document: EditedDocument | None = None
     steps: Iterator[int] | None = None
     edited_at: int | None = None
@@ -54,11 +59,13 @@ class Entry:
 class EngineDocuments:
     """The open documents by name, the least recently touched first.
 
-    *make_engine* is called for each language when it is first used.
+    *make_engine* is called for each language when it is first used. *names* looks up the names at cursors, in
+    a cell with those above it; without it, nothing is known of them.
     """
 
-    def __init__(self, make_engine: Callable[[Language], Engine]) -> None:
+    def __init__(self, make_engine: Callable[[Language], Engine], names: Names | None = None) -> None:
         self._make_engine = make_engine
+        self._names = names
         self._engines: dict[Language, Engine] = {}
         self._entries: OrderedDict[DocumentId, Entry] = OrderedDict()
 
@@ -68,37 +75,59 @@ class EngineDocuments:
             self._engines[grammar] = self._make_engine(grammar)
         return self._engines[grammar]
 
-    def open(self, name: DocumentId, version: int, data: bytes, grammar: Language) -> Entry:
-        """Take a text in."""
-        entry = Entry(path_of(name.uri), is_cell(name.uri), version, data, grammar)
-        self._entries[name] = entry
-        self._entries.move_to_end(name)
-        return entry
+    def open(self, document: DocumentId, version: int, data: bytes, grammar: Language) -> None:
+        """Take a document in."""
+        entry = Entry(path_of(document.uri), is_cell(document.uri), version, data, grammar, grammar.editor)
+        self._entries[document] = entry
+        self._entries.move_to_end(document)
+        if self._names is not None:
+            self._look(self._names, document, entry, 0)
 
-    def edit(self, name: DocumentId, version: int, replacement: Replacement) -> Entry:
-        """Edit a document. O(len(data)) for one copy; KeyError if it is not open."""
-        entry = self._entries[name]
-        document, steps = entry.document, entry.steps
+    def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
+        """Edit a document, which makes *version* of it. O(len(data)) for one copy.
+
+        Raises:
+            KeyError: It is not open.
+        """
+        entry = self._entries[document]
+        known, steps = entry.document, entry.steps
         entry.document = entry.steps = None
         entry.version = version
         entry.edited_at = replacement.start
-        self._entries.move_to_end(name)
+        self._entries.move_to_end(document)
         try:
-            if document is not None:
-                document.edit(replacement.start, replacement.end, replacement.text)
-                entry.document, entry.steps = document, steps
+            if known is not None:
+                known.edit(replacement.start, replacement.end, replacement.text)
+                entry.document, entry.steps = known, steps
         finally:
             entry.data = replacement.applied_to(entry.data) if entry.document is None else entry.document.data
-        return entry
+        if self._names is not None:
+            self._look(self._names, document, entry, replacement.start + len(replacement.text))
 
-    def close(self, name: DocumentId) -> None:
-        """Forget a text."""
-        self._entries.pop(name, None)
+    def close(self, document: DocumentId) -> None:
+        """Forget a document."""
+        self._entries.pop(document, None)
+        if self._names is not None:
+            self._names.close(document)
 
     def leave(self, client: int) -> None:
-        """Forget all texts of a client."""
+        """Forget all that belongs to a client."""
         for name in [name for name in self._entries if name.client == client]:
             del self._entries[name]
+        if self._names is not None:
+            self._names.leave(client)
+
+    def _look(self, names: Names, document: DocumentId, entry: Entry, offset: int) -> None:
+        """Begin to look up the *names* at *offset*, where the cursor will be."""
+        if len(entry.data) <= MOST_ANALYSED and entry.is_python:
+            names.look(document, entry.path, *self.around(document, offset))
+
+    def names_at(self, document: DocumentId, offset: int) -> NamesHere | None:
+        """What is known by now of the names at *offset* of a document that is open."""
+        entry = self._entries[document]
+        if self._names is None or not entry.is_python:
+            return None
+        return self._names.at(document, entry.path, *self.around(document, offset))
 
     def others(self, name: DocumentId) -> list[Entry]:
         """The other documents of the same client, the one touched last first."""

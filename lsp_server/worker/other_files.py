@@ -51,7 +51,7 @@ class OtherFiles:
         others = [
             OpenFile(other.path, other.data, other.edited_at) for other in _in_its_language(entry, opened)
         ]
-        ending = entry.grammar.editor.file_ending
+        ending = entry.policy.file_ending
         if entry.is_python:
             neighbours = neighbours_of(entry.path, entry.data, others, self._files, tokens)
         else:
@@ -79,4 +79,4 @@ class OtherFiles:
 
 
 def _in_its_language(entry: Entry, opened: Sequence[Entry]) -> list[Entry]:
-    return [other for other in opened if other.grammar.editor == entry.grammar.editor]
+    return [other for other in opened if other.policy == entry.policy]

@@ -172,15 +172,15 @@ class Worker:
             case Complete():
                 self._complete(message)
             case Workspace():
-                self._attempt(lambda: backend.enter(message))
+                self._attempt(backend.enter, message)
             case Open(document, version, data, grammar):
-                self._attempt(lambda: backend.open(document, version, data, grammar))
+                self._attempt(backend.open, document, version, data, grammar)
             case Edit(document, version, replacement):
-                self._attempt(lambda: backend.edit(document, version, replacement))
+                self._attempt(backend.edit, document, version, replacement)
             case Close(document):
-                self._attempt(lambda: backend.close(document))
+                self._attempt(backend.close, document)
             case Leave(client):
-                self._attempt(lambda: backend.leave(client))
+                self._attempt(backend.leave, client)
 
     def prepare(self) -> bool:
         """Do one piece of work ahead of a request, and give it up if a message comes."""
@@ -190,10 +190,10 @@ class Worker:
         except Interrupted:
             return True
 
-    def _attempt(self, work: Callable[[], bool | None]) -> bool:
+    def _attempt(self, work: Callable[..., bool | None], *arguments: object) -> bool:
         """Do *work* on a document; a failure is logged, and the next completion there will report it."""
         try:
-            return work() or False
+            return work(*arguments) or False
         except Exception:
             log.exception("work on a document failed")
             return False

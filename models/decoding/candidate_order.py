@@ -23,11 +23,6 @@ NOTHING_LEFT = 1e-9
 """Where what is not listed is less likely in sum, it is not asked for."""
 
 
-def best_first(candidates: Candidates) -> Iterator[Pair]:
-    """Tokens with their log-probabilities, from the likeliest down."""
-    return zip(candidates.tokens, candidates.log_probabilities, strict=True)
-
-
 def preferred_first(pairs: Iterable[Pair], misfit: Callable[[int], float]) -> Iterator[Pair]:
     """*pairs*, likeliest first, with each token taken for less likely by its *misfit*, in nats.
 

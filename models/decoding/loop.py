@@ -16,15 +16,14 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
-from fimlsp.lexing.interruption import Interrupted, interruptible
+from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.models.decoding.best_stop import best_stop
-from fimlsp.models.decoding.candidate_order import Draw, at_random, best_first, preferred_first
+from fimlsp.models.decoding.candidate_order import Draw, Pair, at_random, preferred_first
 from fimlsp.models.decoding.masking import filter_by_mask
-from fimlsp.models.decoding.middle import Middle, StopReason, TokenTrace
+from fimlsp.models.decoding.middle import Middle, StopReason, Stopwatch, TokenTrace
 from fimlsp.models.decoding.partial_middle import Continuation, DecodeStep, PartialMiddle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
-from fimlsp.models.decoding.stopwatch import Stopwatch, time_limit
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import Attended, Candidates, Launching, NextToken, Preference, TellsAll
 from fimlsp.quotient.states.protocol import State
@@ -32,7 +31,7 @@ from numpy.random import default_rng
 
 REJECTIONS_PER_STEP_MAX = 50
 REFUSALS_BEFORE_MASK = 24
-"""So many refused candidates of a step cost about as much as a mask (`benchmarks/refusals.py`)."""
+"""So many refused candidates of a step cost about as much as a mask (`benchmarks/models/refusals.py`)."""
 
 STEERING_HORIZON = 16
 STEERED_PER_STEP_MAX = 16
@@ -274,11 +273,14 @@ class Decoding:
         draw = Draw(settings.temperature, settings.top_p, settings.top_k, settings.min_p)
         return at_random(step.candidates, draw, random, lambda: self._everything(step))
 
-    def _best_first(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
+    def _best_first(self, step: DecodeStep) -> Iterator[Pair]:
         """The listed candidates, then all others if the network tells them; these are only asked for then."""
-        yield from best_first(step.candidates)
-        listed = set(step.candidates.tokens)
-        yield from (pair for pair in best_first(self._everything(step) or NOTHING) if pair[0] not in listed)
+        listed = step.candidates
+        yield from zip(listed.tokens, listed.log_probabilities, strict=True)
+        told, known = self._everything(step) or NOTHING, set(listed.tokens)
+        for pair in zip(told.tokens, told.log_probabilities, strict=True):
+            if pair[0] not in known:
+                yield pair
 
     def _everything(self, step: DecodeStep) -> Candidates | None:
         """All candidates of *step*; None if the network does not tell them."""

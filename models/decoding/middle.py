@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import exp
+from time import monotonic
 from typing import Literal
 
 StopReason = Literal[
@@ -95,3 +96,33 @@ class Middle:
             else:
                 yield replace(token, text=token.text[n:], log_probability=before + token.log_probability)
                 n, before = 0, 0.0
+
+
+class Stopwatch:
+    """Milliseconds spent in the network, on the prompt and on later steps, and in the constraint.
+
+    Each method charges the time since the previous call to one of the three.
+    """
+
+    def __init__(self) -> None:
+        self.prefill_ms = 0.0
+        self.model_ms = 0.0
+        self.engine_ms = 0.0
+        self._since = monotonic()
+
+    def prefill_done(self) -> None:
+        """Charge the time since the last call to reading the prompt."""
+        self.prefill_ms += self._lap()
+
+    def model_done(self) -> None:
+        """Charge the time since the last call to the network."""
+        self.model_ms += self._lap()
+
+    def engine_done(self) -> None:
+        """Charge the time since the last call to the constraint."""
+        self.engine_ms += self._lap()
+
+    def _lap(self) -> float:
+        now = monotonic()
+        passed, self._since = 1000 * (now - self._since), now
+        return passed

@@ -8,13 +8,13 @@ one of them turns out to be valid again, so are all beyond it, and a keystroke c
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.line import MOST_JOINED, Line, MayFollow, n_joined
 from fimlsp.quotient.contexts.left import LeftContext, start_of_file
-from fimlsp.quotient.contexts.offsets import LeftOffsets, Offsets, RightOffsets
+from fimlsp.quotient.contexts.offsets import LeftOffsets, RightOffsets
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.contexts.right import RightContext, end_of_file
 from fimlsp.quotient.contexts.transitions import ContextTransitions
@@ -31,19 +31,30 @@ _MOST_TRIED = 3
 T = TypeVar("T")
 
 
+class Follower(Protocol):
+    """What is known of a document beside its contexts, and goes along with its edits."""
+
+    def follow(self, document: Document, edit: Replacement) -> bool:
+        """Take in that *document* has been edited; whether this still holds."""
+
+
 class Document:
-    """The text of a buffer as UTF-8, with the contexts of its lines."""
+    """The text of a buffer as UTF-8, with the contexts of its lines.
+
+    `followers` hear of each edit, until one no longer holds.
+    """
 
     def __init__(self, transitions: ContextTransitions, data: bytes) -> None:
         self.transitions = transitions
         self.tables = transitions.tables
         self.data = data
+        self.followers: list[Follower] = []
         self._reset()
 
     def _reset(self) -> None:
         first = len(BYTE_ORDER_MARK) if self._is_marked() else 0
-        self._lefts = LeftOffsets(Offsets([first], [start_of_file(self.tables)]))
-        self._rights = RightOffsets(Offsets([0], [end_of_file(self.tables)]))
+        self._lefts = LeftOffsets([first], [start_of_file(self.tables)])
+        self._rights = RightOffsets([0], [end_of_file(self.tables)])
         self._left_stale: list[LeftOffsets] = []
         self._right_stale: list[RightOffsets] = []
         self._dead: set[int] = set()
@@ -257,7 +268,7 @@ class Document:
             del lines[-count:]
             distance += whole.size
             context = before
-            self._rights.put(distance, context, whole)
+            self._rights.put_line(distance, context, whole)
             if self._revive_right(distance, context):
                 return
 
@@ -296,22 +307,25 @@ class Document:
         marked = self._is_marked()
         edit = Replacement(start, end, replacement)
         self.data = edit.applied_to(self.data)
+        shift = len(self.data) - length
         if marked != self._is_marked():
             self._reset()
-            return
-        self._cut_left(start, end, edit.shift)
-        self._cut_right(length - start, length - end, edit.shift)
+        else:
+            lefts, rights = self._lefts.cut_for_edit(start), self._rights.cut(length - end)
+            self._left_stale = [
+                batch for batch in (*self._left_stale, lefts) if batch.move_beyond(end, shift)
+            ][-_MOST_SET_ASIDE:]
+            self._right_stale = [
+                batch for batch in (*self._right_stale, rights) if batch.move_beyond(length - start, shift)
+            ][-_MOST_SET_ASIDE:]
+            self._forget_beyond(length - end)
+        if self.followers:
+            self.followers = [each for each in self.followers if each.follow(self, edit)]
 
-    def _cut_left(self, start: int, end: int, shift: int) -> None:
-        batches = (*self._left_stale, self._lefts.cut_for_edit(start))
-        moved = [batch.moved_beyond(end, shift) for batch in batches]
-        self._left_stale = [batch for batch in moved if len(batch)][-_MOST_SET_ASIDE:]
-
-    def _cut_right(self, start: int, end: int, shift: int) -> None:
-        """As `_cut_left`, with distances from the end of the text."""
-        batches = (*self._right_stale, self._rights.cut(end))
-        moved = [batch.moved_beyond(start, shift) for batch in batches]
-        self._right_stale = [batch for batch in moved if len(batch)][-_MOST_SET_ASIDE:]
-        self._dead = {d for d in self._dead if d <= end}
-        for place in [place for place in self._cached_for_suffix if place[0] > end]:
-            del self._cached_for_suffix[place]
+    def _forget_beyond(self, distance: int) -> None:
+        """Forget what is known of the text from places further from its end than *distance*."""
+        if self._dead:
+            self._dead = {each for each in self._dead if each <= distance}
+        for place in [*self._cached_for_suffix]:
+            if place[0] > distance:
+                del self._cached_for_suffix[place]

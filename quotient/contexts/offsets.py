@@ -7,7 +7,7 @@ end: so each side keeps what an edit does not affect.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from fimlsp.lexing.line import Line
@@ -31,9 +31,6 @@ class Offsets(Generic[T]):
         self._values = values
         self._shift = shift
         self._first = 0  # index of the first valid entry
-
-    def __len__(self) -> int:
-        return len(self._keys) - self._first
 
     def get(self, offset: int) -> T | None:
         """The value at *offset*; None if there is none."""
@@ -90,16 +87,20 @@ class Offsets(Generic[T]):
 
     def cut(self, offset: int) -> Offsets[T]:
         """Remove and return what is beyond *offset*."""
+        return Offsets(*self._removed_beyond(offset))
+
+    def _removed_beyond(self, offset: int) -> tuple[list[int], list[T], int]:
+        """As `cut`, in parts: keys, values and shift."""
         index = bisect_right(self._keys, offset - self._shift, self._first)
-        beyond = Offsets(self._keys[index:], self._values[index:], self._shift)
+        beyond = self._keys[index:], self._values[index:], self._shift
         del self._keys[index:], self._values[index:]
         return beyond
 
-    def moved_beyond(self, offset: int, shift: int) -> Offsets[T]:
-        """What is beyond *offset*, moved by *shift*; this map must not be used afterwards."""
+    def move_beyond(self, offset: int, shift: int) -> bool:
+        """Drop what is not beyond *offset*, and move the others by *shift*; whether there are any."""
         self._first = bisect_right(self._keys, offset - self._shift, self._first)
         self._shift += shift
-        return self
+        return self._first < len(self._keys)
 
     def extend(self, later: Offsets[T], offset: int, until: Callable[[T], bool]) -> None:
         """Add the entries of *later* beyond *offset*, up to the first value for which *until* is true.
@@ -122,126 +123,104 @@ class Offsets(Generic[T]):
         self._values += later._values[start:end]
 
 
-class LeftOffsets:
+class LeftOffsets(Offsets[LeftContext]):
     """The left contexts by offset, and the starts of lines that cannot be read to their ends.
 
     A cursor within such an unreadable line still has a left context if the line can be read up to the cursor.
     """
 
-    __slots__ = ("_contexts", "unreadable")
+    __slots__ = ("unreadable",)
 
-    def __init__(self, contexts: Offsets[LeftContext], unreadable: list[int] | None = None) -> None:
-        self._contexts = contexts
-        self.unreadable = [] if unreadable is None else unreadable
-
-    def __len__(self) -> int:
-        return len(self._contexts)
-
-    @property
-    def last(self) -> tuple[int, LeftContext]:
-        """The last offset and its context."""
-        return self._contexts.last
-
-    @property
-    def first(self) -> int:
-        """The first offset."""
-        return self._contexts.first
+    def __init__(
+        self, keys: list[int], values: list[LeftContext], shift: int = 0, unreadable: Sequence[int] = ()
+    ) -> None:
+        super().__init__(keys, values, shift)
+        self.unreadable = [*unreadable]
 
     @property
     def first_broken(self) -> int:
         """The offset of the first line that could not be read; some context must tell that there is one."""
-        return self._contexts.last_until(lambda context: context.broken)
+        return self.last_until(lambda context: context.broken)
 
     def copy(self) -> LeftOffsets:
         """The same, to be changed on its own."""
-        return LeftOffsets(self._contexts.copy(), list(self.unreadable))
-
-    def at_or_before(self, offset: int) -> tuple[int, LeftContext]:
-        """The last offset that is not beyond *offset*, or else the first one of all, with its context."""
-        return self._contexts.at_or_before(offset)
-
-    def put(self, offset: int, context: LeftContext) -> None:
-        """Set the *context* at *offset*, which has none yet."""
-        self._contexts.put(offset, context)
+        return LeftOffsets(
+            self._keys[self._first :], self._values[self._first :], self._shift, self.unreadable
+        )
 
     def cut_for_edit(self, start: int) -> LeftOffsets:
         """Remove and return what an edit at *start* can affect, and all beyond that.
 
         What makes a line unreadable, such as an unclosed string, may be repaired anywhere after it.
         """
-        first = self.unreadable[0] if self.unreadable else start
-        cut = self._contexts.cut(max(min(start - 1, first), self._contexts.first))
-        n_kept = sum(offset < self._contexts.last[0] for offset in self.unreadable)
-        self.unreadable, beyond = self.unreadable[:n_kept], self.unreadable[n_kept:]
-        return LeftOffsets(cut, beyond)
+        unreadable = self.unreadable
+        nearest = min(start - 1, unreadable[0]) if unreadable else start - 1
+        cut = self._removed_beyond(max(nearest, self._keys[self._first] + self._shift))
+        n_kept = bisect_left(unreadable, self._keys[-1] + self._shift)
+        self.unreadable = unreadable[:n_kept]
+        return LeftOffsets(*cut, unreadable[n_kept:])
 
-    def moved_beyond(self, offset: int, shift: int) -> LeftOffsets:
-        """What is beyond *offset*, moved by *shift*; this object must not be used afterwards."""
-        unreadable = [each + shift for each in self.unreadable if each > offset]
-        return LeftOffsets(self._contexts.moved_beyond(offset, shift), unreadable)
+    def move_beyond(self, offset: int, shift: int) -> bool:
+        """As `Offsets.move_beyond`."""
+        if self.unreadable:
+            self.unreadable = [each + shift for each in self.unreadable if each > offset]
+        return super().move_beyond(offset, shift)
 
     def revive(self, stale: LeftOffsets, offset: int, context: LeftContext) -> bool:
         """Add what *stale* has beyond *offset*, if its context there is *context*; whether it is."""
-        if stale._contexts.get(offset) is not context:
+        if stale.get(offset) is not context:
             return False
-        self._contexts.extend(stale._contexts, offset, until=lambda later: later.broken != context.broken)
-        self.unreadable += [each for each in stale.unreadable if offset <= each < self._contexts.last[0]]
+        self.extend(stale, offset, until=lambda later: later.broken != context.broken)
+        self.unreadable += [each for each in stale.unreadable if offset <= each < self.last[0]]
         return True
 
 
-class RightOffsets:
+class RightOffsets(Offsets[RightContext]):
     """The right contexts by distance, and the reach of lines that depend on more than one physical line.
 
     After an edit, a context that was set aside is valid again if one nearer to the end of the text is, and no
     line between the two depends on text beyond that one.
     """
 
-    __slots__ = ("_contexts", "_longest_reach", "_reaches")
+    __slots__ = ("_longest_reach", "_reaches")
 
     def __init__(
-        self, contexts: Offsets[RightContext], reaches: Offsets[int] | None = None, longest_reach: int = 0
+        self,
+        keys: list[int],
+        values: list[RightContext],
+        shift: int = 0,
+        reaches: Offsets[int] | None = None,
+        longest_reach: int = 0,
     ) -> None:
-        self._contexts = contexts
+        super().__init__(keys, values, shift)
         self._reaches = Offsets([], []) if reaches is None else reaches
         self._longest_reach = longest_reach
 
-    def __len__(self) -> int:
-        return len(self._contexts)
-
     def copy(self) -> RightOffsets:
         """The same, to be changed on its own."""
-        return RightOffsets(self._contexts.copy(), self._reaches.copy(), self._longest_reach)
-
-    def get(self, distance: int) -> RightContext | None:
-        """The context at *distance*."""
-        return self._contexts.get(distance)
+        own = self._keys[self._first :], self._values[self._first :], self._shift
+        return RightOffsets(*own, self._reaches.copy(), self._longest_reach)
 
     def known_within(self, distance: int) -> int:
         """The last distance that is not beyond *distance* and has a context."""
-        return self._contexts.at_or_before(distance)[0]
+        return self.at_or_before(distance)[0]
 
-    def first_beyond(self, distance: int) -> int | None:
-        """The first distance beyond *distance* that has a context, None if there is none."""
-        return self._contexts.first_beyond(distance)
-
-    def put(self, distance: int, context: RightContext, line: Line) -> None:
+    def put_line(self, distance: int, context: RightContext, line: Line) -> None:
         """Set the *context* at *distance*, which has none yet; it begins with *line*."""
-        self._contexts.put(distance, context)
+        self.put(distance, context)
         if line.reach:
             self._reaches.put(distance, line.reach)
             self._longest_reach = max(self._longest_reach, line.reach)
 
     def cut(self, distance: int) -> RightOffsets:
         """Remove and return what is beyond *distance*."""
-        return RightOffsets(self._contexts.cut(distance), self._reaches.cut(distance), self._longest_reach)
+        own = self._removed_beyond(distance)
+        return RightOffsets(*own, self._reaches.cut(distance), self._longest_reach)
 
-    def moved_beyond(self, distance: int, shift: int) -> RightOffsets:
-        """What is beyond *distance*, moved by *shift*; this object must not be used afterwards."""
-        return RightOffsets(
-            self._contexts.moved_beyond(distance, shift),
-            self._reaches.moved_beyond(distance, shift),
-            self._longest_reach,
-        )
+    def move_beyond(self, distance: int, shift: int) -> bool:
+        """As `Offsets.move_beyond`."""
+        self._reaches.move_beyond(distance, shift)
+        return super().move_beyond(distance, shift)
 
     def revive(self, stale: RightOffsets, distance: int, context: RightContext) -> bool:
         """Add what *stale* has beyond *distance*, if its context there is *context*; whether it is.
@@ -250,7 +229,7 @@ class RightOffsets:
         """
         if context.broken or stale.get(distance) is not context or stale._reaches_beyond(distance):
             return False
-        self._contexts.extend(stale._contexts, distance, until=lambda _: False)
+        self.extend(stale, distance, until=lambda _: False)
         self._reaches.extend(stale._reaches, distance, until=lambda _: False)
         self._longest_reach = max(self._longest_reach, stale._longest_reach)
         return True

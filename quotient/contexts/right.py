@@ -19,8 +19,7 @@ from fimlsp.lexing.line import Line
 from fimlsp.lexing.values import value
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.grammar.cfg import SENTINELS
-from fimlsp.quotient.language.interner import Interned
-from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.language.tables import Interned, LanguageTables
 
 
 class GroupContinuation(Enum):

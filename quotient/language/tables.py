@@ -10,9 +10,11 @@ everywhere, even at the very beginning and end of the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import TypeVar, cast
+from weakref import WeakValueDictionary
 
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.lexer_tables import LexerTables
@@ -26,7 +28,6 @@ from fimlsp.quotient.grammar.rules import Rules
 from fimlsp.quotient.language.contract import DEDENT, INDENT, NEWLINE, Language
 from fimlsp.quotient.language.direction import Direction
 from fimlsp.quotient.language.escape import Enclosures
-from fimlsp.quotient.language.interner import Interner
 from fimlsp.quotient.language.line_classes import LineClasses
 from fimlsp.quotient.language.whole_text import WholeTextCheck
 
@@ -36,6 +37,37 @@ MOST_LANGUAGES = 32
 _MOST_LINE_STARTS = 3_000
 _INDENT_COST = 4
 _NO_SYMBOL = -1  # no rule expects it
+
+
+T = TypeVar("T", bound="Interned")
+
+
+class Interned:
+    """Base class of the values that an `Interner` makes."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Interner:
+    """Makes values, each only once; a value is forgotten when nobody else refers to it.
+
+    So equal values are the same object, compared and hashed by identity (hash-consing: Ershov, "On
+    Programming of Arithmetic Operations", CACM 1(8), 1958; Filliâtre and Conchon, "Type-Safe Modular
+    Hash-Consing", ML Workshop 2006).
+    """
+
+    __slots__ = ("_made",)
+
+    def __init__(self) -> None:
+        self._made: WeakValueDictionary[tuple[Hashable, ...], Interned] = WeakValueDictionary()
+
+    def __call__(self, make: type[T], *parts: Hashable) -> T:
+        """The value `make(*parts)`; the same object for equal parts."""
+        key = make, *parts
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = make(*parts)
+        return cast("T", found)
 
 
 class LanguageTables:

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
-from fimlsp.lexing.cached_files import cache_folder, read_cached, write_cached
+from fimlsp.lexing.automata.cached_files import cache_folder, read_cached, write_cached
 from numpy.typing import NDArray
 
 log = logging.getLogger(__name__)

@@ -11,6 +11,7 @@ from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.connect.connect import connect, read_up_to
 from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import Document
+from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.alternatives import closed, outside, without_all, without_line
@@ -66,10 +67,10 @@ class Recovery:
         is_own = line is not None and line.start == self._start
         return is_own and line and (line.column, line.first), around[0], len(document.data) - around[1]
 
-    def follow(self, document: Document, start: int, end: int, replacement: bytes) -> bool:
-        """Whether this serves *document*, in which `data[start:end]` was replaced by *replacement*."""
-        shift = len(replacement) - (end - start)
-        line_end = len(document.data) - self._from_end - shift
+    def follow(self, document: Document, edit: Replacement) -> bool:
+        """Whether this serves *document* after *edit*."""
+        start, end, replacement = edit.start, edit.end, edit.text
+        line_end = len(document.data) - self._from_end - edit.shift
         if start < self._start or end >= line_end or not set(replacement).isdisjoint(b"\r\n,"):
             return False
         if self._line_of(document) != self._line:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fimlsp.lexing.cached_files import cache_folder
+from fimlsp.lexing.automata.cached_files import cache_folder
 
 from . import judge
 from .interpreters import Interpreter

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fimlsp.datasets.languages.judges.missing_judge import JudgeMissingError
-from fimlsp.lexing.cached_files import cache_folder
+from fimlsp.lexing.automata.cached_files import cache_folder
 
 _BUILD_SECONDS = 600
 

@@ -21,26 +21,28 @@ def test_short_middles(name):
     assert faults == []
 
 
+CARRIAGE_RETURNS = (
+    b"<|>",
+    b"a<|>\r\na\n",
+    b"a:<|> \r\n  a",
+    b"a:\r<|>\n a",
+    b"a:\n a\n <|>\r\n a",
+    b"a(<|>\r\n)\n",
+    b"a(<|>\r)\n",
+    b"a<|>\r a\n",
+    b"a #<|>\r\n a",
+    b"a #b\r<|>\n a",
+    b"a\r<|> \r\na",
+    b"a:\n a\n<|> \r\r\n a",
+)
+
+
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_carriage_returns_belong_to_line_ends_alone(name):
     of = judged(GRAMMARS[name])
-    faults = []
-    for left, right in [
-        (b"", b""),
-        (b"a", b"\r\na\n"),
-        (b"a:", b" \r\n  a"),
-        (b"a:\r", b"\n a"),
-        (b"a:\n a\n ", b"\r\n a"),
-        (b"a(", b"\r\n)\n"),
-        (b"a(", b"\r)\n"),
-        (b"a", b"\r a\n"),
-        (b"a #", b"\r\n a"),
-        (b"a #b\r", b"\n a"),
-        (b"a\r", b" \r\na"),
-        (b"a:\n a\n", b" \r\r\n a"),
-    ]:
-        faults += of.walk(left, right, (b"a", b":", b"\n", b" ", b"\r"), 2).faults
-    assert faults == []
+    around = [marked.split(b"<|>") for marked in CARRIAGE_RETURNS]
+    walks = [of.walk(left, right, (b"a", b":", b"\n", b" ", b"\r"), 2) for left, right in around]
+    assert [fault for walk in walks for fault in walk.faults] == []
 
 
 def test_random_ones():

@@ -12,8 +12,7 @@ from fimlsp.lexing.interruption import interruptible
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load
 from fimlsp.lsp_server.worker import engine_documents
 from fimlsp.lsp_server.worker.answers import faults_in_words, to_completion
-from fimlsp.lsp_server.worker.backend import TAKES_TOO_LONG, Backend, loaded
-from fimlsp.lsp_server.worker.decoding_limits import decode_settings, seconds_left
+from fimlsp.lsp_server.worker.backend import TAKES_TOO_LONG, Backend, decode_settings, loaded, seconds_left
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.models import loading
 from fimlsp.models.decoding.middle import Middle

@@ -29,7 +29,7 @@ def files(tmp_path):
 
 
 def entry(path, text="", edited_at=None, grammar=PYTHON):
-    return Entry(path, False, 1, text.encode(), grammar, edited_at=edited_at)
+    return Entry(path, False, 1, text.encode(), grammar, grammar.editor, edited_at=edited_at)
 
 
 def suggested(files, here, opened, written="alpha = "):
@@ -45,7 +45,7 @@ def test_what_was_edited_counts_as_it_is(files, tmp_path):
     assert suggested(files, here, []) == ["saved_name\n"]
     assert suggested(files, here, [replace(edited, edited_at=None)]) == ["saved_name\n"]
     assert suggested(files, here, [edited]) == ["new_name\n"]
-    assert suggested(files, here, [replace(edited, grammar=json)]) == ["saved_name\n"]
+    assert suggested(files, here, [replace(edited, grammar=json, policy=json.editor)]) == ["saved_name\n"]
 
 
 def test_a_text_without_a_file_has_open_documents_only(files, tmp_path):

@@ -1,4 +1,4 @@
-"""Measures what the cache over buffer and project adds: `python benchmarks/cache.py PACKAGE...`.
+"""Measures what the cache over buffer and project adds: `python -m benchmarks.models.cache PACKAGE...`.
 
 In files of the packages parts of lines are cut out, and the bits that their true tokens need are counted: by
 the network alone, with the buffer mixed in, and with the other files of the package mixed in below it.

@@ -1,4 +1,4 @@
-"""Measures what masks add to `generate` of transformers: `python benchmarks/generate.py --tokenizer FILE`.
+"""What masks add to `generate` of transformers: `python -m benchmarks.models.generate --tokenizer FILE`.
 
 A GPTBigCode of SantaCoder's size with random weights writes behind the beginnings of files of the standard
 library, left to right and in the middle, alone and under the constraint, in turn. Prints for each size of a
@@ -17,12 +17,12 @@ from typing import Any
 
 import click
 import torch
-from corpora.python import shuffled_files
 from fimlsp.models.masked_logits import MaskedLogits, vocabulary_of
 from rich.console import Console
 from rich.table import Table
 from transformers import GPTBigCodeConfig, GPTBigCodeForCausalLM, LogitsProcessorList, PreTrainedTokenizerFast
 
+from benchmarks.corpora.python import shuffled_files
 from fimlsp import Engine, python
 
 TOKENS = 49_280

@@ -1,4 +1,4 @@
-"""What weights of 8 bits do on a CPU: `python benchmarks/quantized.py [--model FOLDER]`.
+"""What weights of 8 bits do on a CPU: `python -m benchmarks.models.quantized [--model FOLDER]`.
 
 Without a model, networks of SantaCoder's kind with random weights are timed: a prompt of 512 tokens, and each
 token after it. The bundled model, or the one given, is asked on the standard library how often the likeliest
@@ -17,7 +17,6 @@ from time import process_time
 
 import click
 import torch
-from corpora.python import shuffled_files
 from fimlsp.models.checkpoints.checkpoint_files import read_files
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
@@ -27,6 +26,8 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 from transformers import GPTBigCodeConfig, GPTBigCodeForCausalLM, PreTrainedModel
+
+from benchmarks.corpora.python import shuffled_files
 
 PROMPT = 512
 TOKENS = 32

@@ -1,4 +1,4 @@
-"""Measures token healing: `python benchmarks/healing.py`.
+"""Measures token healing: `python -m benchmarks.models.healing`.
 
 At cursors within names of the standard library a few tokens are written from left to right, with and without
 healing. Prints how often the rest of the name is what stood there, with the bundled model or another, mixed
@@ -13,13 +13,14 @@ from itertools import islice
 from random import Random
 
 import click
-from corpora.python import shuffled_files
 from fimlsp.languages.python import python
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.generation import generate
 from fimlsp.models.loading import load_model
 from fimlsp.quotient.engine import Engine
 from rich.console import Console
+
+from benchmarks.corpora.python import shuffled_files
 
 NAME = re.compile(rb"[A-Za-z_]{5,}")
 BEFORE = 700

@@ -7,7 +7,7 @@ from fimlsp.languages.go import go
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
-from fimlsp.models.decoding.extent import is_one_line
+from fimlsp.models.decoding.stopping import is_one_line
 
 ONE_LINE = [
     ("x = <|>\n", True),

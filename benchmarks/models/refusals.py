@@ -1,4 +1,4 @@
-"""Measures where a mask becomes cheaper than refusing candidates one by one: `python benchmarks/refusals.py`.
+"""Where a mask becomes cheaper than refusing candidates: `python -m benchmarks.models.refusals`.
 
 At cursors of the standard library a model writes under the constraint, and at each of its steps candidates
 are asked in their order until one is allowed; then the mask of the same state is made. Prints how many are
@@ -16,9 +16,8 @@ from statistics import median, quantiles
 from time import process_time
 
 import click
-from corpora.python import random_place, shuffled_files
 from fimlsp.languages.python import python
-from fimlsp.models.decoding.candidate_order import Draw, at_random, best_first
+from fimlsp.models.decoding.candidate_order import Draw, at_random
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.step import best_candidates
 from fimlsp.models.protocols import Maskable, Scoring
@@ -26,6 +25,8 @@ from fimlsp.quotient.engine import Engine
 from numpy.random import default_rng
 from rich.console import Console
 from rich.table import Table
+
+from benchmarks.corpora.python import random_place, shuffled_files
 
 AFTER = (0, 2, 4, 8, 12, 16, 24, 32, 50, 100, 1_000, 1_000_000)
 MOST_REFUSED = 2_000
@@ -63,7 +64,8 @@ def steps(model_name: str | None, cursors: int, tokens: int, temperature: float,
         for _ in range(tokens):
             scores = network.log_probabilities(read)
             listed = best_candidates(scores, network.stops, len(scores))
-            ordered = at_random(listed, Draw(temperature), noise) if temperature else best_first(listed)
+            pairs = zip(listed.tokens, listed.log_probabilities, strict=True)
+            ordered = at_random(listed, Draw(temperature), noise) if temperature else pairs
             refused, following, refusing = 0, None, 0.0
             for token, _ in islice(ordered, MOST_REFUSED):
                 text, since = network.token_bytes[token], process_time()
