@@ -17,6 +17,7 @@ import numpy as np
 from fimlsp.models.prompts.vocabulary import Vocabulary as Tokens
 from fimlsp.models.protocols import Candidates, Preference
 from fimlsp.quotient.states.protocol import State
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from fimlsp.quotient.masks.plain_walk import Truths
@@ -99,22 +100,22 @@ class Healed:
         *everything* tells all candidates, if that can be told. It is asked only if those that are not
         listed might weigh more than those that are listed and go with the prefix.
         """
-        found, weight = self._among(listed, token_bytes)
-        if weight < 1 - float(np.exp(listed.log_probabilities).sum()) and (told := everything()) is not None:
-            found, weight = self._among(told, token_bytes)
-        if not found:
+        tokens, log_probabilities = self._among(listed, token_bytes)
+        unlisted = 1 - float(np.exp(listed.log_probabilities).sum())
+        if float(np.exp(log_probabilities).sum()) < unlisted and (told := everything()) is not None:
+            tokens, log_probabilities = self._among(told, token_bytes)
+        if not tokens:
             return Candidates([], [], -inf)
-        tokens, log_probabilities = zip(*found, strict=True)
-        return Candidates(tokens, [each - log(weight) for each in log_probabilities], -inf)
+        weight = float(np.exp(log_probabilities).sum())
+        return Candidates(tokens, (log_probabilities - log(weight)).tolist(), -inf)
 
     def _among(
         self, candidates: Candidates, token_bytes: Sequence[bytes | None]
-    ) -> tuple[list[tuple[int, float]], float]:
-        """Those of *candidates* that go with the prefix, and what they weigh together."""
-        tokens, log_probabilities = candidates.tokens, candidates.log_probabilities
-        numbers = self._agreeing([token_bytes[token] for token in tokens])
-        found = [(tokens[number], log_probabilities[number]) for number in numbers]
-        return found, float(np.exp([each for _, each in found]).sum())
+    ) -> tuple[list[int], NDArray[np.float64]]:
+        """Those of *candidates* that go with the prefix, and their log-probabilities."""
+        numbers = self._agreeing([token_bytes[token] for token in candidates.tokens])
+        log_probabilities = np.asarray(candidates.log_probabilities, np.float64)[numbers]
+        return [candidates.tokens[number] for number in numbers], log_probabilities
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import BinaryIO, Protocol
@@ -254,7 +255,7 @@ class Worker:
         if self._inbox.is_cancelled(request.id):
             return Completion(reason="cancelled")
         try:
-            completion = self._backend.complete(request, lambda: self._inbox.is_cancelled(request.id))
+            completion = self._backend.complete(request, partial(self._inbox.is_cancelled, request.id))
         except (OutOfMemoryError, ServerError):
             raise
         except Exception as error:

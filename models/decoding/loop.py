@@ -128,10 +128,10 @@ class Decoding:
         Costs one step of the network, which reads what differs from the text that it read last. The runs
         share their watch.
         """
-        self.watch.engine_done()
+        self.watch.charge("constraint")
         listed = self.model.begin(self.prompt.tokens, self.middle.tokens)
         step = DecodeStep(self.middle, listed).healed(self.model.token_bytes, self._everything)
-        self.watch.model_done()
+        self.watch.charge("network")
         left, self.refused = self.budget - len(self.middle.tokens), []
         for continuation in islice(self._allowed(step), most):
             if self._steers_away(continuation, left - 1):
@@ -179,11 +179,11 @@ class Decoding:
         *everything* tells all of them, if that can be told. The time since the last step counts as the
         network's.
         """
-        self.watch.model_done()
+        self.watch.charge("network")
         self.read_elsewhere = everything or (lambda: None)
         self._write_token(self._new_step(candidates))
         self.read_elsewhere = None
-        self.watch.engine_done()
+        self.watch.charge("constraint")
 
     def interruption(self, should_stop: Callable[[], bool]) -> StopReason | None:
         """Why not to go on; None if there is no reason."""
@@ -194,15 +194,15 @@ class Decoding:
         return "deadline" if monotonic() >= self.ends_at else None
 
     def _ask_network(self) -> DecodeStep:
-        self.watch.engine_done()
+        self.watch.charge("constraint")
         if self.has_read_prompt:
             candidates = self.pending() if self.pending else self.model.advance(self.middle.tokens[-1])
-            self.watch.model_done()
+            self.watch.charge("network")
         else:
             candidates = self.model.begin(self.prompt.tokens, self.middle.tokens)
             self.has_read_prompt = True
             self.launch = self.model.launch if isinstance(self.model, Launching) else None
-            self.watch.prefill_done()
+            self.watch.charge("prompt")
         return self._new_step(candidates)
 
     def _new_step(self, candidates: Candidates) -> DecodeStep:
@@ -288,9 +288,9 @@ class Decoding:
             return self.read_elsewhere()
         if not isinstance(self.model, TellsAll):
             return None
-        self.watch.engine_done()
+        self.watch.charge("constraint")
         everything = self.model.all_after(self.prompt.tokens, step.middle.tokens)
-        self.watch.model_done()
+        self.watch.charge("network")
         return everything
 
     def _misfit_at(self, step: DecodeStep, preference: Preference) -> Callable[[int], float]:
@@ -348,7 +348,7 @@ class Decoding:
 
     def _result(self, reason: StopReason) -> Middle:
         middle = self._finished(reason)
-        self.watch.engine_done()
+        self.watch.charge("constraint")
         stops = [step.candidates.stop for step in self.steps]
         return Middle(
             text=middle.text,
@@ -358,9 +358,9 @@ class Decoding:
             steered=self.steered or bool(middle.closing),
             stop_reason=reason,
             log_probability=middle.mean,
-            model_ms=self.watch.model_ms,
-            engine_ms=self.watch.engine_ms,
-            prefill_ms=self.watch.prefill_ms,
+            model_ms=self.watch.ms["network"],
+            engine_ms=self.watch.ms["constraint"],
+            prefill_ms=self.watch.ms["prompt"],
             tried=self.tried,
             stop_at_start=stops[0] if stops else None,
             trace=tuple(self._trace_with_stops(stops[1:])),

@@ -13,6 +13,10 @@ StopReason = Literal[
 ]
 
 
+Side = Literal["prompt", "network", "constraint"]
+"""What the time of a step is spent in."""
+
+
 @dataclass(frozen=True, slots=True)
 class TokenTrace:
     """How one token was chosen.
@@ -99,30 +103,14 @@ class Middle:
 
 
 class Stopwatch:
-    """Milliseconds spent in the network, on the prompt and on later steps, and in the constraint.
-
-    Each method charges the time since the previous call to one of the three.
-    """
+    """Milliseconds spent in the network, on the prompt and on later steps, and in the constraint."""
 
     def __init__(self) -> None:
-        self.prefill_ms = 0.0
-        self.model_ms = 0.0
-        self.engine_ms = 0.0
+        self.ms: dict[Side, float] = {"prompt": 0.0, "network": 0.0, "constraint": 0.0}
         self._since = monotonic()
 
-    def prefill_done(self) -> None:
-        """Charge the time since the last call to reading the prompt."""
-        self.prefill_ms += self._lap()
-
-    def model_done(self) -> None:
-        """Charge the time since the last call to the network."""
-        self.model_ms += self._lap()
-
-    def engine_done(self) -> None:
-        """Charge the time since the last call to the constraint."""
-        self.engine_ms += self._lap()
-
-    def _lap(self) -> float:
+    def charge(self, side: Side) -> None:
+        """Charge the time since the last call to *side*."""
         now = monotonic()
-        passed, self._since = 1000 * (now - self._since), now
-        return passed
+        self.ms[side] += 1000 * (now - self._since)
+        self._since = now

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from fimlsp.models.catalogue import MODELS_THAT_WORK
 from fimlsp.models.errors import ModelError
@@ -30,7 +31,7 @@ _MARKED = re.compile(r"[<\[▁].*[>\]]$")
 _NAMED_MAX = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FimFormat:
     """A family's prompt in token ids of one tokenizer, and the ids that end a middle."""
 
@@ -45,12 +46,12 @@ class FimFormat:
         """Ids that carry no text."""
         return self.stops | frozenset(self.marker_ids.values())
 
-    @property
+    @cached_property
     def overhead(self) -> int:
         """Tokens of a prompt that are not text."""
         return sum(isinstance(part, int) for part in self.prompt)
 
-    @property
+    @cached_property
     def reads_files(self) -> bool:
         """Whether the prompt has a slot for other files."""
         return FILES in self.prompt

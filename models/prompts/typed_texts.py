@@ -60,12 +60,15 @@ class TypedTexts:
 
     def _from_known(self, data: bytes) -> TokenizedText | None:
         """*data* if it is known or similar to a known text, which is then forgotten; None otherwise."""
-        common = ((common_length(known.data, data), known) for known in self._known)
-        n_same, known = max(common, key=lambda pair: pair[0], default=(0, None))
-        if known is None or 2 * n_same < len(known.data):
+        most_same, nearest = -1, None
+        for known in self._known:
+            n_same = common_length(known.data, data)
+            if n_same > most_same:
+                most_same, nearest = n_same, known
+        if nearest is None or 2 * most_same < len(nearest.data):
             return None
-        self._known.remove(known)
-        return known if known.data == data else self._continued(known, data, n_same)
+        self._known.remove(nearest)
+        return nearest if nearest.data == data else self._continued(nearest, data, most_same)
 
     def _continued(self, known: TokenizedText, data: bytes, n_same: int) -> TokenizedText | None:
         """*data*, whose first *n_same* bytes equal those of *known*; None if it must be read as a whole."""

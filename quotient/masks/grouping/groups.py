@@ -30,6 +30,15 @@ class Ends:
         self.states: list[LexerState] = []
         self._numbers: dict[LexerState, int] = {}
         self._needs: dict[int, Need] = {}
+        self._within: dict[LexerState, dict[tuple[int, int, int], int]] = {}
+
+    def within(self, lexer: LexerState) -> dict[tuple[int, int, int], int]:
+        """The numbers of states in which texts end that do not end the lexeme of *lexer*, as far as noted.
+
+        Keys are the state of the automaton, the kind of its last lexeme on the way (-1: none), and the number
+        of the suffix behind it. What *lexer* itself says of these is left out where it does not matter.
+        """
+        return self._within.setdefault(lexer, {})
 
     def number(self, lexer: LexerState) -> int:
         """The number of *lexer*."""
@@ -126,11 +135,11 @@ class Groups:
             node = found
         return node
 
-    def add(self, node: int, end: LexerState) -> int:
-        """A new group of texts that finish the symbols of *node* and end in *end*."""
+    def add(self, node: int, end: int) -> int:
+        """A new group of texts that finish the symbols of *node* and end in the state of number *end*."""
         group = self.n_groups
         self.n_groups += 1
-        self._members[node].append((group, self.ends.number(end)))
+        self._members[node].append((group, end))
         return group
 
     def read(self, node: int, start: LexerState, text: bytes) -> int:
@@ -142,7 +151,7 @@ class Groups:
         key = node, self.ends.number(step.lexer)
         group = self._read.get(key)
         if group is None:
-            group = self._read[key] = self.add(node, step.lexer)
+            group = self._read[key] = self.add(*key)
         return group
 
     def alike(self, node: int, tables: LanguageTables) -> tuple[Alike, ...]:
@@ -153,19 +162,21 @@ class Groups:
         """The groups of a node by what they need, and all symbols that any of them needs."""
         found = self._alike[node]
         if found is None:
-            by_need: dict[Need, list[tuple[int, int]]] = {}
+            by_need: dict[Need, tuple[list[int], list[int]]] = {}
             relevant, need_of_end = 0, self.ends.need
             for group, end in self._members[node]:
-                by_need.setdefault(need_of_end(end, tables), []).append((group, end))
-            for need in by_need:
-                relevant |= max(need.symbols, 0)
+                need = need_of_end(end, tables)
+                members = by_need.get(need)
+                if members is None:
+                    members = by_need[need] = [], []
+                    relevant |= max(need.symbols, 0)
+                members[0].append(group)
+                members[1].append(end)
             alike = tuple(
-                Alike(
-                    need,
-                    np.array([group for group, _ in members], np.int32),
-                    np.array([end for _, end in members], np.int32),
-                )
-                for need, members in by_need.items()
+                [
+                    Alike(need, np.array(groups, np.int32), np.array(ends, np.int32))
+                    for need, (groups, ends) in by_need.items()
+                ]
             )
             found = self._alike[node] = alike, relevant
             self._members[node] = []
@@ -196,6 +207,8 @@ def _known(alike: tuple[Alike, ...], expected: int) -> Known:
 
 
 def _joined(parts: list[Ints]) -> Ints:
+    if len(parts) == 1:
+        return parts[0]
     return np.concatenate(parts) if parts else _NO_INTS
 
 

@@ -139,7 +139,7 @@ class _Reader:
         _, where, inverse = np.unique(keys, return_index=True, return_inverse=True)
         columns = (column[where].tolist() for column in (nodes, first.states[rests], kinds, extra))
         groups = [
-            self.groups.add(node, self._inside(lexer, state, kind, since))
+            self.groups.add(node, self.groups.ends.number(self._inside(lexer, state, kind, since)))
             for node, state, kind, since in zip(*columns, strict=True)
         ]
         self.of_suffix[items] = np.array(groups, np.int32)[inverse]

@@ -6,7 +6,7 @@ token, read from the start of a lexeme; and of such starts there are few (see `l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -160,7 +160,7 @@ class _Grouping:
         split = self.lexed.split(lexer)
         for text in split.singly.tolist():
             self.of_text[text] = self.own.read(0, lexer, texts[text])
-        groups = [self.own.add(0, self._inside(*end)) for end in split.ends]
+        groups = [self.own.add(0, end) for end in self._numbers(split.ends)]
         self.of_text[split.inside] = np.array(groups, np.int32)[split.end_of]
         suffixes = self.vocabulary.suffixes
         for kind, ended, at in split.ended:
@@ -192,6 +192,17 @@ class _Grouping:
             own = (numbers >= first) & (numbers < first + part.groups.n_groups) & (numbers != DEAD_GROUP)
             self.parts.append(((*symbols, *part.symbols), part.groups, texts[own], numbers[own] - first))
             first += part.groups.n_groups
+
+    def _numbers(self, ends: Iterable[tuple[int, int, int]]) -> Iterator[int]:
+        """The numbers of the states of *ends* (see `Split`), which most states of names have in common."""
+        known = self.lexed.ends.within(self.lexer._replace(state=0, accepted=-1, leftover=b""))
+        known_unended = self.lexed.ends.within(self.lexer._replace(state=0))
+        for end in ends:
+            of_all = known_unended if end[1] < 0 else known
+            number = of_all.get(end)
+            if number is None:
+                number = of_all[end] = self.lexed.ends.number(self._inside(*end))
+            yield number
 
     def _inside(self, state: int, kind: int, since: int) -> LexerState:
         """A state later in the lexeme in progress; *since* numbers the bytes since its last end."""
