@@ -25,7 +25,7 @@ from fimlsp.lsp_server.worker.answers import (
 )
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
 from fimlsp.lsp_server.worker.names import Names, NamesHere
-from fimlsp.lsp_server.worker.other_files import OtherFiles
+from fimlsp.lsp_server.worker.other_files import Beside, OtherFiles
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
 from fimlsp.models.served.http.failures import ServerError
@@ -220,9 +220,7 @@ class Backend:
             relaxed = in_words(document.data, constraint.relaxed) + ((beyond,) if beyond else ())
         left, right = document.data[: request.offset], document.data[request.offset :]
         policy = entry.policy
-        files = self._other_files.get(request.document.client) or OtherFiles()
-        others = self.documents.others(request.document)
-        path, neighbours = files.beside(model, entry, others, limits.neighbour_tokens)
+        beside = self._beside(model, request, entry) if limits.neighbour_tokens else Beside()
         written = complete_many(
             model,
             left,
@@ -238,10 +236,10 @@ class Backend:
                 preference=None if names is None else names.preference,
             ),
             should_stop,
-            neighbours=neighbours,
-            path=path,
+            neighbours=beside.neighbours,
+            path=beside.path,
             comment=policy.comment,
-            elsewhere=files.elsewhere(model, entry, others, limits.neighbour_tokens),
+            elsewhere=beside.elsewhere,
         )
         if is_too_slow(written):
             return self._too_slow(model, limits)
@@ -250,6 +248,11 @@ class Backend:
             relaxed += faults_in_words(document.data, ignored)
         with interruptible(time_limit(CHOOSING_S)):
             return self._chosen(written, request, entry, model, left, right, constraint.start, relaxed, names)
+
+    def _beside(self, model: FimModel, request: Complete, entry: Entry) -> Beside:
+        files = self._other_files.get(request.document.client) or OtherFiles()
+        others = self.documents.others(request.document)
+        return files.beside(model, entry, others, request.limits.neighbour_tokens)
 
     def _chosen(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fimlsp.lsp_server.messages import Workspace
 from fimlsp.lsp_server.worker.engine_documents import Entry
@@ -26,6 +26,14 @@ OPENED_BYTES = 32_000
 """Bytes of all edited documents together that are looked through in each step."""
 
 
+class Beside(NamedTuple):
+    """The path of a file as the model is told it, what the model reads of others, and where it is mixed in."""
+
+    path: str | None = None
+    neighbours: Sequence[Neighbour] = ()
+    elsewhere: Continuations | None = None
+
+
 class OtherFiles:
     """The files that may be read for a client: those of its *workspace*, and what it has opened."""
 
@@ -39,18 +47,17 @@ class OtherFiles:
         """Read nothing more."""
         self._project.end()
 
-    def beside(
-        self, model: FimModel, entry: Entry, opened: Sequence[Entry], tokens: int
-    ) -> tuple[str | None, list[Neighbour]]:
-        """The path of the file as *model* is told it, and what it reads of others, about *tokens* tokens.
+    def beside(self, model: FimModel, entry: Entry, opened: Sequence[Entry], tokens: int) -> Beside:
+        """What *model* is to know beside the document *entry*; about *tokens* tokens of what it reads.
 
         *opened* are the client's other documents, the one touched last first.
         """
-        if not (tokens and model.fim.reads_files):
-            return None, []
-        others = [
-            OpenFile(other.path, other.data, other.edited_at) for other in _in_its_language(entry, opened)
-        ]
+        others = [other for other in opened if other.policy == entry.policy]
+        path, neighbours = self._read(entry, others, tokens) if model.fim.reads_files else (None, [])
+        return Beside(path, neighbours, self._elsewhere(entry, others) if model.uses_buffer else None)
+
+    def _read(self, entry: Entry, opened: Sequence[Entry], tokens: int) -> tuple[str, list[Neighbour]]:
+        others = [OpenFile(other.path, other.data, other.edited_at) for other in opened]
         ending = entry.policy.file_ending
         if entry.is_python:
             neighbours = neighbours_of(entry.path, entry.data, others, self._files, tokens)
@@ -58,25 +65,14 @@ class OtherFiles:
             neighbours = open_neighbours(entry.path, others, self._files, tokens, ending)
         return shown_path(entry.path, self._files, ending), neighbours
 
-    def elsewhere(
-        self, model: FimModel, entry: Entry, opened: Sequence[Entry], tokens: int
-    ) -> Continuations | None:
-        """What other files suggest to a *model* that is mixed with texts; None: it is not, or *tokens* is 0.
-
-        Of *opened* documents, what is around their last edits counts; those without one are as on disk.
-        """
-        if not (tokens and model.uses_buffer):
-            return None
+    def _elsewhere(self, entry: Entry, opened: Sequence[Entry]) -> Continuations:
+        """What is around the last edits of *opened* documents, and all other files as they are on disk."""
         from fimlsp.models.networks.continuations import ScannedTexts, Together
 
-        edited = [other for other in _in_its_language(entry, opened) if other.edited_at is not None]
+        edited = [other for other in opened if other.edited_at is not None]
         parts = [lines_around(each.data, each.edited_at or 0, OPENED_BYTES // len(edited)) for each in edited]
         scanned = [ScannedTexts(parts)] if parts else []
         if entry.path is None or not entry.is_python:
             return Together(scanned)
         known = [other.path for other in edited if other.path is not None]
         return Together([*scanned, *self._project.elsewhere(entry.path, known)])
-
-
-def _in_its_language(entry: Entry, opened: Sequence[Entry]) -> list[Entry]:
-    return [other for other in opened if other.policy == entry.policy]

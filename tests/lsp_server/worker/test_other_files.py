@@ -33,9 +33,9 @@ def entry(path, text="", edited_at=None, grammar=PYTHON):
 
 
 def suggested(files, here, opened, written="alpha = "):
-    files.elsewhere(MIXED, here, opened, 512)
+    files.beside(MIXED, here, opened, 512)
     files._project.wait()
-    found = files.elsewhere(MIXED, here, opened, 512).after(written.encode())
+    found = files.beside(MIXED, here, opened, 512).elsewhere.after(written.encode())
     return [each.text.decode() for each in found if each.agreement == len(written)]
 
 
@@ -59,10 +59,9 @@ def test_only_around_the_last_edit_is_looked(files):
     assert suggested(files, entry(None), [entry(None, text, len(text) - 2)]) == ["near_by\n"]
 
 
-def test_other_models_and_other_settings_get_nothing(files, tmp_path):
-    here = entry(tmp_path / "here.py")
-    assert files.elsewhere(READS, here, [], 512) is None
-    assert files.elsewhere(MIXED, here, [], 0) is None
-    assert files.beside(MIXED, here, [], 512) == (None, [])
-    assert files.beside(READS, here, [], 0) == (None, [])
-    assert files.beside(READS, replace(here, data=b"from a import *\n"), [], 512)[0] == "here.py"
+def test_a_model_is_told_what_it_can_use(files, tmp_path):
+    here = entry(tmp_path / "here.py", "from a import *\n")
+    mixed, reading = (files.beside(model, here, [], 512) for model in (MIXED, READS))
+    assert (mixed.path, mixed.neighbours) == (None, [])
+    assert (reading.path, [each.path for each in reading.neighbours]) == ("here.py", ["a.py"])
+    assert reading.elsewhere is None
