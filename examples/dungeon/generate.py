@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from engine.library import HERE, KINDS, Library, load_library
 from fimlsp.languages.slua.incremental.parser import begin
-from fimlsp.languages.slua.tidy import Tidy
+from fimlsp.languages.slua.tidying.tidy import Tidy
 from fimlsp.models.generation import generate
 from fimlsp.models.loading import FimModel
 

@@ -31,7 +31,8 @@ PLACES = Places(frozenset(), _DEMANDS, _IN_STATEMENTS, _WORDS)
 def finer_places(version: PythonVersion) -> Places:
     """What is permitted in its blocks and in their expressions.
 
-    "async" are comprehensions that wait and are no generators. From 3.11 on they may stand in each other.
+    "async" are comprehensions that wait and are no generators. From 3.11 on they may stand in each other, up
+    to 3.10 only in one that waits by itself as well, which shows at its end.
     What is never evaluated is "idle": there the compiler does not look whether a function may wait. Such are
     the annotations of variables of functions, and all where an import of the feature says so, which a grammar
     cannot know. Up to 3.9 anything may stand in them; later only within lambdas and comprehensions.
@@ -40,12 +41,8 @@ def finer_places(version: PythonVersion) -> Places:
     changes = dict(_IN_STATEMENTS)
     changes["IN_LAMBDA"] = Change(frozenset({"yield"}), keeps={**idle, "await": "idle", "async": "idle"})
     changes["IN_TYPE"] = Change(keeps={})
-    if version >= (3, 11):
-        changes["IN_GENERATOR"] = Change(frozenset({"await", "async"}), keeps=idle)
-        changes["IN_DISPLAY"] = Change(keeps={**idle, "await": "async", "async": "async"})
-    else:
-        changes["IN_GENERATOR"] = Change(frozenset({"await"}), keeps={**idle, "async": "idle"})
-        changes["IN_DISPLAY"] = Change(keeps={**idle, "await": "async", "async": "idle"})
+    changes["IN_GENERATOR"] = Change(frozenset({"await", "async"}), keeps=idle)
+    changes["IN_DISPLAY"] = Change(keeps={**idle, "await": "async", "async": "async"})
     if version >= (3, 10):
         changes["IN_ANNOTATION"] = Change(frozenset({"async", "idle"}))
         changes["IN_VARIABLE_ANNOTATION"] = Change(

@@ -56,7 +56,7 @@ class Slua(Language):
         """As in `fimlsp.quotient.states.protocol.OwnMiddles`."""
         from fimlsp.languages.slua.incremental.parser import begin
         from fimlsp.languages.slua.recovery.recovery import closest_middle, mended_middle
-        from fimlsp.languages.slua.tidy import Tidy
+        from fimlsp.languages.slua.tidying.tidy import Tidy
 
         start = begin(interface_of(self.interface))
         if relax:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import Interface, InterfaceError, read_interface
-from fimlsp.languages.slua.tidy import Tidy
+from fimlsp.languages.slua.tidying.tidy import Tidy
 from fimlsp.languages.slua.types import Function, Table
 from fimlsp.lsp_server.command_line.reading import read_text
 from fimlsp.quotient.engine import Engine

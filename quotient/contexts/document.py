@@ -80,6 +80,7 @@ class Document:
         found._lefts = self._lefts.copy()
         found._rights = self._rights.copy()
         found._dead = set(self._dead)
+        found._cached_for_suffix.update(self._cached_for_suffix)
         return found
 
     def line_at(self, position: int) -> Line:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 Span = tuple[int, int]
@@ -15,7 +16,8 @@ class Fault(NamedTuple):
     `spans` are the places that together are at fault, as offsets of bytes: a text with the same lexemes
     there has the fault too, unless the text up to `mended_until` mends it. With `local` that holds wherever
     in the file they stand; otherwise the text before them counts. `mended_by` is a line that mends it if it
-    is written behind it in a block that the fault is in.
+    is written behind it in a block that the fault is in. `rather` are two words: what completes a text with
+    the fault may have to say the second where it says the first. `goes_on` mends it right behind its end.
     """
 
     message: str
@@ -23,6 +25,8 @@ class Fault(NamedTuple):
     local: bool = True
     mended_until: int = 0
     mended_by: bytes = b""
+    rather: tuple[bytes, bytes] | None = None
+    goes_on: bytes = b""
 
     def moved(self, by: int) -> Fault:
         """The same fault in a text that has *by* more bytes before it."""
@@ -32,7 +36,13 @@ class Fault(NamedTuple):
 
 
 class WholeTextCheck(ABC):
-    """A check of whole texts that the grammar accepts. What it remembers never changes an answer."""
+    """A check of whole texts that the grammar accepts. What it remembers never changes an answer.
+
+    `halves` are lexemes with which others begin, each with the bytes that may go on with it; what becomes of
+    them may be known before it is written.
+    """
+
+    halves: Mapping[bytes, bytes] = MappingProxyType({})
 
     @abstractmethod
     def faults(self, data: bytes) -> Sequence[Fault]:

@@ -8,7 +8,9 @@ from functools import cached_property
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.contexts.right import RightContext
+from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.cursor_line import CursorLine, cursor_line
+from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.statements.blocks import missing_below
@@ -18,6 +20,7 @@ from fimlsp.quotient.recovery.statements.statements import Brackets, Edit, State
 _MOST_MENDS = 60
 _MOST_TRIES = 3
 _MOST_LINES = 30
+_MOST_NEAR = 12
 
 
 class Above:
@@ -71,7 +74,13 @@ class Above:
             edits = reading.edits if reading is not None else ()
             self.text.replace(edits if edits and tries == 1 else statements.without(place))
             return
+        if tries == 1 and (closer := statements.lacking_closer(place)):
+            self.text.replace([closer])
+            return
         if tries == 1 and self.text.data.count(b"\n", start, place) > _MOST_LINES:
+            if edits := self._closed_before(place, start):
+                self.text.replace(edits)
+                return
             here = self.text.document.left_at(place)[1]
             inner = statements.in_place(place, here.group)
             if inner is not None and not statements.is_outside(place, start):
@@ -90,6 +99,23 @@ class Above:
             edits = laid_out(self.assumed, statements, context, reading)
         self.text.replace(edits)
 
+    def _closed_before(self, place: int, start: int) -> tuple[Edit, ...]:
+        """The edit that closes the brackets of the last lines that the line at *place* is outside of."""
+        statements, units = self.statements(), list[Unit]()
+        position = place
+        if statements.is_hopeless(statements.unit(place)):
+            return ()
+        for _ in range(_MOST_NEAR):
+            before = statements.line_before(position)
+            if before is None or before[0] <= start:
+                break
+            position = before[0]
+            units.insert(0, statements.unit(position))
+        layout = self.assumed.layout
+        text = layout.text_of(layout.left_before(units, statements.unit(place), outermost=True))
+        read = units[-1].found.read if units else ()
+        return ((read[-1].end, read[-1].end, text),) if text and read else ()
+
     @property
     def depth(self) -> int:
         """How many brackets are open at the start of the cursor's line."""
@@ -104,6 +130,8 @@ class Above:
             return True
         if self._is_outside(line):
             return False
+        if self._begins_behind_a_closer:
+            return True
         if self.statements().hangs(start):
             return True
         below = self._below()
@@ -111,6 +139,16 @@ class Above:
         if after is None or after.column != line.column or not below.is_line(after.start):
             return line.column.deeper_than(column)
         return self.statements(open_end=False).read_up_to(start).lacks_header
+
+    @property
+    def _begins_behind_a_closer(self) -> bool:
+        """Whether the cursor is at the beginning of its line, and what follows it begins no line."""
+        data, cursor, cursor_end = self.text.data, self.text.cursor, self.text.cursor_end
+        if data[self.stop : cursor].strip():
+            return False
+        end = self.text.document.transitions.lines.end_of_stretch(data, cursor_end)
+        read = lexemes(self.assumed.tables.lexical, data, cursor_end, end).read
+        return bool(read) and not self.assumed.any_line.expects(self.assumed.tables.terminal_of[read[0].kind])
 
     def _is_outside(self, line: CursorLine) -> bool:
         """Whether the cursor's line begins as only lines outside brackets do, such as those around it."""

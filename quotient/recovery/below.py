@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
-from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above
@@ -21,6 +21,8 @@ from fimlsp.quotient.recovery.statements.statements import Brackets, Edit, Readi
 _MOST_MENDS = 60
 _MOST_TRIES = 3
 _MOST_LINES = 40
+_OPENED = 5
+"""What it costs that the cursor's line opens a bracket with which the lines below still are not in order."""
 
 
 class Closer(NamedTuple):
@@ -36,7 +38,7 @@ class Below:
     """Mends *text* from the line after the cursor's on, which begins *beyond* bytes after the cursor's end.
 
     *column* is that of the logical line with the cursor, *line_column* that of the line itself, None if it is
-    unknown; *brackets* are those around it, if any.
+    unknown; *brackets* finds those around it, if any.
     """
 
     def __init__(
@@ -46,14 +48,18 @@ class Below:
         beyond: int,
         column: Column | None,
         line_column: Column | None,
-        brackets: Brackets | None = None,
+        brackets: Callable[[], Brackets | None],
     ) -> None:
         self.assumed = assumed
         self.text = text
         self.column = column
         self._line_column = line_column
         self._beyond = beyond
-        self._brackets = brackets
+        self._find_brackets = brackets
+
+    @cached_property
+    def _brackets(self) -> Brackets | None:
+        return self._find_brackets()
 
     def move(self, beyond: int, size: int) -> None:
         """Let the cursor's end be *beyond* bytes before the next line, and *size* bytes after the cursor."""
@@ -91,6 +97,11 @@ class Below:
             reading = self._in_place(statements, place)
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
+        after = statements.next_line(statements.unit(place).end)
+        for begin in (place, place if after is None else after.start) if tries == 1 else ():
+            if closer := statements.lacking_closer(begin):
+                self.text.replace([closer])
+                return
         if tries == 1:
             for read in (self._in_opened, self._in_brackets):
                 within = read(statements)
@@ -125,8 +136,7 @@ class Below:
             return None
         for _ in range(_MOST_LINES):
             unit = statements.unit(line.start)
-            kinds = [tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
-            closers, openers = unmatched_brackets(tables.lexical.brackets, kinds)
+            closers, openers = statements.unmatched(line.start)
             if not line.column.deeper_than(column):
                 if line.column != column or not self.assumed.layout.closes(unit):
                     return None
@@ -146,8 +156,13 @@ class Below:
         if closer is None or self._is_header:
             return None
         found = statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
-        is_likely = found is None or found.cost <= statements.cost_apart(self.start, closer.end)
-        return found if is_likely else None
+        if found is None or statements.is_apart(self.start, found, or_ends=True):
+            return None
+        apart = statements.cost_apart(self.start, closer.end)
+        line = statements.next_line(self.start)
+        if apart and line is not None and (alone := statements.read(line.start)).end >= closer.end:
+            apart = min(apart, alone.cost)
+        return found if found.cost + (_OPENED if found.cost else 0) <= apart else None
 
     @property
     def _opens_none(self) -> bool:
@@ -164,7 +179,14 @@ class Below:
         closer = self._opened(statements)
         if closer is not None and closer.closes_more:
             return None
-        return statements.within(self.start if closer is None else closer.end, *self._brackets)
+        place = self.start if closer is None else closer.end
+        found = statements.within(place, *statements.still_in(self._brackets, place))
+        if found is None or statements.is_apart(place, found):
+            return None
+        is_closed = self._line_column is not None and not self._line_column.deeper_than(
+            self._brackets.above[0].column or Column()
+        )
+        return None if is_closed and statements.cost_apart(place, found.end) < found.cost else found
 
     def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
         """Edits that let the lines below follow the cursor's, whatever is written there; gentlest first."""
@@ -222,8 +244,8 @@ class Below:
         line = self.statements().next_line(self.start)
         if column is None or line is None or not line.column.deeper_than(column):
             return False
-        between = self.text.data[self.start : line.start].splitlines()
-        is_apart = any(not each.strip() for each in between) or is_slip(line.column, column)
+        after = self.text.data[self.start : line.start].splitlines()[:1]
+        is_apart = any(not each.strip() for each in after) or is_slip(line.column, column)
         return is_apart and not self.text.document.right_at(self.start).unmatched
 
     @property
@@ -278,8 +300,20 @@ class Below:
             return place
         above = self._opening_line(place, unmatched + len(line.closers))
         if above is None and not self._is_continued(place):
-            return place + line.size if unmatched else place
+            if unmatched and (around := self._opening_line(place, unmatched, or_most=True)) is not None:
+                return around
+            return place + line.size if unmatched and not self._lacks_opener(place) else place
         return above
+
+    def _lacks_opener(self, place: int) -> bool:
+        """Whether the line at *place* opens a bracket, or should, as deeper lines follow."""
+        statements = self.statements()
+        line, after = statements.unit(place), statements.next_line(statements.unit(place).end)
+        if statements.unmatched(place)[1]:
+            return True
+        if statements.is_line(place):
+            return False
+        return line.column is not None and after is not None and after.column.deeper_than(line.column)
 
     def _is_continued(self, place: int) -> bool:
         """Whether the lines up to *place* may be in brackets that were opened before them."""
@@ -302,13 +336,17 @@ class Below:
             position += line.size
         return True
 
-    def _opening_line(self, place: int, unmatched: int) -> int | None:
-        """The line from which brackets are open at *place*, if the layout does not speak against it."""
+    def _opening_line(self, place: int, unmatched: int, *, or_most: bool = False) -> int | None:
+        """The line from which brackets are open at *place*, if the layout does not speak against it.
+
+        There are *unmatched* brackets; with *or_most* not all of them need be opened.
+        """
         data, lines = self.text.data, self.text.document.transitions.lines
         least = lines.read(data, place).column
+        most: int | None = None
         for _ in range(_MOST_LINES):
             if place <= self.start:
-                return None
+                return most
             place = max(data.rfind(b"\n", self.start, place - 1) + 1, self.start)
             line = lines.read(data, place)
             if line.broken or line.column is None:
@@ -318,13 +356,18 @@ class Below:
                 return place if least is None or least.deeper_than(line.column) else None
             if least is None or least.deeper_than(line.column):
                 least = line.column
-        return None
+                if or_most and line.openers and self.statements().is_outside_brackets(place):
+                    most = place
+        return most
 
     def _laid_out(self, statements: Statements, reading: Reading) -> tuple[Edit, ...]:
         """The edits by which a line that is valid by itself stands before what follows it."""
         after = statements.next_line(reading.end)
         inner = None if after is None else after.column
+        first = after
         while after is not None and inner is not None and after.column.deeper_than(reading.column):
+            if first is not None and is_slip(inner, after.column):
+                return ((first.start, statements.unit(first.start).code, indentation(after.column)),)
             if inner.deeper_than(after.column):
                 column = after.column.tabs8
                 nearest = inner if 2 * column >= inner.tabs8 + reading.column.tabs8 else reading.column

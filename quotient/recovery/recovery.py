@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from enum import Enum
 from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
+from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.connect.connect import connect, read_up_to
@@ -50,9 +52,8 @@ class Recovery:
             self._text.replace(Nesting(document, cursor, cursor_end).edits())
         self._above = Above(assumed, self._text, cursor - self._start)
         self._above.mend()
-        brackets = self._above.brackets()
         columns = self._above.column, self._above.cursor_line().column
-        self._below = Below(assumed, self._text, line_end - cursor_end, *columns, brackets)
+        self._below = Below(assumed, self._text, line_end - cursor_end, *columns, self._above.brackets)
         self._below.mend()
         self._line = self._line_of(document)
         self._layout = self._above.cursor_line()
@@ -94,17 +95,20 @@ class Recovery:
         self._above.move(start - self._start)
         self._below.move(line_end - end, end - start)
         found: tuple[State, MendedText] | None = None
-        for number, (found_one, is_gentle) in enumerate(_readings(self._above, self._below)):
+        for number, (found_one, kind) in enumerate(_readings(self._above, self._below)):
             reading = found_one._replace(number=number)
-            if found is not None and not is_gentle:
+            if found is not None and kind is _Kind.ROUGH:
                 break
+            if kind is _Kind.SURE and reading.left.depth:
+                continue
             text = reading.text
             above = read_up_to(text.document, text.cursor)
             state = above and connect(text.document, text.cursor_end, *above, options)
             if state is None or above is None:
                 continue
-            found = found or (state, text)
-            if not is_gentle or self._settles(state, reading, above[1].modes.depth - reading.left.depth):
+            if kind is _Kind.GENTLE:
+                found = found or (state, text)
+            if kind is _Kind.ROUGH or self._settles(state, reading, _depth(above[1]) - reading.left.depth):
                 return state, tuple(text.mends)
         return (None, ()) if found is None else (found[0], tuple(found[1].mends))
 
@@ -156,9 +160,31 @@ def _line_around(document: Document, cursor: int, cursor_end: int) -> tuple[int,
     first, _ = document.left_at(cursor)
     line = document.line_at(first)
     is_joined = first < len(data) and not line.broken and first + line.size > start
-    if is_joined and document.tables.may_follow(line.kinds):
+    if is_joined and (
+        document.tables.may_follow(line.kinds) or _ends_joined(document.tables.lexical, data, first, start)
+    ):
         return min(first, start), max(first + line.size, end)
     return start, end
+
+
+def _ends_joined(lexical: LexerTables, data: bytes, first: int, start: int) -> bool:
+    """Whether the lines of *data* from *first* up to *start* end with a line joiner."""
+    return first < start and lexemes(lexical, data, first, start).joined
+
+
+def _depth(lexer: LexerState) -> int:
+    """How many brackets are open, also with the last lexeme, which need not have ended."""
+    last = lexer.lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
+    after = lexer.modes.after(last) if last in lexer.lexical.brackets else None
+    return (lexer.modes if after is None else after).depth
+
+
+class _Kind(Enum):
+    """How much a reading is trusted: whether it may be taken although it does not settle."""
+
+    GENTLE = "taken if nothing settles"
+    SURE = "taken only if it settles"
+    ROUGH = "taken as it is, where no gentle one connects"
 
 
 class _Reading(NamedTuple):
@@ -169,25 +195,28 @@ class _Reading(NamedTuple):
     number: int = -1
 
 
-def _readings(above: Above, below: Below) -> Iterator[tuple[_Reading, bool]]:
+def _readings(above: Above, below: Below) -> Iterator[tuple[_Reading, _Kind]]:
     """The mended text, then others, the gentle ones first, which keep all that is at the cursor's line.
 
     Most often the first one is taken, so nothing is made before it is asked for.
     """
     taken_out = _Kept(chain((above,), outside(above)))
-    for reading in _combined(taken_out, chain([()], below.balanced(above)), below):
-        yield reading, True
+    balanced = _Kept(chain([()], below.balanced(above)))
+    for reading in _combined(taken_out, balanced, below):
+        yield reading, _Kind.GENTLE
+    for reading in _combined(_Kept(outside(above, surely=True)), balanced, below):
+        yield reading, _Kind.SURE
     lefts = _Kept(chain((above,), closed(above)))
     changes = _Kept(_changes(below))
     for reading in _combined(lefts, changes, below):
-        yield reading, False
+        yield reading, _Kind.ROUGH
     bare_below = (*below.without_rest(), *below.without_all())
     for reading in _combined(lefts, [bare_below], below):
-        yield reading, False
+        yield reading, _Kind.ROUGH
     bare = without_all(above)
     last = [without_line(above), bare, without_line(bare)]
     for reading in _combined(last, [*changes, bare_below], below):
-        yield reading, False
+        yield reading, _Kind.ROUGH
 
 
 def _changes(below: Below) -> Iterator[tuple[Edit, ...]]:

@@ -136,12 +136,15 @@ class Surroundings:
             return fault
         return fault.moved(-end - len(self.right)) if all(a >= end for a, _ in fault.spans) else None
 
-    def is_made(self, fault: Fault, written: bytes, completion: bytes) -> bool:
-        """Whether the bytes *written* cause the *fault* of a completed text, so all completions have it."""
+    def is_made(self, fault: Fault, written: bytes, completion: bytes, *, ended: bool = False) -> bool:
+        """Whether the bytes *written* cause the *fault* of a completed text, so all completions have it.
+
+        The last lexeme of them may still become another one, unless it has *ended*.
+        """
         start = len(self.left)
         end = start + len(written)
         right = end + len(completion)
-        before = [b < end for _, b in fault.spans]
+        before = [b < end + ended for _, b in fault.spans]
         if fault.mended_until >= end and not self.stays:
             return False
         if all(b < start for _, b in fault.spans) or not any(before):
@@ -190,17 +193,19 @@ class CheckedState:
             return CheckedState(self.around, state, text, self._line, fine=self.fine)
         in_lexeme = state.chart is self.state.chart
         fine = self.fine or self._needs_finer(state, text, 0 if in_lexeme else len(data))
-        if fine and not self.fine:
+        becomes_finer = fine and not self.fine
+        if becomes_finer:
             finer = self.around.finer
             reached = finer and finer.feed(text)
             if not isinstance(reached, GrammarState):
                 return None
             fine = not self.around.stays  # there nothing waits to be mended, as it does in the finer language
             state = reached if fine else state
-        elif in_lexeme:
+        is_half = text.endswith(tuple(self.around.check.halves)) and state.feed(b" ") is None
+        if in_lexeme and not is_half and not becomes_finer:
             return CheckedState(self.around, state, text, self._line, fine=fine)
         statement = text[self._line :] if self._line else self.around.statement + text
-        if self.around.suspects(statement, len(data)) and self._is_wrong(state, text):
+        if (is_half or self.around.suspects(statement, len(data))) and self._is_wrong(state, text):
             return None
         line = self._line
         if not state.lexer.modes.depth:
@@ -212,7 +217,8 @@ class CheckedState:
         if not state.must_become_place_word:
             if not fresh:
                 return False
-            tail = text[max(0, len(text) - fresh - _LONGEST_WORD) :]
+            size = fresh + _LONGEST_WORD
+            tail = (text if len(text) >= size else self.around.statement + text)[-size:]
             if not state.connection.tables.language.needs_finer_behind(tail):
                 return False
         return not (self.around.lenient and self.around.finer is None)
@@ -221,7 +227,14 @@ class CheckedState:
         """Whether *text*, which led to *state*, has a fault that nothing written after it mends."""
         completion = state.shortest_completion
         found = self.around.all_faults(text + completion)
-        return any(self.around.is_made(fault, text, completion) for fault in found)
+        if any(self.around.is_made(fault, text, completion) for fault in found):
+            return True
+        end = len(self.around.left) + len(text)
+        at_end = [fault for fault in found if fault.spans and max(b for _, b in fault.spans) == end]
+        longer = self.around.check.halves.get(text[-1:])
+        if not at_end or longer is None or any(state.feed(bytes((byte,))) is not None for byte in longer):
+            return False
+        return any(self.around.is_made(fault, text, completion, ended=True) for fault in at_end)
 
     @property
     def complete(self) -> bool:
@@ -281,18 +294,40 @@ class CheckedState:
             yield from (word + rest for rest in islice(completions_of(longer), _FIRST_TRIES))
         for place in sorted({fault.spans[-1][0] - written for fault in faults}):
             before = shortest[:place]
-            reached = self.state.feed(before) if 0 < place < len(shortest) else None
+            reached = self.state.feed(before) if 0 <= place < len(shortest) else None
             if isinstance(reached, GrammarState):
                 yield from (before + rest for rest in islice(other_completions(reached), _UNCOMMON_TRIES))
+        yield from self._mending_at_once(faults, written)
         above = (self.around.left + self.text)[-_LOOKED_AT:]
         margins = sorted(dict.fromkeys(_MARGIN.findall(above)), key=len, reverse=True)
         for line in dict.fromkeys(fault.mended_by for fault in faults if fault.mended_by):
-            for text in islice(completions_of(self.state), _MENDED_TRIES):
+            heads = [text.split(b"\n")[0] for text in islice(completions_of(self.state), _MENDED_TRIES)]
+            for text in dict.fromkeys(heads):
                 for margin in margins:
                     mended = text + b"\n" + margin + line
                     reached = self.state.feed(mended)
                     if isinstance(reached, GrammarState):
                         yield from (mended + rest for rest in islice(completions_of(reached), _FIRST_TRIES))
+
+    def _mending_at_once(self, faults: Sequence[Fault], written: int) -> Iterator[bytes]:
+        """Completions with what one of *faults* says would mend it; the text so far ends at *written*."""
+        for fault in faults:
+            reached = self.state.feed(fault.goes_on) if fault.goes_on else None
+            if isinstance(reached, GrammarState) and fault.spans[-1][1] == written:
+                yield from (fault.goes_on + rest for rest in islice(completions_of(reached), _FIRST_TRIES))
+        assert isinstance(self.state, GrammarState)
+        for word, other in dict.fromkeys(fault.rather for fault in faults if fault.rather is not None):
+            for text in islice(completions_of(self.state), _FIRST_TRIES):
+                for place in _places(word, text):
+                    mended = text[:place] + other + text[place + len(word) :]
+                    reached = self.state.feed(mended)
+                    if reached is not None and reached.complete:
+                        yield mended
+
+
+def _places(word: bytes, text: bytes) -> Iterator[int]:
+    """Where *word* stands in *text*, alone."""
+    return (found.start() for found in re.finditer(rb"\b%s\b" % re.escape(word), text))
 
 
 def _candidates(state: State) -> Iterator[bytes]:
@@ -321,4 +356,5 @@ def checked(around: Surroundings, finer: State | None = None) -> CheckedState | 
         return first
     completion = first.state.shortest_completion
     given = [fault for fault in around.all_faults(completion) if around.is_given(fault, completion)]
-    return None if given else first
+    may_be_mended = all(fault.mended_until > len(around.left) for fault in given)
+    return first if may_be_mended and not (given and around.faults(first.shortest_completion)) else None

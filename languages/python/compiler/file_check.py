@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import takewhile
+from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from fimlsp.languages.python.compiler.rules.statements import LogicalLine, Source, StatementRules
@@ -126,6 +127,8 @@ class _ByLine(Generic[K, V]):
 
 class FileCheck(WholeTextCheck):
     """The compiler's checks of a version of Python. What it remembers never changes an answer."""
+
+    halves = MappingProxyType({b":": b"=", b"*": b"*="})
 
     def __init__(self, version: PythonVersion) -> None:
         self._version = version
@@ -304,14 +307,27 @@ class FileCheck(WholeTextCheck):
         found: list[Fault] = []
         for name, line in features:
             if name.name not in _FEATURES:
-                span = line + name.span[0], line + name.span[1]
-                found.append(Fault(f"future feature {name.name} is not defined", (span,), local=False))
+                begun, rest = _feature_like(name.name)
+                span = line + name.span[0], line + name.span[0] + begun
+                message = f"future feature {name.name} is not defined"
+                found.append(Fault(message, (span,), local=False, goes_on=rest))
         for chunk in chunks:
             for a, b in chunk.futures:
                 if chunk.start + a >= end:
                     message = "from __future__ imports must occur at the beginning of the file"
                     found.append(Fault(message, ((chunk.start + a, chunk.start + b),), local=False))
         return found
+
+
+def _feature_like(name: str) -> tuple[int, bytes]:
+    """How many bytes of *name* begin the name of a feature; and the rest of that, if all of them do."""
+    for feature in sorted(_FEATURES):
+        if feature.startswith(name):
+            return len(name.encode()), feature[len(name) :].encode()
+    begun = next(
+        size for size in range(len(name), -1, -1) if any(f.startswith(name[:size]) for f in _FEATURES)
+    )
+    return len(name[:begun].encode()), b""
 
 
 def _is_docstring(statement: Evaluation) -> bool:

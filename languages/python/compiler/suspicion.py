@@ -14,6 +14,10 @@ _WHOLE = re.compile(
     rb"__debug__|:=|\b(?:global|nonlocal|case|__future__)\b|^\s*(?:type|class)\b[^(]*\["
     rb"|\b(?:yield|await|async)\b[^\r\n]*\bfor\b|\bimport\s*\*"
 )
+_TWO_STARS = re.compile(
+    rb"\bfor\b[^=:()\[\]{}]*\*[^=:()\[\]{}]*\*[^=:()\[\]{}]*\Z|\bfor\b[^=:]*\*[^=:]*\*[^=:]*\bin\b.{0,4}\Z",
+    re.DOTALL,
+)
 _FUNCTION = re.compile(rb"\b(?:lambda|def)\b")
 _MORE_THAN_NAMES = re.compile(rb"\basync\b|\btype\b|\[")
 _NEAR = re.compile(rb"\b(?:yield|await|return)\b")
@@ -27,6 +31,8 @@ def may_be_wrong(statement: bytes, fresh: int, right: bytes) -> bool:
     if _WHOLE.search(statement) or _NEAR.search(statement, max(0, len(statement) - fresh - _LONGEST_WORD)):
         return True
     if _FUNCTION.search(statement) and (_MORE_THAN_NAMES.search(statement) or _repeats_name(statement)):
+        return True
+    if statement.count(b"*") > 1 and _TWO_STARS.search(statement):
         return True
     written = statement[-fresh - 1 :]
     if b"=" not in written:

@@ -59,10 +59,11 @@ def of_uses(name: str, texts: Sequence[str], plain: list[Type]) -> list[Type]:
 
 
 def functions_begun(right: RightText, environment: Environment) -> Iterator[Function]:
-    """The types of a function that *right* begins with, perhaps behind `=`, or whose parameters it ends."""
+    """The types of a function that *right* begins with, perhaps behind `->` or `=`, or whose head it ends."""
     plain = plain_types(environment)
     for offset in right.offsets:
         texts = [lexeme.text for lexeme in right.follow(offset)]
+        texts = texts[2:] if texts[:1] == ["->"] else texts
         texts = texts[1:] if texts[:1] == ["="] else texts
         head = texts[: texts.index(")")] if ")" in texts else None
         names = [text for text in head or () if is_name(text)]

@@ -94,8 +94,10 @@ class Moves:
         else:
             yield from self._plain(machine)
             if isinstance(task, WrittenType) and task.purpose.allows_functions():
-                types = functions_begun(self._right, machine.environment)
-                yield from (self.tokens(machine, str(type_)) for type_ in types)
+                is_begun = self._right.texts[:1] == ("->",)
+                for type_ in functions_begun(self._right, machine.environment):
+                    text = str(type_).partition("->")[0] if is_begun else str(type_)
+                    yield self.tokens(machine, text)
 
     def _is_within_type_or_function(self, task: Task) -> bool:
         """Whether the right text is the rest of a function or its type, which *task* can only declare."""

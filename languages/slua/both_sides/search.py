@@ -16,10 +16,10 @@ from fimlsp.languages.slua.both_sides.reading import Entrance, Reader, Stop
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.machine import Machine, Restore, Stack, Task
 from fimlsp.languages.slua.incremental.statements import Block, Branch
-from fimlsp.languages.slua.incremental.tokens import is_name, needs_blank
+from fimlsp.languages.slua.incremental.tokens import needs_blank
 from fimlsp.languages.slua.incremental.written_types import Fields
 
-MOST_PLACES = 600
+MOST_PLACES = 1000
 MOST_DECLARATIONS = 300
 _MOST_DEPTH = 12
 _ENDING = 2
@@ -144,8 +144,8 @@ class Search:
 
     def _named(self, place: Written) -> bytes | None:
         """As `_entered`, with a variable declared whose name ends with what the right text begins with."""
-        word = self._reader.right.word
-        if not word or is_name(word) or f"a{word}" in place.machine.environment.variables:
+        word, right = self._reader.right.word, self._reader.right
+        if not word[:1].isdigit() or place.machine.outline not in right.outlines(len(word)):
             return None
         entrance = Entrance(b"a", place.machine, len(word))
         return self._declaring(place, entrance, Stop(place.machine, 0, f"a{word}"), _MOST_DEPTH)

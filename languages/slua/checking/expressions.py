@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fimlsp.languages.slua import syntax
 from fimlsp.languages.slua.checking.scopes import Scopes
@@ -16,6 +17,8 @@ EQUALITIES = ("==", "~=")
 TOO_MANY_VALUES = (
     f"this expression needs more than {MOST_VALUES} values at once; put parts of it into variables"
 )
+
+Kind = TypeVar("Kind", Function, Table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +149,8 @@ class ExpressionChecker:
 
     def field(self, path: syntax.Member) -> Field | None:
         """The field that *path* ends with; None where there is none, which is told."""
-        owner = self._value(path.owner)
+        owner = self._kind(Table, path.owner, path.at, "{} has no fields")
         if owner is None:
-            return None
-        if not isinstance(owner, Table):
-            self._report(path.at, f"{_a(owner)} has no fields")
             return None
         field = owner.fields.get(path.field)
         if field is None:
@@ -159,12 +159,18 @@ class ExpressionChecker:
             )
         return field
 
+    def _kind(self, kind: type[Kind], path: syntax.Path, at: syntax.Place, wrong: str) -> Kind | None:
+        """The type of *path*, if it is of that *kind*; if not, what is *wrong* is told."""
+        found = self._value(path)
+        if isinstance(found, kind):
+            return found
+        if found is not None:
+            self._report(at, wrong.format(_a(found)))
+        return None
+
     def _call(self, call: syntax.Call) -> Found | None:
-        callee = self._value(call.callee)
+        callee = self._kind(Function, call.callee, call.at, "this is {}, which cannot be called")
         if callee is None:
-            return None
-        if not isinstance(callee, Function):
-            self._report(call.at, f"this is {_a(callee)}, which cannot be called")
             return None
         given, wanted = len(call.arguments), len(callee.parameters)
         if given != wanted:

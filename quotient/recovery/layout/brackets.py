@@ -106,10 +106,30 @@ class Layout:
             self._read(opened, unit)
         return found, count
 
-    def _is_left(self, opened: list[_Opened], unit: Unit) -> bool:
-        if not opened or unit.column is None or self.closes(unit):
-            return False
-        if len(opened) < 2:
+    def left_before(self, units: Iterable[Unit], unit: Unit, *, outermost: bool = False) -> list[int]:
+        """The kinds that close the brackets open after *units* that *unit* is outside of, innermost first.
+
+        It is in the first of them, unless that may be left as well, the *outermost* too.
+        """
+        opened: list[_Opened] = []
+        for each in units:
+            self._read(opened, each)
+        found: list[int] = []
+        while self._is_left(opened, unit, least=1 if outermost else 2):
+            found.append(self._number_of[opened.pop().closing])
+        return found
+
+    def closer(self, closing: str) -> tuple[int, bytes]:
+        """The number of the kind *closing*, and its text."""
+        number = self._number_of[closing]
+        return number, self._word(number)
+
+    def text_of(self, kinds: Iterable[int]) -> bytes:
+        """Brackets of *kinds* as text."""
+        return b"".join(self._word(kind) for kind in kinds)
+
+    def _is_left(self, opened: list[_Opened], unit: Unit, least: int = 2) -> bool:
+        if len(opened) < least or unit.column is None or self.closes(unit):
             return False
         contents = [bracket.content for bracket in opened]
         is_aligned_outside = unit.column.tabs1 in contents and unit.column.tabs1 != contents[-1]
@@ -155,6 +175,9 @@ class Layout:
 
     def _with(self, unit: Unit, kind: str) -> Unit:
         number = self._number_of[kind]
+        return unit.followed_by(number, self._word(number))
+
+    def _word(self, number: int) -> bytes:
         text = self._words.suffix(self._start, number)
         assert text is not None
-        return unit.followed_by(number, text)
+        return text

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import Margin
+from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.longest_match import longest_match
 from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.recovery.layout.lexemes import lexemes
 
 _LEAD = re.compile(rb"[ \t\f]*")
 
@@ -17,12 +19,14 @@ class CursorLine(NamedTuple):
     """The column of a line, and the kinds of closing brackets that it begins with.
 
     `column` is None if it is unknown, as on an empty line. `first` is the kind of its first lexeme, None if
-    the cursor may change that.
+    the cursor may change that. `opens` are the kinds of the brackets that the line opens
+    right of the cursor.
     """
 
     column: Column | None = None
     closes: tuple[int, ...] = ()
     first: int | None = None
+    opens: tuple[int, ...] = ()
 
 
 def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLine:
@@ -44,4 +48,16 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
             first = kind if not closes and lead.end() + position < len(before) else None
             break
         closes.append(kind)
-    return CursorLine(Margin().after(lead.group()).counted, tuple(closes), first)
+    return CursorLine(Margin().after(lead.group()).counted, tuple(closes), first, _opened(lexical, after))
+
+
+def _opened(lexical: LexerTables, text: bytes) -> tuple[int, ...]:
+    """The kinds of the brackets that *text* leaves open."""
+    opened: list[int] = []
+    for lexeme in lexemes(lexical, text, 0, len(text)).read:
+        kind = lexical.kinds[lexeme.kind]
+        if kind in lexical.brackets:
+            opened.append(lexeme.kind)
+        elif opened and kind == lexical.brackets[lexical.kinds[opened[-1]]]:
+            opened.pop()
+    return tuple(opened)

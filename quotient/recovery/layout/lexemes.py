@@ -11,13 +11,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.lexing.longest_match import longest_match
 from fimlsp.lexing.modes import ModeStack
 
 _MOST_CLOSED = 12
 _MOST_TRIED = 12
-_BEFORE_CLOSERS = re.compile(rb"\S.*?(?=[,;:)\]}]+\s*\Z)", re.DOTALL)
-_BEFORE_MARK = re.compile(rb"\S[^,;:)\]}]+(?=[,;:)\]}](?:.*[,:()\[\]{}])?\s*\Z)", re.DOTALL)
+_CLOSERS = re.compile(rb"[,;:)\]}]+(?=\s*\Z)")
+_BEFORE_SPACE = re.compile(rb"\S.*?(?=[,;:][ \t].*[,:()\[\]{}\d'\x22]\s*\Z)", re.DOTALL)
+_BEFORE_MARK = re.compile(rb"\S[^,;:)\]}]+(?=[,;:)\]}](?:.*[,:()\[\]{}'\x22])?\s*\Z)", re.DOTALL)
 
 
 class Lexeme(NamedTuple):
@@ -45,18 +47,31 @@ def lexemes(lexical: LexerTables, data: bytes, start: int, end: int, *, ended_ea
     """
     text = data[start:end]
     if ended_early:
-        for place, mark in _early_ends(lexical, text):
-            found = _Reader(lexical, text, (place, mark)).read(start)
-            if not found.unreadable and sum(bool(lexeme.missing) for lexeme in found.read) == 1:
-                return found
+        readings = [_Reader(lexical, text, early).read(start) for early in _early_ends(lexical, text)]
+        likely = [
+            found
+            for found in readings
+            if not found.unreadable and sum(bool(lexeme.missing) for lexeme in found.read) == 1
+        ]
+        if likely:
+            return min(likely, key=lambda found: _unmatched(lexical, found))
     return _Reader(lexical, text, ended_early=ended_early).read(start)
 
 
 def _early_ends(lexical: LexerTables, text: bytes) -> Iterator[tuple[int, int]]:
     """Where strings of *text* begin and may end early; the likelier first."""
+    closers = _CLOSERS.search(text)
     for lexeme in _Reader(lexical, text).read(0).read[:_MOST_TRIED]:
-        marks = (_BEFORE_MARK.match(text, lexeme.start), _BEFORE_CLOSERS.match(text, lexeme.start))
-        yield from ((lexeme.start, mark.end()) for mark in marks if mark and mark.end() < lexeme.end)
+        marks = [pattern.match(text, lexeme.start) for pattern in (_BEFORE_SPACE, _BEFORE_MARK)]
+        ends = [mark.end() for mark in marks if mark is not None]
+        ends += range(closers.start(), closers.end()) if closers is not None else ()
+        yield from ((lexeme.start, end) for end in ends if lexeme.start < end < lexeme.end)
+
+
+def _unmatched(lexical: LexerTables, found: Lexemes) -> int:
+    """How many brackets are closed or opened alone."""
+    kinds = [lexical.kinds[lexeme.kind] for lexeme in found.read]
+    return sum(map(len, unmatched_brackets(lexical.brackets, kinds)))
 
 
 class _Reader:

@@ -6,13 +6,14 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.columns import Column
 from fimlsp.quotient.completion.dijkstra import Source, completions
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.earley.sets import EarleySet, merged
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.layout.brackets import Layout
+from fimlsp.quotient.recovery.layout.lexemes import Lexemes
 from fimlsp.quotient.recovery.repairs.line_ends import LineEnds, word_of
 from fimlsp.quotient.recovery.repairs.search import Repair
 
@@ -40,6 +41,9 @@ class Assumed:
         self.tables = tables
         self.ends = LineEnds(tables)
         self.repairs: BoundedDict[Hashable, Repair | None] = BoundedDict(_MOST_REPAIRS)
+        self.lexemes: WeighedDict[tuple[bytes, int, bool], Lexemes] = WeighedDict(
+            4 * MEGABYTE, lambda key, found: 300 + len(key[0]) + 100 * len(found.read)
+        )
         self._inside: dict[str, EarleySet] = {}
 
     @cached_property
@@ -101,12 +105,23 @@ class Assumed:
             self._inside[kind] = self._behind(kind)
         return self._inside[kind]
 
+    def before(self, chart: EarleySet, symbol: int) -> EarleySet:
+        """*chart*, or if the terminal *symbol* is not expected there, a set behind one more where it is."""
+        if chart.expects(symbol):
+            return chart
+        costs, scan = self.ends.costs, self.tables.forward.earley.scan
+        ways = sorted((costs[each], each) for each in chart.expected() if each in costs)
+        charts = (scan(chart, (each,)) for _, each in ways)
+        return next((each for each in charts if each is not None and each.expects(symbol)), chart)
+
     def _behind(self, kind: str) -> EarleySet:
+        """The set behind a bracket that begins a line, or stands behind its first lexeme or a second."""
         tables = self.tables
         opening = tables.terminal_of[tables.lexical.kinds.index(kind)]
         scan = tables.forward.earley.scan
-        before = [self.any_line, *(scan(self.any_line, (first,)) for first in self.any_line.expected())]
-        found = [scan(chart, (opening,)) for chart in before if chart is not None]
+        firsts = [scan(self.any_line, (first,)) for first in self.any_line.expected()]
+        before = [self.any_line, *(self.before(chart, opening) for chart in firsts if chart is not None)]
+        found = [scan(chart, (opening,)) for chart in before]
         return merged(tables.forward.earley, [chart for chart in found if chart is not None])
 
     def is_line(self, symbols: Sequence[int]) -> bool:

@@ -7,6 +7,7 @@ end; what a nonterminal costs up to a line end is known for all of them (Knuth 1
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
 
@@ -30,6 +31,7 @@ class LineEnds:
 
     def __init__(self, tables: LanguageTables) -> None:
         self._newline = tables.newline
+        self._grammar = tables.grammar
         self._suites = frozenset(tables.suites)
         layout = {tables.newline, tables.indent, tables.dedent}
         alternatives = tables.forward.rules.alternatives()
@@ -45,6 +47,25 @@ class LineEnds:
             for lhs, sides in alternatives.items():
                 for rhs in sides:
                     changed |= self._improve(lhs, rhs)
+
+    @cached_property
+    def kinds(self) -> frozenset[int]:
+        """What may be assumed: of terminals that stand in the same places, as `+` and `-`, the cheapest."""
+        places: dict[int, set[tuple[int, Symbols, Symbols]]] = {}
+        for production in self._grammar.productions:
+            for at, symbol in enumerate(production.rhs):
+                if symbol in self.costs:
+                    around = production.lhs, production.rhs[:at], production.rhs[at + 1 :]
+                    places.setdefault(symbol, set()).add(around)
+        cheapest_of: dict[frozenset[tuple[int, Symbols, Symbols]], int] = {}
+        for symbol in sorted(self.costs, key=lambda symbol: (self.costs[symbol], symbol)):
+            cheapest_of.setdefault(frozenset(places.get(symbol, ())), symbol)
+        return frozenset(cheapest_of.values())
+
+    @cached_property
+    def of_headers(self) -> frozenset[int]:
+        """The terminals with which headers end."""
+        return frozenset(ways[True][1][-1] for ways in self._ends.values() if ways.get(True, (0, ()))[1])
 
     def _improve(self, lhs: int, rhs: Symbols) -> bool:
         changed = False

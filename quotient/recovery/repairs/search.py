@@ -85,6 +85,7 @@ class Search:
         self.backward = backward
         self._queue: list[tuple[int, int, int, EarleySet, _Path, _Begun | None]] = []
         self._serial = count()
+        self._lacks_opener = bool(self.enclosures.unmatched(symbols)[0])
         self._any_line = tables.line_classes.start if tables.offside else None
 
     def best(self, start: EarleySet) -> Repair | None:
@@ -111,36 +112,31 @@ class Search:
                 best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
         return best
 
-    def before(self, chart: EarleySet) -> EarleySet:
-        """*chart*, or if the first lexeme is not expected there, a set behind one more where it is."""
-        symbol = self.symbols[0]
-        if chart.expects(symbol):
-            return chart
-        ways = ((self.ends.costs[each], each) for each in chart.expected() if each in self.ends.costs)
-        charts = (self.scan(chart, (each,)) for _, each in sorted(ways))
-        return next((each for each in charts if each is not None and each.expects(symbol)), chart)
-
     def _push(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
         heappush(self._queue, (cost, -index, next(self._serial), chart, path, None))
 
     def _change(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
         """Go on behind the lexeme of number *index*, which is not expected."""
         symbol = self.symbols[index]
-        extra = _OWN_LINE if self._begins_own_line(index) else 0
-        self._push(cost + PASSED + extra, index + 1, chart, (path, Change(index)))
+        extra = _OWN_LINE if self._is_in_own_line(index) else 0
+        passed = PASSED + (_OWN_LINE if self._ends_header(index) else extra)
+        self._push(cost + passed, index + 1, chart, (path, Change(index)))
         rest = path
         end = next(end for end in self.line_ends if end > index)
         for number in range(index, end):
             rest = rest, Change(number)
         self._push(cost + _PASSED_REST, end, chart, rest)
         found = [
-            (*self._advanced(following, index), more + self._cost_left_open(assumed), assumed)
-            for assumed in chart.expected()
+            (*self._advanced(following, index), more + self._cost_of_bracket(index, assumed), assumed)
+            for assumed in chart.expected() & self.ends.kinds
             if (more := self.ends.costs.get(assumed)) is not None and self._may_meet(assumed, symbol)
             if (following := self.scan(chart, (assumed,))) is not None and following.expects(symbol)
         ]
         found.sort(key=lambda way: (-way[0], way[2:]))
-        for place, following, more, assumed in found[:_MOST_ASSUMED]:
+        likely = found[:_MOST_ASSUMED]
+        if self._lacks_opener:
+            likely += [way for way in found[_MOST_ASSUMED:] if self.enclosures.unmatched((way[3],))[1]]
+        for place, following, more, assumed in likely:
             self._push(cost + more + extra, place, following, (path, Change(index, (assumed,))))
 
     def _change_before(self, cost: int, index: int, begun: _Begun, path: _Path) -> None:
@@ -188,6 +184,17 @@ class Search:
             return 0
         return _BRACKET + (INSERTED if self.open_end else 0)
 
+    def _ends_header(self, index: int) -> bool:
+        """Whether the lexeme of number *index* ends its physical line as headers end."""
+        return (
+            not self.backward and index + 1 in self.line_ends and self.symbols[index] in self.ends.of_headers
+        )
+
+    def _is_in_own_line(self, index: int) -> bool:
+        """Whether the lexeme of number *index* is in a physical line that might as well stand alone."""
+        starts = [end for end in self.line_ends if end <= index]
+        return bool(starts) and self._begins_own_line(starts[-1])
+
     def _begins_own_line(self, index: int) -> bool:
         """Whether a physical line that begins a logical one begins with the lexeme of number *index*."""
         if self.backward or index not in self.line_ends or self._any_line is None:
@@ -204,6 +211,22 @@ class Search:
         if pair not in self.neighbours:
             return False
         return pair[0] not in self.enclosures or any(self.enclosures.unmatched(pair))
+
+    def _cost_of_bracket(self, index: int, assumed: int) -> int:
+        """As `_cost_left_open`, and what it costs to close a bracket around nothing."""
+        return self._cost_left_open(assumed) + self._closes_nothing(index, assumed)
+
+    def _closes_nothing(self, index: int, assumed: int) -> bool:
+        """Whether *assumed* closes the bracket that the lexeme before number *index* opens."""
+        if not index:
+            return False
+        before = self.symbols[index - 1]
+        pair = (assumed, before) if self.backward else (before, assumed)
+        return (
+            pair[0] in self.enclosures
+            and pair[1] in self.enclosures
+            and not any(self.enclosures.unmatched(pair))
+        )
 
     def _advanced(self, chart: EarleySet, index: int) -> tuple[int, EarleySet]:
         """How far the next lexemes can be read after *chart*, and the set there."""

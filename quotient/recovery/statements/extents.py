@@ -7,6 +7,7 @@ which never stands in brackets. If it closes a bracket that it never opened, it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
@@ -16,6 +17,7 @@ from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
 from fimlsp.quotient.recovery.statements.lines import Lines
 
 MOST_UNITS = 40
+_MOST_OWN_LINES = 3
 _MOST_SEARCHED = 100
 
 
@@ -23,13 +25,15 @@ class Extent(NamedTuple):
     """The lines that may belong to a logical line, and how many of them it may have.
 
     `is_open` tells whether it may go on at the end. `lacking` is a bracket that is closed beyond these lines
-    and opened in none of them.
+    and opened in none of them. `closing` are the first of these lines up to one that no line begins like, but
+    that stands where their closing bracket would.
     """
 
     units: list[Unit]
     ends: list[int]
     is_open: bool = False
     lacking: str | None = None
+    closing: tuple[Unit, ...] = ()
 
 
 def passed_over(unit: Unit) -> Unit:
@@ -42,19 +46,23 @@ class Extents(Lines):
 
     def extent(self, first: Unit) -> Extent:
         """The extent of the logical line that begins with *first*."""
-        units = [first]
+        units, closing = [first], tuple[Unit, ...]()
         while (depth := len(self.assumed.layout.left_open(units))) and len(units) < MOST_UNITS:
             if units[-1].end >= self.stop:
-                return Extent(units, sorted({1, len(units)}), self.open_end and self._may_go_on(first))
+                is_open = self.open_end and self._may_go_on(first)
+                ends = {1, len(units), *islice(self._own_lines(units), _MOST_OWN_LINES)}
+                return Extent(units, sorted(ends), is_open, closing=closing)
             unit = self.unit(units[-1].end)
             if self._is_outside(unit, first):
                 if not self.is_hopeless(unit):
                     break
+                if unit.column == first.column and unit.found.read and not closing:
+                    closing = (*units, unit)
                 unit = passed_over(unit)
             units.append(unit)
         if depth:
             is_cut = len(units) == MOST_UNITS and not self._is_outside(self.unit(units[-1].end), first)
-            return Extent(units, sorted({1, min(2, len(units)), len(units)}), is_cut)
+            return Extent(units, sorted({1, min(2, len(units)), len(units)}), is_cut, closing=closing)
         ends = {len(units)}
         while units[-1].end < self.stop and self._closes(unit := self.unit(units[-1].end), first):
             units.append(unit)
@@ -68,18 +76,26 @@ class Extents(Lines):
         """Whether the line at *start* lacks a bracket that is closed beyond the one with the cursor."""
         return self.extent(self.unit(start)).lacking is not None
 
+    def _own_lines(self, units: Sequence[Unit]) -> Iterator[int]:
+        """The numbers of those of *units* but the first that begin as logical lines do."""
+        for number, unit in enumerate(units[1:], 1):
+            if unit.found.read and self.begins_line(unit):
+                yield number
+
     def _further(self, units: Sequence[Unit], first: Unit) -> tuple[list[Unit], str | None]:
         """The deeper lines that follow, if they close a bracket that nothing here opens, up to that.
 
         If it is closed beyond the line with the cursor, also the kind of that bracket.
         """
         found: list[Unit] = []
-        depth = 0
+        depth = outer = 0
         for unit, is_beyond in self._lines_from(units[-1].end):
+            if not is_beyond or unit.start == self.stop:
+                outer = depth
             if unit.column is not None:
                 if not unit.found.read or self._is_outside(unit, first):
                     break
-                if is_beyond and self._may_follow_opener(unit):
+                if is_beyond and depth <= outer and self._may_follow_opener(unit):
                     break
                 kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
                 closers, openers = unmatched_brackets(self.tables.lexical.brackets, kinds)
@@ -105,15 +121,17 @@ class Extents(Lines):
     def _lines_from(self, place: int) -> Iterator[tuple[Unit, bool]]:
         """Some lines from *place* on, and whether they are that with the cursor, or beyond it.
 
-        Of the cursor's line these are the brackets that it closes at its beginning, if any.
+        Of the cursor's line these are the brackets that it closes at its beginning, and those that it opens
+        right of the cursor, if any.
         """
         count = 0
         while place < self.stop and count < _MOST_SEARCHED:
             yield (unit := self.unit(place)), False
             place, count = unit.end, count + 1
-        if self.then is not None and self.then.closes and place == self.stop:
-            closers = tuple(Lexeme(kind, place, place) for kind in self.then.closes)
-            yield Unit(place, place, self.then.column, Lexemes(closers, (), joined=False)), True
+        then = self.then
+        if then is not None and (then.closes or then.opens) and place == self.stop:
+            brackets = tuple(Lexeme(kind, place, place) for kind in (*then.closes, *then.opens))
+            yield Unit(place, place, then.column, Lexemes(brackets, (), joined=False)), True
         if self.beyond is None:
             return
         below = Lines(self.assumed, self.lines, self.data, len(self.data))

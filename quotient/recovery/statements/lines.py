@@ -7,14 +7,15 @@ from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import Margin
-from fimlsp.lexing.line import Line, LineReader
+from fimlsp.lexing.line import Line, LineReader, unmatched_brackets
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.cursor_line import CursorLine
-from fimlsp.quotient.recovery.layout.lexemes import lexemes
+from fimlsp.quotient.recovery.layout.lexemes import Lexemes, lexemes
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 
 _MOST_LINES_SEARCHED = 400
 _MOST_BLANKS = 10
+_MOST_LINES_ABOVE = 40
 LEAD = re.compile(rb"[ \t\f]*")
 
 
@@ -78,12 +79,24 @@ class Lines:
         return unit
 
     def _unit(self, start: int, end: int) -> Unit:
-        found = lexemes(self.tables.lexical, self.data, start, end, ended_early=self.ended_early)
+        found = self._lexemes(start, end)
         if not found.read and not found.unreadable:
             return Unit(start, end, None, found)
         lead = LEAD.match(self.data, start)
         assert lead is not None
         return Unit(start, end, Margin().after(lead.group()).counted, found)
+
+    def unmatched(self, start: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The brackets that the line at *start* closes alone, and those that it leaves open."""
+        kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in self.unit(start).found.read]
+        return unmatched_brackets(self.tables.lexical.brackets, kinds)
+
+    def _lexemes(self, start: int, end: int) -> Lexemes:
+        key = self.data[start:end], start, self.ended_early
+        known = self.assumed.lexemes
+        if key not in known:
+            known[key] = lexemes(self.tables.lexical, self.data, start, end, ended_early=self.ended_early)
+        return known[key]
 
     def next_line(self, position: int) -> NextLine | None:
         """The next line with code from *position* on; None if there is none near."""
@@ -119,10 +132,46 @@ class Lines:
             units.append(self.unit(units[-1].end))
         return units
 
+    def lacking_closer(self, start: int) -> tuple[int, int, bytes] | None:
+        """The edit that adds the closing bracket that the line at *start* lacks, as its column tells.
+
+        No line, in brackets or not, begins like it, and that of its column above ends with an open bracket.
+        """
+        unit = self.unit(start)
+        if unit.column is None or not unit.found.read or not self.is_hopeless(unit):
+            return None
+        layout, position = self.assumed.layout, start
+        symbol = self.tables.terminal_of[unit.found.read[0].kind]
+        for _ in range(_MOST_LINES_ABOVE):
+            if position <= 0:
+                return None
+            position = self.lines.start_of_stretch(self.data, position - 1)
+            above = self.unit(position)
+            if above.column is None or above.column.deeper_than(unit.column):
+                continue
+            opened = layout.left_open((above,))
+            if above.column != unit.column or not opened or not opened[-1][1]:
+                return None
+            kind, text = layout.closer(opened[-1][0])
+            may_follow = (self.tables.terminal_of[kind], symbol) in self.tables.neighbours
+            return (unit.code, unit.code, text) if may_follow else None
+        return None
+
     def is_line(self, start: int) -> bool:
         """Whether the line at *start* is a whole logical line."""
         read = self.unit(start).found.read
         return self.assumed.is_line(self.tables.terminals([lexeme.kind for lexeme in read]))
+
+    def is_outside_brackets(self, start: int) -> bool:
+        """Whether the line at *start* begins as a logical line does, and not as one in brackets does."""
+        return self.begins_line(self.unit(start))
+
+    def begins_line(self, unit: Unit) -> bool:
+        """Whether *unit* is a logical line, or the beginning of one that leaves a bracket open."""
+        symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+        chart = self.tables.forward.read(self.assumed.any_line, symbols) if symbols else None
+        opens = self.tables.enclosures.unmatched(symbols)[1]
+        return chart is not None and (opens or chart.expects(self.tables.newline))
 
     def is_hopeless(self, unit: Unit) -> bool:
         """Whether no valid line begins like *unit*, so that a repair is not worth while."""

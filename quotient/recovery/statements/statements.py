@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fimlsp.lexing.columns import Column
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.layout.brackets import Unit
-from fimlsp.quotient.recovery.layout.lexemes import Lexeme
+from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
 from fimlsp.quotient.recovery.repairs.search import PASSED, PASSED_LINE, Repair, Search
@@ -90,17 +90,21 @@ class Statements(Extents):
         return self._repaired(units, is_open=self.open_end) or self._passed(units[0])
 
     def _read(self, first: Unit) -> Reading:
-        units, ends, is_open, lacking = self.extent(first)
+        units, ends, is_open, lacking, closing = self.extent(first)
         if self.is_hopeless(first):
             return self._passed(first)
         best: Reading | None = None
-        for count in ends:
+        for count in reversed(ends):  # of equally cheap readings the longest
             extra = self._cost_of(units[count:])
             is_all = count == len(units)
             for variant, more in self._variants(units[:count], lacking if is_all else None):
                 found = self._repaired(variant, is_open=is_open and is_all)
                 if found is not None and (best is None or found.cost + more + extra < best.cost):
                     best = found._replace(cost=found.cost + more + extra)
+        if closing:
+            found = self._repaired([*closing], is_open=False)
+            if found is not None and (best is None or found.cost < best.cost):
+                best = found
         if self._may_end_early(units):
             other = self._early._read_from(first.start, first.end)
             if best is None or other.cost <= best.cost:
@@ -138,6 +142,35 @@ class Statements(Extents):
                 statement = []
         begun = self.tables.forward.read(self.assumed.any_line, tuple(statement))
         return cost if begun is not None else cost + PASSED
+
+    def still_in(self, brackets: Brackets, place: int) -> Brackets:
+        """Those of *brackets* that the line at *place* is still in, as its column says.
+
+        The others are for the cursor's line to close.
+        """
+        line = self.next_line(place)
+        if line is None:
+            return brackets
+        chart, closers = brackets.chart, list[Lexeme]()
+        for kind in self.assumed.layout.left_before(brackets.above, self.unit(line.start)):
+            symbol = self.tables.terminal_of[kind]
+            behind = self.assumed.before(chart, symbol)
+            following = self.tables.forward.read(behind, (symbol,))
+            if following is None:
+                break
+            chart = following
+            closers.append(Lexeme(kind, place, place))
+        closing = Unit(place, place, None, Lexemes(tuple(closers), (), joined=False))
+        return Brackets(chart, (*brackets.above, closing))
+
+    def is_apart(self, place: int, found: Reading, *, or_ends: bool = False) -> bool:
+        """Whether the line from *place* on is one of its own that *found* changes, *or_ends* at its end."""
+        line = self.next_line(place)
+        if line is None or not self.is_line(line.start):
+            return False
+        unit = self.unit(line.start)
+        end_of_line = unit.content + or_ends
+        return any(unit.code < start and end < end_of_line for start, end, _ in found.edits)
 
     def cost_apart(self, place: int, end: int) -> int:
         """What it costs that the lines from *place* to *end* are statements of their own."""
@@ -178,12 +211,31 @@ class Statements(Extents):
             place = unit.end
             if unit.column is not None and not unit.column.deeper_than(first.column or Column()):
                 break
-        found = self._within(units, chart, above, goes_on=len(units) == MOST_UNITS)
+        found = self._within(list(units), chart, above, goes_on=len(units) == MOST_UNITS)
+        count = self._own_lines_behind(units, chart)
+        if count:
+            opens = self._opens(units[count - 1].end, first.column or Column())
+            other = self._searched(units[:count], chart, goes_on=False, opens=opens)
+            if other is not None and (found is None or other.cost < found.cost):
+                found = other
         if self._may_end_early(units):
             other = self._early.within(begin, chart, above)
             if other is not None and (found is None or other.cost <= found.cost):
                 return other
         return found
+
+    def _own_lines_behind(self, units: Sequence[Unit], chart: EarleySet) -> int:
+        """How many of *units* can be read after *chart* before one that cannot, but is a line of its own."""
+        following: EarleySet | None = chart
+        for count, unit in enumerate(units):
+            symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+            if not symbols:
+                continue
+            following = self.assumed.before(chart, symbols[0]) if chart is following else following
+            following = following and self.tables.forward.read(following, symbols)
+            if following is None:
+                return count if self.assumed.is_line(symbols) else 0
+        return 0
 
     def _units(self, place: int, end: int) -> list[Unit]:
         units: list[Unit] = []
@@ -218,11 +270,13 @@ class Statements(Extents):
                 best = found._replace(cost=found.cost + more)
         return best
 
-    def _searched(self, units: list[Unit], chart: EarleySet, *, goes_on: bool) -> Reading | None:
+    def _searched(
+        self, units: list[Unit], chart: EarleySet, *, goes_on: bool, opens: bool | None = None
+    ) -> Reading | None:
         symbols = self.tables.terminals([lexeme.kind for unit in units for lexeme in unit.found.read])
         line_ends = list(accumulate(len(unit.found.read) for unit in units))
-        search = Search(self.tables, self.assumed.ends, symbols, line_ends=line_ends, open_end=goes_on)
-        found = search.best(search.before(chart)) if symbols else None
+        search = Search(self.tables, self.assumed.ends, symbols, opens, line_ends=line_ends, open_end=goes_on)
+        found = search.best(self.assumed.before(chart, symbols[0])) if symbols else None
         if found is None:
             return None
         units[0] = units[0]._replace(column=units[0].column or Column())
@@ -285,8 +339,10 @@ class Statements(Extents):
         after, before = self.next_line(end), self._line_before(start)
         if after is None or before is None or before[1].column is None:
             return False
-        line = before[1]
+        line, column = before[1], self.unit(start).column
         assert line.column is not None
+        if column is not None and line.column.deeper_than(column) and after.column.deeper_than(column):
+            return True  # it stands apart from the lines around it
         if not after.column.deeper_than(line.column):
             return True
         symbols = (*self.tables.terminals(line.kinds), self.tables.newline)
@@ -297,18 +353,19 @@ class Statements(Extents):
 def _edits(assumed: Assumed, read: list[Lexeme], found: Repair) -> Iterator[Edit]:
     """What *found* changes in the text of the lexemes *read*; lexemes that were cut off are completed."""
     passed = {change.place for change in found.changes if not change.symbols}
-    added: dict[int, bytes] = {}
-    for index, lexeme in enumerate(read):
-        if index in passed:
-            yield lexeme.start, lexeme.end, b""
-        elif lexeme.missing:
-            added[lexeme.end] = added.get(lexeme.end, b"") + lexeme.missing
+    assumed_at: dict[int, bytes] = {}
     for change in found.changes:
         if change.symbols:
-            place = read[change.place - 1].end if change.place else read[0].start
-            text = assumed.words(change.symbols)
-            added[place] = added.get(place, b"") + (
-                b" " + text + b" " if change.place < len(read) else b" " + text
-            )
+            text = b" " + assumed.words(change.symbols) + (b" " if change.place < len(read) else b"")
+            assumed_at[change.place] = assumed_at.get(change.place, b"") + text
+    added: dict[int, bytes] = {}
+    for index in range(len(read) + 1):
+        if index in assumed_at:
+            place = read[index - 1].end if index else read[0].start
+            added[place] = added.get(place, b"") + assumed_at[index]
+        if index in passed:
+            yield read[index].start, read[index].end, b""
+        elif index < len(read) and read[index].missing:
+            added[read[index].end] = added.get(read[index].end, b"") + read[index].missing
     for place, text in added.items():
         yield place, place, text

@@ -47,6 +47,21 @@ CONNECTED = [
     ("local f: () -> number = function() <|> end;", "return 0;"),
     ('local f: <|> = function(a, b) return a.name .. ""; end;', None),
     ('<|>, id = "", strength = 1, start = origin});', None),
+    ('NewKind({OnTurn = f<|>cal value3: string = ""; end, title = ""});', None),
+    ('interf<|>; NewKind({title = "", OnTurn = function(a, w) a.health = w.much; end});', None),
+    ("interface Settings {<|>}; g_effects.first.Strength({more = 1, less = 2});", None),
+    ("Choose(1, <|>6 = 1; return false; end);", None),
+    ("local x: number = <|>({}), 2 do local y: Settings = {}; end;", None),
+    (
+        'NewEffect({start = origin, strength = 1, Describe = function() return "th<|>ne) ne.Power(); end});',
+        None,
+    ),
+    ("NewEffect({start = origin, Describe = fu<|>nction(a) a.Power(); end, strength = 1});", None),
+    ("NewKind({ti<|>le = Text(1), OnTurn = function(a, b) end});", "t"),
+    ("Begin({<|>l = Text(1), y = 1});", "x=0,labe"),
+    ("Begin({x = 1, <|> = 1});", "y"),
+    ("player.Hit(1<|>.place.y), player);", None),
+    ("local x: number = 1<|> -> void = function(a) end; Say(Text(x));", None),
 ]
 
 

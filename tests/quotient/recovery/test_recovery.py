@@ -138,6 +138,95 @@ SEEN = {
     # closers of another kind
     "def f(\n    a: B[c]] = 1,\n<|> -> None:\n    pass\n": (b")", b")"),
     "def\n    a, b: c, d: e\n) -> None<|>\n    pass\n": (b":", b":"),
+    # brackets closed twice, deep
+    "x = [\n    <|>\n]\n\ny = {\n    'a': b.c,\n}}\n": (b"1", b""),
+    (
+        "class A:\n    <|>\n    x = {\n        'a': [\n            (b, c)),\n            (d, e),\n"
+        "        ],\n    }\n"
+    ): (
+        b"y = 1",
+        b"",
+    ),
+    "class A:\n    y = 1\n\n    <|>\n        x = a['b']\n        x.c(d('e', x.f)))\n": (
+        b"def f(self):",
+        b"if 0:",
+    ),
+    # a closing bracket is missing where one stands
+    (
+        "def f():\n    if (\n        a\n        and b\n    :\n        c = 1\n        if <|>\n"
+        "            d\n            for e in g\n        ):\n            h\n"
+    ): (
+        b"any(",
+        b"(",
+    ),
+    "x = {\n    'a': [\n        f('b'\n        g('c'),\n        h,\n    <|>\n    'd': [],\n}\n": (
+        b"],",
+        b"],",
+    ),
+    # brackets that the middle closes
+    "x = {\n    'a': {\n        'b': 1,\n    <|>\n    'c': {\n        'd: 2,\n    },\n}\n": (b"},", b"},"),
+    "x = [\n    (a,\n     <|>\n    (b, .c),\n]\n": (b"d),", b")"),
+    (
+        "class A:\n    def f(\n        self, a: b\n    <|>\n        c  [\n            d for d in e\n"
+        "        ]\n        if e:\n            g\n"
+    ): (
+        b") -> h:",
+        b"):",
+    ),
+    # lines of their own
+    "def h(self\n    self.c.a<|>H(self.b(c)))\n": (b"(", b"("),
+    "class A:\n    y = 1\n\n    def f(\n        g(h.i(j.k))\n\n    <|>\n        x = 1\n": (
+        b"def g(self):",
+        b"",
+    ),
+    (
+        "class A:\n    def f(\n        self<|>\n        a: b,\n        c: d = None,\n"
+        "        x = None\n        for y in z:\n            x = y\n\n    def g():\n        return )\n"
+    ): (
+        b",",
+        b",",
+    ),
+    (
+        "for a, b in (\n    ('c', d),\n    <|>\n    e = e % {'f': g}\n    h(e)\n\n"
+        "i = ['a', 'b', 'c, 'd',\n     'e']\n"
+    ): (
+        b"('j', k)):",
+        b"):",
+    ),
+    (
+        "if a:\n    b(\n        c,\n    <|>\n    return d\n\n\nclass E(X):\n    def __init__\n"
+        "        self,\n        f: g = h,\n    ) -> None:\n        x = 1\n"
+    ): (
+        b")",
+        b")",
+    ),
+    # the cursor's line goes on or begins behind
+    "if a:\n    x = [b]\\\n        <|> c\nelse:\n    if (d and\n        e)\n        f = 1\n": (b"+", b";"),
+    "@a\n b(c):\n    with d(e(\n        f)\n    <|>:\n        g()\n": (b")", b")"),
+    "a,\n    b<|>c.d(\n        e=e,\n    )\n)\n": (b".", b""),
+    (
+        "class A:\n    b =\n    c = None\n\n    <|>\n        # d\n        e = c\n\n        # f\n\n"
+        "        g = 1\n"
+    ): (
+        b"def f(self):",
+        b"if 0:",
+    ),
+    # strings
+    "a = (\n    'b', 'c,', 'd',\n    'e', 'f, 'g', 'h'\n<|>\n\ni = 1\n": (b")", b")"),
+    "a = (\n    b,\n    [c + 'd for e in f()],\n    <|>\n)\n": (b"g,", b""),
+    "x = {\n    'A::B': [\n        1,\n    ],\n    'A::C: [\n        2,\n    ],\n    <|>\n}\n": (
+        b"'d': 3,",
+        b"",
+    ),
+    "def f():\n    return [\n>>>>>>> a\n        (b, c),\n        (d, <|>.e),\n    ]\n": (b"g", b"0 "),
+    "class A:\n    def\n        <|>\n        a: b,\n    ) -> c:\n        d\n": (b"self,", b""),
+    (
+        "def f():\n    if a:\n        <|>\n    else:\n        # c\n         = d(e)\n        if g:\n"
+        "            h\n"
+    ): (
+        b"b",
+        b"0",
+    ),
     # what they say of blocks
     "def f():\n        a\n        b\n    c\n    <|>\n\nd = )\n": (b"e", b""),
     "def f():\n    try:\n        <|>\n    a\nz = )\n": (b"x", b"0"),

@@ -46,6 +46,12 @@ DEAD = (
     "def f():\n    x = [<|>(yield) for<|>]\n",
     "<|>\n<|>\n\ny = (yield)\n",
     "async def f():\n    return [a for a in b if (<|>yield a<|>\n",
+    "x = <|>[a for a in (b:<|>",
+    "x = <|>[a for a in (b :<|>",
+    "x = (<|>a for *b, *c<|>",
+    "x = (<|>a for [*b, *c] in <|>",
+    "<|>for *a, *<|>",
+    "from __future__ import <|>annotb,<|>",
 )
 
 
@@ -83,6 +89,12 @@ VIABLE = (
     "<|><|>    x = [await y for z in a]\n",
     "def f():\n    <|>x = (await y<|>)\n",
     "async def f():\n    x = [<|>a as<|>]\n",
+    "x = [a for a in (<|>lambda b:<|>",
+    "<|>from __future__ import annota<|>",
+    "def f():\n from r impo<|>rt<|>",
+    "<|>f(*a, *<|>",
+    "x = (a for <|>[*b, *c][<|>",
+    "def f():\n async def n():\n  while 1:<|>nonlocal <|>:global m",
 )
 
 

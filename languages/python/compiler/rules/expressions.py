@@ -33,10 +33,16 @@ class ExpressionRules:
         self.found: list[Fault] = []
 
     def report(
-        self, message: str, *spans: Span, local: bool = True, mended_until: int = 0, mended_by: bytes = b""
+        self,
+        message: str,
+        *spans: Span,
+        local: bool = True,
+        mended_until: int = 0,
+        mended_by: bytes = b"",
+        rather: tuple[bytes, bytes] | None = None,
     ) -> None:
         """Note a fault, of which *spans* in the text of the file are the evidence (see `Fault`)."""
-        self.found.append(Fault(message, spans, local, mended_until, mended_by))
+        self.found.append(Fault(message, spans, local, mended_until, mended_by, rather))
 
     def at(self, span: Span) -> Span:
         """*span* in the text of the file."""
@@ -198,6 +204,9 @@ class ExpressionRules:
                     scope.in_iterable -= 1
                 self.visit_all(clause.conditions)
             self.visit_all(node.elements)
+        for span in scope.waiting:
+            if not scope.coroutine:
+                self._outside_coroutine(span, self.base + node.end)
         if scope.yields is not None:
             self.report("'yield' inside a comprehension", scope.yields, self.at(first.span))
         self._coroutine(node, scope, outer)
@@ -213,16 +222,20 @@ class ExpressionRules:
         """A comprehension that waits has to be within something that may wait, unless it is a generator."""
         if not scope.coroutine or node.kind == "generator":
             return
-        nested = outer.kind is Kind.COMPREHENSION and self.version >= (3, 11)
+        span = self.at(node.clauses[0].span)
+        nested = outer.kind is Kind.COMPREHENSION
         if self.evaluated and not nested and not (outer.kind is Kind.FUNCTION and outer.asynchronous):
-            self.report(
-                "asynchronous comprehension outside of an asynchronous function",
-                self.at(node.clauses[0].span),
-                local=False,
-                mended_until=self.line_end,
-            )
+            self._outside_coroutine(span, self.line_end)
         if self.version >= (3, 11):
             outer.coroutine = True
+        elif self.evaluated and nested:
+            outer.waiting.append(span)
+
+    def _outside_coroutine(self, span: Span, mended_until: int) -> None:
+        """A comprehension at *span* waits where nothing may."""
+        message = "asynchronous comprehension outside of an asynchronous function"
+        rather = (b"for", b"async for")
+        self.report(message, span, local=False, mended_until=mended_until, rather=rather)
 
     def _walrus(self, node: nodes.Walrus) -> None:
         scope = self.scope
@@ -336,7 +349,8 @@ class ExpressionRules:
             while isinstance(inner, nodes.Group) and self.version == (3, 8):
                 inner = inner.inner
             if isinstance(inner, nodes.Starred):
-                stars.append(self.at(inner.span))
+                star = self.at(inner.span)[0]
+                stars.append((star, star + 1))
                 if number >= _MOST_BEFORE_STAR:
                     self.report("too many expressions in star-unpacking assignment", stars[-1])
             self.assign(inner, deletes=deletes)

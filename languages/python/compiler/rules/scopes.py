@@ -52,7 +52,8 @@ class Scope:
     """A scope with what is known of its names so far.
 
     `private` is the class whose private names are meant. `coroutine` means that it may wait, or has to.
-    `in_iterable` counts the iterables of comprehensions around what is read.
+    `in_iterable` counts the iterables of comprehensions around what is read. `waiting` are comprehensions
+    that may stand in it only if it turns out to wait as well.
     """
 
     kind: Kind
@@ -67,6 +68,7 @@ class Scope:
     uses: dict[str, Use] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
     nonlocals: list[tuple[str, Span]] = field(default_factory=list)
+    waiting: list[Span] = field(default_factory=list)
 
     @property
     def is_function(self) -> bool:

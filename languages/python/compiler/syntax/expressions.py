@@ -160,10 +160,17 @@ class Reader:
                 self.take()
                 continue
             name = self.name()
-            annotation = self.element() if annotated and self.passes(b":") else None
+            annotation = self._annotation() if annotated and self.passes(b":") else None
             default = self.expression() if self.passes(b"=") else None
             found.append(nodes.Parameter(name, annotation, default))
         return tuple(found)
+
+    def _annotation(self) -> Expression:
+        """The annotation of a parameter: the brackets around it make no comprehension of it."""
+        around, self._brackets_open = self._brackets_open, 0
+        found = self.element()
+        self._brackets_open += around
+        return found
 
     def _yield(self) -> Expression:
         token = self.take()
@@ -320,7 +327,7 @@ class Reader:
                     condition = nodes.Walrus(condition, self.expression(conditional=False))
                 conditions.append(condition)
             clauses.append(nodes.Clause(asynchronous, target, iterable, tuple(conditions), span))
-        return nodes.Comprehension(kind, elements, tuple(clauses))
+        return nodes.Comprehension(kind, elements, tuple(clauses), self.position)
 
     def field(self) -> Expression:
         """The expression of a field of an f-string, up to the end."""

@@ -107,11 +107,12 @@ class Clause(NamedTuple):
 
 
 class Comprehension(NamedTuple):
-    """A comprehension: "list", "set", "dict" or "generator"."""
+    """A comprehension: "list", "set", "dict" or "generator". Its last clause ends at `end`."""
 
     kind: str
     elements: tuple[Expression, ...]
     clauses: tuple[Clause, ...]
+    end: int
 
 
 class Walrus(NamedTuple):

@@ -12,6 +12,7 @@ from fimlsp.languages.python.compiler.syntax.nodes import Name
 from fimlsp.languages.python.language import python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.states.protocol import State
 
 VERSION = sys.version_info[:2] if sys.version_info[:2] in PYTHON_VERSIONS else DEFAULT_VERSION
 
@@ -352,6 +353,62 @@ WALRUS_IN = {
 @pytest.mark.parametrize("version", [(3, 12), (3, 13)])
 def test_where_comprehensions_assign(text: str, version: PythonVersion) -> None:
     assert (FileCheck(version).faults(f"{text}\n".encode()) == []) is (version in WALRUS_IN[text])
+
+
+WAITING = {
+    # comprehensions that wait in each other: whether that compiles up to 3.10, and later
+    "lambda: ({a: await a for a in b} async for b in c)": (True, True),
+    "lambda: ({a: await a for a in b} for b in c)": (False, True),
+    "lambda: (({a: await a for a in b}, await c) for b in d)": (True, True),
+    "({a async for a in b} for b in c if await d)": (True, True),
+    "(0 for b in {a async for a in b} if await c)": (False, False),
+    "(({a async for a in b} for b in c) async for d in e)": (False, True),
+    "((lambda: {a async for a in b}) async for d in e)": (False, False),
+    "async def f(): [[await a for a in b] async for c in d]": (True, True),
+    "async def f(): [[await a for a in b] for c in d]": (False, True),
+    "async def f(): [([await a for a in b], await c) for d in e]": (True, True),
+}
+
+
+@pytest.mark.parametrize("text", WAITING)
+@pytest.mark.parametrize("version", [(3, 8), (3, 10), (3, 11), (3, 13)])
+def test_comprehensions_that_wait_in_each_other(text: str, version: PythonVersion) -> None:
+    state = written(version, text.encode())
+    assert (state is not None and state.complete) is WAITING[text][version >= (3, 11)]
+
+
+def written(version: PythonVersion, text: bytes, left: bytes = b"") -> State | None:
+    """The state behind *left* and *text*."""
+    document = Engine(python(version, "compile")).document(left)
+    start = document.middle(len(left), len(left), relax=False).start
+    return start and start.feed(text)
+
+
+def test_only_a_generator_of_its_own_may_wait_in_an_annotation() -> None:
+    assert written((3, 8), b"def f(a: await ") is None
+    state = written((3, 8), b"def f(a: (await b for b in c)): 0")
+    assert state is not None
+    assert state.complete
+
+
+def test_what_may_wait_only_in_a_generator_that_waits_is_completed_so() -> None:
+    for text in (b"({await a f", b"def f(): (b := [a as"):
+        state = written((3, 9), text)
+        assert state is not None
+        assert written((3, 9), text + state.shortest_completion).complete  # type: ignore[union-attr]
+    assert written((3, 9), b"t ", left=b"def f(): [awai") is None
+
+
+def test_a_field_of_an_fstring_is_no_lone_star() -> None:
+    state = written((3, 8), b"f'{*a")
+    assert state is not None
+    assert state.shortest_completion == b",}'"
+
+
+def test_a_binding_that_a_declaration_lacks_may_come_in_the_middle() -> None:
+    state = written((3, 11), b" a = b\nwith c: 0", left=b"def f():\n def g(): nonlocal a\n")
+    assert state is not None
+    assert state.complete
 
 
 @pytest.mark.parametrize(("version", "most"), {(3, 9): 30, (3, 10): 20, (3, 12): 20, (3, 13): 21}.items())

@@ -37,7 +37,7 @@ def is_drift(machine: Machine, begun: str, before: str) -> bool:
     if isinstance(task, Operand):
         if begun == "(":
             return _is_needless(machine, task)
-        return words in ({"not"}, {"-"}) and TOKEN.findall(before)[-1:] == [*words]
+        return words in ({"not"}, {"-"}) and _is_again([*words], before)
     return bool(words) and words <= _OPERATORS and _is_long(before)
 
 
@@ -49,6 +49,12 @@ def is_at_end(machine: Machine | None, before: str) -> bool:
     words = expected.words - _CLOSING
     is_over = expected.but is None and not expected.number and not expected.string
     return is_over and words <= _OPERATORS and (not words or _is_long(before))
+
+
+def _is_again(sign: list[str], before: str) -> bool:
+    """Whether *before* ends with *sign*, or has it twice with nothing but opening brackets behind."""
+    lexemes = TOKEN.findall(before)
+    return lexemes[-1:] == sign or [each for each in lexemes if each != "("][-2:] == 2 * sign
 
 
 def _is_endless(number: str) -> bool:

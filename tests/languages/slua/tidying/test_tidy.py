@@ -3,11 +3,11 @@
 import pytest
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.language import Slua
-from fimlsp.languages.slua.tidy import Tidy
+from fimlsp.languages.slua.tidying.tidy import Tidy
 
-from .test_incremental import faults
-from .test_language import FILE
-from .test_slua import INTERFACE
+from ..test_incremental import faults
+from ..test_language import FILE
+from ..test_slua import INTERFACE
 
 START = Tidy(begin(INTERFACE))
 
@@ -40,6 +40,8 @@ SCRIPTS = [
     "local x: number = - ^-1;",
     "local b: boolean = not ^not true;",
     "local b: boolean = not (not true);",
+    "local b: boolean = not (not (^not true));",
+    "local x: number = -(-(^-1));",
     "local verify_verify^_verify: number = 1;",
     "local a_name_that_is_longe^r: number = 1;",
     "player.Hit(1,^player);",

@@ -13,14 +13,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.slua.both_sides.middle import MiddleState
-from fimlsp.languages.slua.drift import is_at_end, is_drift
 from fimlsp.languages.slua.incremental.expressions import Entries, EntryName
 from fimlsp.languages.slua.incremental.machine import Machine
 from fimlsp.languages.slua.incremental.parser import ScriptState
 from fimlsp.languages.slua.incremental.statements import Block, Branch, LocalName
 from fimlsp.languages.slua.incremental.tokens import BLANKS, first_token
 from fimlsp.languages.slua.incremental.written_types import Fields
-from fimlsp.languages.slua.spacing import spaced
+from fimlsp.languages.slua.tidying.drift import is_at_end, is_drift
+from fimlsp.languages.slua.tidying.spacing import spaced
 
 if TYPE_CHECKING:  # NumPy is imported by who asks for masks
     from fimlsp.quotient.masks.plain_walk import Truths
