@@ -13,7 +13,7 @@ from fimlsp.models.decoding.stopping import TEXT_IN_LINE
 from fimlsp.models.healing import Healed, HealedPreference, unread_part
 from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.buffer_cache import BufferCache
-from fimlsp.models.networks.continuations import Continuations
+from fimlsp.models.networks.precedents import Precedents
 from fimlsp.models.prompts.neighbours import Neighbour
 from fimlsp.models.prompts.prompt import HASH, beginning, build_prompt, ending
 from fimlsp.models.protocols import NextToken
@@ -34,7 +34,7 @@ def complete_many(
     neighbours: Sequence[Neighbour] = (),
     path: str | None = None,
     comment: Comment | None = HASH,
-    elsewhere: Continuations | None = None,
+    elsewhere: Precedents | None = None,
 ) -> tuple[Middle, ...]:
     """Up to `settings.candidates` different middles, best first; always at least one.
 
@@ -86,9 +86,7 @@ def complete_many(
     return best, *(middle for middle in others if not again or middle.text.strip())
 
 
-def network_at(
-    model: FimModel, left: bytes, right: bytes, elsewhere: Continuations | None = None
-) -> NextToken:
+def network_at(model: FimModel, left: bytes, right: bytes, elsewhere: Precedents | None = None) -> NextToken:
     """What predicts tokens between *left* and *right*: the network, mixed with the buffer if the model asks.
 
     The buffer cache sees 16,000 bytes on each side, and what stands *elsewhere*.

@@ -16,7 +16,7 @@ import click
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.networks.buffer_cache import BufferCache
-from fimlsp.models.networks.continuations import Continuations
+from fimlsp.models.networks.precedents import Precedents
 from fimlsp.models.networks.text_index import TextIndex
 from fimlsp.models.prompts.prompt import beginning, build_prompt, ending
 from fimlsp.models.training.data.corpus import SourceFile, read_corpus
@@ -36,7 +36,7 @@ class Case:
     left: bytes
     truth: bytes
     right: bytes
-    elsewhere: Continuations
+    elsewhere: Precedents
 
 
 def cases(corpus: list[SourceFile], n: int) -> Iterator[Case]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from fimlsp.datasets.shown.cursors import EditedFile
-from fimlsp.models.networks.continuations import Continuations
+from fimlsp.models.networks.precedents import Precedents
 from fimlsp.models.networks.text_index import TextIndex
 
 
@@ -20,7 +20,7 @@ class Projects:
             self._files[_project_of(each)][each.file.name] = each.file.content.encode()
         self._indexes: dict[str, TextIndex] = {}
 
-    def elsewhere(self, file: EditedFile) -> Continuations:
+    def elsewhere(self, file: EditedFile) -> Precedents:
         """What stands in the other files of the folder of *file*."""
         name = _project_of(file)
         if name not in self._indexes:

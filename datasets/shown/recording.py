@@ -27,7 +27,7 @@ from fimlsp.models.decoding.middle import TokenTrace
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import is_one_line
 from fimlsp.models.loading import FimModel
-from fimlsp.models.networks.continuations import Continuations
+from fimlsp.models.networks.precedents import Precedents
 from fimlsp.quotient.engine import Engine
 
 NAMES_S = 3.0
@@ -120,7 +120,7 @@ class Recorder:
         self,
         file: EditedFile,
         cursor: Cursor,
-        elsewhere: Continuations,
+        elsewhere: Precedents,
         following: tuple[EditedFile, Cursor] | None,
     ) -> Recorded:
         """What the model writes at *cursor* in *file*, which is prepared; prepares *following* meanwhile.

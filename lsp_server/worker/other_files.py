@@ -19,7 +19,7 @@ from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspac
 
 if TYPE_CHECKING:
     from fimlsp.models.loading import FimModel
-    from fimlsp.models.networks.continuations import Continuations
+    from fimlsp.models.networks.precedents import Precedents
     from fimlsp.models.prompts.neighbours import Neighbour
 
 OPENED_BYTES = 32_000
@@ -27,11 +27,11 @@ OPENED_BYTES = 32_000
 
 
 class Beside(NamedTuple):
-    """The path of a file as the model is told it, what the model reads of others, and where it is mixed in."""
+    """The path of a file as the model is told it, what the model reads of others, and what is mixed in."""
 
     path: str | None = None
     neighbours: Sequence[Neighbour] = ()
-    elsewhere: Continuations | None = None
+    elsewhere: Precedents | None = None
 
 
 class OtherFiles:
@@ -65,9 +65,9 @@ class OtherFiles:
             neighbours = open_neighbours(entry.path, others, self._files, tokens, ending)
         return shown_path(entry.path, self._files, ending), neighbours
 
-    def _elsewhere(self, entry: Entry, opened: Sequence[Entry]) -> Continuations:
+    def _elsewhere(self, entry: Entry, opened: Sequence[Entry]) -> Precedents:
         """What is around the last edits of *opened* documents, and all other files as they are on disk."""
-        from fimlsp.models.networks.continuations import ScannedTexts, Together
+        from fimlsp.models.networks.precedents import ScannedTexts, Together
 
         edited = [other for other in opened if other.edited_at is not None]
         parts = [lines_around(each.data, each.edited_at or 0, OPENED_BYTES // len(edited)) for each in edited]

@@ -18,7 +18,7 @@ from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles
 
 if TYPE_CHECKING:
-    from fimlsp.models.networks.continuations import Continuations
+    from fimlsp.models.networks.precedents import Precedents
     from fimlsp.models.networks.text_index import TextIndex
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class ProjectTexts:
         self._folders = {folder: _Folder() for folder in files.folders}
         self._is_wanted = True
 
-    def elsewhere(self, path: Path, opened: Iterable[Path]) -> list[Continuations]:
+    def elsewhere(self, path: Path, opened: Iterable[Path]) -> list[Precedents]:
         """What is indexed by now of the project of the file at *path*, without that file and those *opened*.
 
         Never waits: what is missing or old is read in a thread, for the next question.

@@ -18,14 +18,13 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from fimlsp.models.networks.continuations import (
-    AGREEMENT_MAX,
-    Continuation,
-    Continuations,
-    ScannedTexts,
-    Together,
-)
 from fimlsp.models.networks.mixing import Suggested, load_mixing
+from fimlsp.models.networks.precedents import (
+    AGREEMENT_MAX,
+    Precedent,
+    Precedents,
+    ScannedTexts,
+)
 from fimlsp.models.prompts.vocabulary import Vocabulary
 from fimlsp.models.protocols import Attended, Candidates, Maskable, NextToken, TellsAll, TellsStop
 
@@ -47,14 +46,15 @@ class BufferCache:
         vocabulary: Vocabulary,
         left: bytes,
         right: bytes,
-        elsewhere: Continuations | None = None,
+        elsewhere: Precedents | None = None,
     ) -> None:
         self.token_bytes = network.token_bytes
         self.stops = network.stops
         self._network = network
         self._vocabulary = vocabulary
         self._left = self._written = left[-AGREEMENT_MAX:]
-        self._sources = ScannedTexts([left, right]), elsewhere or Together([])
+        buffer = ScannedTexts([left, right])
+        self._sources: list[Precedents] = [buffer] if elsewhere is None else [buffer, elsewhere]
         self._mixing = load_mixing()
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
@@ -100,14 +100,12 @@ class BufferCache:
         return (self._left + self._vocabulary.decode(written))[-AGREEMENT_MAX:]
 
     def _mixed(self, candidates: Candidates) -> Candidates:
-        return self._mixing.mixed(candidates, [self._suggested(source) for source in self._sources])
-
-    def _suggested(self, source: Continuations) -> Suggested:
-        return suggested(self._vocabulary, source.after(self._written))
+        found = [source.after(self._written) for source in self._sources]
+        return self._mixing.mixed(candidates, [suggested(self._vocabulary, each) for each in found])
 
 
-def suggested(vocabulary: Vocabulary, found: Sequence[Continuation]) -> Suggested:
-    """The tokens that the continuations *found* begin with; a byte of agreement doubles what one counts."""
+def suggested(vocabulary: Vocabulary, found: Sequence[Precedent]) -> Suggested:
+    """The tokens that the precedents *found* begin with; a byte of agreement doubles what one counts."""
     pieces, tokens = defaultdict[bytes, float](float), defaultdict[int, float](float)
     for agreement, text in found:
         pieces[text] += VOTE_BASE**agreement
@@ -117,4 +115,4 @@ def suggested(vocabulary: Vocabulary, found: Sequence[Continuation]) -> Suggeste
             tokens[token] += weight
     total = sum(tokens.values())
     shares = {token: weight / total for token, weight in tokens.items()}
-    return Suggested(shares, max((each.agreement for each in found), default=0))
+    return Suggested(shares, found[0].agreement if found else 0)

@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,9 @@ WEIGHTS = Path(__file__).with_name("mixing.json")
 CANDIDATES_MAX = 64
 UNLISTED = -14.0
 """The log-probability of a token that the network does not list."""
+
+TEXTS = 2
+"""Buffer and project."""
 
 _AGREEMENT_STEPS = (8, 16, 31)
 _SMALL = 0.01
@@ -47,7 +51,7 @@ class Mixing:
     output: Floats
 
     def mixed(self, candidates: Candidates, suggested: Sequence[Suggested]) -> Candidates:
-        """The network's *candidates* and what two texts have *suggested* as one distribution.
+        """The network's *candidates* and what one or two texts have *suggested*, as one distribution.
 
         What is neither listed nor suggested keeps its share of it. If nothing is, *candidates* stay.
         """
@@ -77,15 +81,15 @@ def evidence(
 
     Both have a last row more, for the end of the middle.
     """
-    others = (token for each in suggested for token in each.shares)
-    tokens = list(dict.fromkeys([*candidates.tokens, *others]))
+    tokens = list(dict.fromkeys(chain(candidates.tokens, *[each.shares for each in suggested])))
     given = np.full(len(tokens) + 1, UNLISTED)
     given[: len(candidates.tokens)] = candidates.log_probabilities
     given[-1] = candidates.stop
-    shares = np.zeros((len(suggested), len(given)))
-    for text, each in zip(shares, suggested, strict=True):
-        text[:-1] = [each.shares.get(token, 0.0) for token in tokens]
-    return tokens, given, _features(given, shares, [each.agreement for each in suggested])
+    shares, agreement = np.zeros((TEXTS, len(given))), [0] * TEXTS
+    for number, each in enumerate(suggested):
+        shares[number, :-1] = [each.shares.get(token, 0.0) for token in tokens]
+        agreement[number] = each.agreement
+    return tokens, given, _features(given, shares, agreement)
 
 
 def _features(given: NDArray[np.float64], shares: NDArray[np.float64], agreement: Sequence[int]) -> Floats:

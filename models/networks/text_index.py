@@ -11,13 +11,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
-from fimlsp.models.networks.continuations import (
+from fimlsp.models.networks.precedents import (
     AGREEMENT_MAX,
     CURSOR,
     OCCURRENCES_MAX,
-    Continuation,
-    Continuations,
-    piece_at,
+    PIECE,
+    Precedent,
+    Precedents,
 )
 from numpy.typing import NDArray
 
@@ -39,23 +39,23 @@ class TextIndex:
         self._text = bytes(AGREEMENT_MAX) + b"".join(parts)
         self._order = _by_what_stands_before(self._text)
 
-    def after(self, written: bytes) -> list[Continuation]:
-        """As of `Continuations`. O(log bytes)."""
+    def after(self, written: bytes) -> list[Precedent]:
+        """As of `Precedents`. O(log bytes)."""
         return self._after(written, ())
 
-    def without(self, names: Collection[str]) -> Continuations:
+    def without(self, names: Collection[str]) -> Precedents:
         """The same without the files of these *names*, whose places are passed over."""
         return _Without(self, frozenset(names) & self.files.keys())
 
-    def _after(self, written: bytes, without: Collection[str]) -> list[Continuation]:
+    def _after(self, written: bytes, without: Collection[str]) -> list[Precedent]:
         wanted = int.from_bytes(written[-AGREEMENT_MAX:].rjust(AGREEMENT_MAX, CURSOR), "little")
-        found = list[Continuation]()
+        found = list[Precedent]()
         for place, agreement in self._nearest(wanted):
             agreement = min(agreement, len(written))
             if agreement == 0 or len(found) == OCCURRENCES_MAX:
                 break
             if not without or self._file_at(place) not in without:
-                found.append(Continuation(agreement, piece_at(self._text, place)))
+                found.append(Precedent(agreement, self._text[place : place + PIECE].partition(CURSOR)[0]))
         return found
 
     def _nearest(self, wanted: int) -> Iterator[tuple[int, int]]:
@@ -91,14 +91,14 @@ class TextIndex:
 
 
 class _Without:
-    """`Continuations` in an *index*, but for the files *names*."""
+    """`Precedents` in an *index*, but for the files *names*."""
 
     def __init__(self, index: TextIndex, names: frozenset[str]) -> None:
         self._index = index
         self._names = names
 
-    def after(self, written: bytes) -> list[Continuation]:
-        """As of `Continuations`."""
+    def after(self, written: bytes) -> list[Precedent]:
+        """As of `Precedents`."""
         return self._index._after(written, self._names)
 
 

@@ -19,8 +19,8 @@ import torch
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.networks.buffer_cache import suggested
-from fimlsp.models.networks.continuations import AGREEMENT_MAX, Continuations, ScannedTexts, Together
 from fimlsp.models.networks.mixing import WEIGHTS, Floats, Mixing, evidence
+from fimlsp.models.networks.precedents import AGREEMENT_MAX, Precedents, ScannedTexts, Together
 from fimlsp.models.networks.text_index import TextIndex
 from fimlsp.models.prompts.prompt import beginning, build_prompt, ending
 from fimlsp.models.training.data.corpus import read_corpus
@@ -60,7 +60,7 @@ def examples(model: FimModel, package: Path, n: int) -> Iterator[Example]:
             yield from _of_cut(model, cut, [Together([]), index.without([name]), ScannedTexts(few)])
 
 
-def _of_cut(model: FimModel, cut: Cut, projects: Sequence[Continuations]) -> Iterator[Example]:
+def _of_cut(model: FimModel, cut: Cut, projects: Sequence[Precedents]) -> Iterator[Example]:
     left, right = cut.left.encode(), cut.right.encode()
     buffer = ScannedTexts([ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)])
     prompt = build_prompt(model.vocabulary, model.fim, model.context, left, right, TOKENS)

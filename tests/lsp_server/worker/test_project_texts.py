@@ -9,7 +9,7 @@ import pytest
 from fimlsp.lsp_server.worker import project_texts
 from fimlsp.lsp_server.worker.project_texts import ProjectTexts
 from fimlsp.lsp_server.workspace.workspace_files import workspace_files
-from fimlsp.models.networks.continuations import Together
+from fimlsp.models.networks.precedents import Together
 
 from ..local_files import write
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 from fimlsp.models.networks.buffer_cache import BufferCache
-from fimlsp.models.networks.continuations import ScannedTexts
+from fimlsp.models.networks.precedents import ScannedTexts
 from fimlsp.models.networks.text_index import TextIndex
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.models.protocols import Candidates

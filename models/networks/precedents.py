@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import nlargest
+from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,51 +17,47 @@ AGREEMENT_MAX = 32
 OCCURRENCES_MAX = 24
 PIECE = 40
 CURSOR = b"\0"
-"""Ends each part of a text; no continuation goes beyond it."""
+"""Ends each part of a text; no precedent goes beyond it."""
 
 
-class Continuation(NamedTuple):
+class Precedent(NamedTuple):
     """What followed somewhere: its first 40 bytes, and how many before it agree with what is written."""
 
     agreement: int
     text: bytes
 
 
-class Continuations(Protocol):
+class Precedents(Protocol):
     """Texts in which places can be looked up by what stands before them."""
 
-    def after(self, written: bytes) -> Sequence[Continuation]:
-        """Up to 24 continuations of the longest runs that *written* ends with, the longest first."""
+    def after(self, written: bytes) -> Sequence[Precedent]:
+        """What followed, up to 24 times, the longest runs that *written* ends with, the longest first."""
 
 
 class ScannedTexts:
-    """`Continuations` in *parts* of text that change too often for an index: a search passes over all."""
+    """`Precedents` in *parts* of text that change too often for an index: a search passes over all."""
 
     def __init__(self, parts: Sequence[bytes]) -> None:
         self._text = bytes(AGREEMENT_MAX) + b"".join(part + CURSOR for part in parts)
 
-    def after(self, written: bytes) -> list[Continuation]:
-        """As of `Continuations`. O(bytes of all parts), vectorised: about 0.03 ms for 32,000."""
+    def after(self, written: bytes) -> list[Precedent]:
+        """As of `Precedents`. O(bytes of all parts), vectorised: about 0.03 ms for 32,000."""
         places, agreement = best_occurrences(self._text, written)
-        pieces = (piece_at(self._text, place) for place in places.tolist())
-        return [Continuation(*each) for each in zip(agreement.tolist(), pieces, strict=True)]
+        text = self._text
+        pieces = [text[place : place + PIECE].partition(CURSOR)[0] for place in places.tolist()]
+        return list(map(Precedent, agreement.tolist(), pieces))
 
 
 class Together:
-    """`Continuations` in any of several *sources*."""
+    """`Precedents` in any of several *sources*."""
 
-    def __init__(self, sources: Sequence[Continuations]) -> None:
+    def __init__(self, sources: Sequence[Precedents]) -> None:
         self._sources = sources
 
-    def after(self, written: bytes) -> list[Continuation]:
-        """As of `Continuations`."""
-        found = (each for source in self._sources for each in source.after(written))
-        return nlargest(OCCURRENCES_MAX, found, key=lambda each: each.agreement)
-
-
-def piece_at(text: bytes, place: int) -> bytes:
-    """The first bytes of *text* from *place* on, up to the end of its part."""
-    return text[place : place + PIECE].partition(CURSOR)[0]
+    def after(self, written: bytes) -> list[Precedent]:
+        """As of `Precedents`."""
+        found = chain.from_iterable([source.after(written) for source in self._sources])
+        return nlargest(OCCURRENCES_MAX, found, key=itemgetter(0))
 
 
 def best_occurrences(text: bytes, written: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

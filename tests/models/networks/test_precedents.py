@@ -1,10 +1,10 @@
 """What followed the longest runs of what is written: found by a scan, and the same by an index."""
 
 import pytest
-from fimlsp.models.networks.continuations import (
+from fimlsp.models.networks.precedents import (
     AGREEMENT_MAX,
     OCCURRENCES_MAX,
-    Continuation,
+    Precedent,
     ScannedTexts,
     Together,
     best_occurrences,
@@ -64,7 +64,7 @@ def test_files_can_be_left_out(parts, names, written):
 
 def test_several_sources_give_the_longest_agreements():
     sources = [ScannedTexts([b"ab1"]), indexed([b"aab2", b"b3"])]
-    expected = [Continuation(3, b"2"), Continuation(2, b"1"), Continuation(1, b"3")]
+    expected = [Precedent(3, b"2"), Precedent(2, b"1"), Precedent(1, b"3")]
     assert Together(sources).after(b"aab") == expected
     assert Together([]).after(b"aab") == []
 
