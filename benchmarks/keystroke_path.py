@@ -5,7 +5,7 @@ in examples/inventory.py, and a completion asked for. For each of five stages, f
 to the one that it sends, it is counted which modules and functions of fimlsp run, and how often they are
 called. As while typing, the file is known, and a completion was made one key before. What waits for a pause
 is left out, and so are other threads and processes. `--show` names the functions, `--set` changes an option;
-with `--bare` nothing is compiled, no names are looked up, and all is shown that the model writes.
+with `--bare` nothing is compiled, no names or other files are looked up, and all is shown that is written.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ async def measure(settings: dict[str, object], names: Names | None) -> tuple[Cou
 def main(options: Sequence[str], bare: bool, show: bool) -> None:
     """Count modules, functions and calls between a key and what is shown."""
     settings = {name: as_json(value) for name, _, value in (each.partition("=") for each in options)}
-    plain: dict[str, object] = {"check": "parse", "confidence": 0} if bare else {}
+    plain: dict[str, object] = {"check": "parse", "confidence": 0, "neighbourTokens": 0} if bare else {}
     names = None if bare else Names()
     counts, texts = asyncio.run(measure({"deadlineMs": 60_000, **plain, **settings}, names))
     table = Table(title=f"The path of a keystroke; shown: {texts[0] if texts else 'nothing'!r}")

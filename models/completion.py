@@ -13,6 +13,7 @@ from fimlsp.models.decoding.stopping import TEXT_IN_LINE
 from fimlsp.models.healing import Healed, HealedPreference, unread_part
 from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.buffer_cache import BufferCache
+from fimlsp.models.networks.precedents import Precedents
 from fimlsp.models.prompts.neighbours import Neighbour
 from fimlsp.models.prompts.prompt import HASH, beginning, build_prompt, ending
 from fimlsp.models.protocols import NextToken
@@ -20,7 +21,6 @@ from fimlsp.quotient.language.editor_policy import Comment
 from fimlsp.quotient.states.protocol import State
 
 BUFFER_BYTES = 16_000
-NEIGHBOUR_BYTES = 32_000
 
 
 def complete_many(
@@ -34,6 +34,7 @@ def complete_many(
     neighbours: Sequence[Neighbour] = (),
     path: str | None = None,
     comment: Comment | None = HASH,
+    elsewhere: Precedents | None = None,
 ) -> tuple[Middle, ...]:
     """Up to `settings.candidates` different middles, best first; always at least one.
 
@@ -54,6 +55,7 @@ def complete_many(
         neighbours: other files to read before this one, the most important first.
         path: the path of this file, told to the model along with neighbours.
         comment: how its language writes remarks, in which names of files are told; None: it has none.
+        elsewhere: what other texts suggest to a model that is mixed with what the buffer suggests.
 
     Raises:
         ModelError: `settings.tokens` do not fit into the model's context.
@@ -73,7 +75,7 @@ def complete_many(
         comment,
         steady=settings.stop_rule == "first",
     )
-    network = network_at(model, read, right, neighbours)
+    network = network_at(model, read, right, elsewhere)
     state: State = start
     if again:
         state, settings = Healed(again, start), _healed(settings, again)
@@ -84,16 +86,15 @@ def complete_many(
     return best, *(middle for middle in others if not again or middle.text.strip())
 
 
-def network_at(model: FimModel, left: bytes, right: bytes, neighbours: Sequence[Neighbour] = ()) -> NextToken:
+def network_at(model: FimModel, left: bytes, right: bytes, elsewhere: Precedents | None = None) -> NextToken:
     """What predicts tokens between *left* and *right*: the network, mixed with the buffer if the model asks.
 
-    The buffer cache sees 16,000 bytes on each side, and 32,000 bytes of all *neighbours* together.
+    The buffer cache sees 16,000 bytes on each side, and what stands *elsewhere*.
     """
     if not model.uses_buffer:
         return model.network
     buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
-    files = [neighbour.text[: NEIGHBOUR_BYTES // len(neighbours)] for neighbour in neighbours]
-    return BufferCache(model.network, model.vocabulary, *buffer, files)
+    return BufferCache(model.network, model.vocabulary, *buffer, elsewhere)
 
 
 def _healed(settings: DecodeSettings, again: bytes) -> DecodeSettings:

@@ -11,6 +11,7 @@ from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
 from fimlsp.datasets.shown.calibration_report import write_report
 from fimlsp.datasets.shown.cursors import draw_cursors, read_files
 from fimlsp.datasets.shown.fitting import fit
+from fimlsp.datasets.shown.projects import Projects
 from fimlsp.datasets.shown.recording import Recorded, Recorder, record_all
 from fimlsp.datasets.sources.source import SourceError
 from fimlsp.languages.python.analysis.client import Analysis
@@ -84,8 +85,9 @@ def calibrate(
 
 
 def _record(recorder: Recorder, folders: Sequence[Path], n: int, seed: int, path: Path) -> list[Recorded]:
-    drawn = list(draw_cursors(read_files(folders), n, seed))
+    files = read_files(folders)
+    drawn = list(draw_cursors(files, n, seed))
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(path.stem, total=len(drawn))
-        return record_all(recorder, drawn, path, lambda: bar.advance(task))
+        return record_all(recorder, Projects(files), drawn, path, lambda: bar.advance(task))

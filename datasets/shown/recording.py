@@ -15,6 +15,7 @@ from typing import Any
 from fimlsp.datasets.runs.run_folder import RunFolderError, read_rows
 from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import Cursor, EditedFile
+from fimlsp.datasets.shown.projects import Projects
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.languages.python.analysis.questions import Cursor as Place
@@ -26,6 +27,7 @@ from fimlsp.models.decoding.middle import TokenTrace
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import is_one_line
 from fimlsp.models.loading import FimModel
+from fimlsp.models.networks.precedents import Precedents
 from fimlsp.quotient.engine import Engine
 
 NAMES_S = 3.0
@@ -115,9 +117,16 @@ class Recorder:
         self._analysis.look(cursor.case, _place_of(file, cursor))
 
     def record(
-        self, file: EditedFile, cursor: Cursor, following: tuple[EditedFile, Cursor] | None
+        self,
+        file: EditedFile,
+        cursor: Cursor,
+        elsewhere: Precedents,
+        following: tuple[EditedFile, Cursor] | None,
     ) -> Recorded:
-        """What the model writes at *cursor* in *file*, which is prepared; prepares *following* meanwhile."""
+        """What the model writes at *cursor* in *file*, which is prepared; prepares *following* meanwhile.
+
+        *elsewhere* has what stands in other files.
+        """
         self._analysis.wait(cursor.case, NAMES_S)
         place = _place_of(file, cursor)
         names = self._analysis.known(cursor.case, place)
@@ -133,7 +142,9 @@ class Recorder:
             return Recorded(cursor.case, cursor.kind, one_line, None, False, 0, (), ())
         preference = NamePreference(left, right, place.state, lambda: names)
         settings = DecodeSettings(tokens=TOKENS, lines=1 if one_line else None, preference=preference)
-        (middle,) = complete_many(self._model, left, right, start, settings, lambda: False)
+        (middle,) = complete_many(
+            self._model, left, right, start, settings, lambda: False, elsewhere=elsewhere
+        )
         misfit = preference.first_misfit((token.text, token.log_probability) for token in middle.trace)
         faults = [each for each in (POLICY.first_fault(left, middle.text, right), misfit) if each is not None]
         limit = min(faults, default=None)
@@ -170,13 +181,15 @@ def _told(token: TokenTrace) -> tuple[str, float, float | None, int]:
 
 def record_all(
     recorder: Recorder,
+    projects: Projects,
     cursors: Sequence[tuple[EditedFile, Cursor]],
     path: Path,
     report: Callable[[], None],
 ) -> list[Recorded]:
-    """What the model writes at each of *cursors*; all of it is in the file at *path* as well.
+    """What the model writes at each of *cursors*, in files of *projects*.
 
-    What that file has already is not asked again. *report* is called for each cursor that is done.
+    All of it is in the file at *path* as well; what that file has already is not asked again. *report* is
+    called for each cursor that is done.
 
     Raises:
         RunFolderError: the file is damaged.
@@ -187,7 +200,7 @@ def record_all(
         if new:
             recorder.prepare(*new[0])
         for (edited, cursor), following in zip(new, [*new[1:], None], strict=False):
-            done[cursor.case] = recorder.record(edited, cursor, following)
+            done[cursor.case] = recorder.record(edited, cursor, projects.elsewhere(edited), following)
             file.write(json.dumps(done[cursor.case].to_json()) + "\n")
             file.flush()
             report()

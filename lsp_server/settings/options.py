@@ -175,7 +175,7 @@ class Settings:
         512,
         whole(0, 16_384),
         "The most tokens of other files that the model reads: what the buffer imports, and what was edited "
-        "last. 0: none.",
+        "last. 0: none, and the project's files are not indexed for the bundled model either.",
     )
     languages: tuple[str, ...] = _option(
         IDENTIFIERS,

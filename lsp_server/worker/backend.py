@@ -25,8 +25,7 @@ from fimlsp.lsp_server.worker.answers import (
 )
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
 from fimlsp.lsp_server.worker.names import Names, NamesHere
-from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of, open_neighbours, shown_path
-from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles, workspace_files
+from fimlsp.lsp_server.worker.other_files import Beside, OtherFiles
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
 from fimlsp.models.served.http.failures import ServerError
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from fimlsp.models.decoding.middle import Middle
     from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.loading import FimModel
-    from fimlsp.models.prompts.neighbours import Neighbour
     from fimlsp.models.protocols import Preference
     from fimlsp.quotient.language.editor_policy import EditorPolicy
 
@@ -98,7 +96,7 @@ class Backend:
         self.documents = EngineDocuments(Engine, names)
         self.open, self.edit = self.documents.open, self.documents.edit
         self.close = self.documents.close
-        self._files: dict[int, WorkspaceFiles] = {}
+        self._other_files: dict[int, OtherFiles] = {}
         self._model: FimModel | None = None
         self._loaded: Load | None = None
         self._why_no_model = "no model is loaded yet"
@@ -142,12 +140,17 @@ class Backend:
         """Take in which files may be read for a client."""
         if self._names is not None:
             self._names.enter(workspace)
-        self._files[workspace.client] = workspace_files(workspace.folders, workspace.exclude)
+        self._forget(workspace.client)
+        self._other_files[workspace.client] = OtherFiles(workspace)
 
     def leave(self, client: int) -> None:
         """Forget all that belongs to a client."""
         self.documents.leave(client)
-        self._files.pop(client, None)
+        self._forget(client)
+
+    def _forget(self, client: int) -> None:
+        if (files := self._other_files.pop(client, None)) is not None:
+            files.end()
 
     def prepare(self) -> bool:
         """Parse a piece of the document touched last, unless that is done; whether there was work."""
@@ -217,7 +220,7 @@ class Backend:
             relaxed = in_words(document.data, constraint.relaxed) + ((beyond,) if beyond else ())
         left, right = document.data[: request.offset], document.data[request.offset :]
         policy = entry.policy
-        path, neighbours = self._beside(model, request, entry)
+        beside = self._beside(model, request, entry) if limits.neighbour_tokens else Beside()
         written = complete_many(
             model,
             left,
@@ -233,9 +236,10 @@ class Backend:
                 preference=None if names is None else names.preference,
             ),
             should_stop,
-            neighbours=neighbours,
-            path=path,
+            neighbours=beside.neighbours,
+            path=beside.path,
             comment=policy.comment,
+            elsewhere=beside.elsewhere,
         )
         if is_too_slow(written):
             return self._too_slow(model, limits)
@@ -244,6 +248,11 @@ class Backend:
             relaxed += faults_in_words(document.data, ignored)
         with interruptible(time_limit(CHOOSING_S)):
             return self._chosen(written, request, entry, model, left, right, constraint.start, relaxed, names)
+
+    def _beside(self, model: FimModel, request: Complete, entry: Entry) -> Beside:
+        files = self._other_files.get(request.document.client) or OtherFiles()
+        others = self.documents.others(request.document)
+        return files.beside(model, entry, others, request.limits.neighbour_tokens)
 
     def _chosen(
         self,
@@ -294,24 +303,6 @@ class Backend:
                 f"use a smaller model, or allow more time (option deadlineMs)."
             )
         return Completion(reason=TOO_SLOW.format(limits.deadline_ms))
-
-    def _beside(self, model: FimModel, request: Complete, entry: Entry) -> tuple[str | None, list[Neighbour]]:
-        """The file's path as the model is told it, and what it reads of other files."""
-        tokens = request.limits.neighbour_tokens
-        if not (tokens and model.fim.reads_files):
-            return None, []
-        files = self._files.get(request.document.client) or WorkspaceFiles()
-        others = [
-            OpenFile(other.path, other.data, other.edited_at)
-            for other in self.documents.others(request.document)
-            if other.policy == entry.policy
-        ]
-        ending = entry.policy.file_ending
-        if entry.is_python:
-            neighbours = neighbours_of(entry.path, entry.data, others, files, tokens)
-        else:
-            neighbours = open_neighbours(entry.path, others, files, tokens, ending)
-        return shown_path(entry.path, files, ending), neighbours
 
 
 def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:

@@ -2,21 +2,12 @@
 
 import math
 
-import numpy as np
 import pytest
-from fimlsp.models.networks.buffer_cache import (
-    AGREEMENT_MAX,
-    BUFFER_WEIGHTS,
-    FILES_WEIGHTS,
-    BufferCache,
-    TextCache,
-    best_occurrences,
-    mix,
-)
+from fimlsp.models.networks.buffer_cache import BufferCache
+from fimlsp.models.networks.precedents import ScannedTexts
+from fimlsp.models.networks.text_index import TextIndex
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.models.protocols import Candidates
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ..tiny_checkpoints import FIMLSP, byte_tokenizer
 
@@ -37,8 +28,8 @@ class Unsure:
         return UNSURE
 
 
-def suggestion(left, right, n_tokens, files=()):
-    cache = BufferCache(Unsure(), VOCABULARY, left, right, files)
+def suggestion(left, right, n_tokens, elsewhere=None):
+    cache = BufferCache(Unsure(), VOCABULARY, left, right, elsewhere)
     written = b""
     candidates = cache.begin([1])
     for _ in range(n_tokens):
@@ -64,24 +55,25 @@ def test_suggestions(case):
 
 
 def test_the_text_right_of_the_cursor_is_no_suggestion_for_the_cursor_itself():
-    assert TextCache(VOCABULARY, [b"abc", b"xyz"]).votes(b"abc") == ({}, 0)
     assert BufferCache(Unsure(), VOCABULARY, b"abc", b"xyz").begin([1]) is UNSURE
 
 
 FILES = [b"x.width = 1\n", b"height = some_long_name\n"]
 
 
-def test_other_files_suggest_what_the_buffer_lacks():
-    assert suggestion(b"y = some_lo", b"", 8, FILES).startswith(b"ng_name")
-    assert suggestion(b"y = some_lo", b"", 2, []) != b"ng"
+ELSEWHERE = {"scanned": ScannedTexts(FILES), "indexed": TextIndex(dict(zip("ab", FILES, strict=True)))}
 
 
-def test_the_buffer_overrules_other_files():
-    assert suggestion(b"y = some_loud_name\ny = some_lo", b"", 7, FILES).startswith(b"ud_name")
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
+def test_other_files_suggest_what_the_buffer_lacks(elsewhere):
+    assert suggestion(b"y = some_lo", b"", 8, ELSEWHERE[elsewhere]).startswith(b"ng_name")
+    assert not suggestion(b"y = some_lo", b"", 8).startswith(b"ng_name")
 
 
-def test_no_suggestion_goes_from_one_file_into_the_next():
-    assert TextCache(VOCABULARY, FILES).votes(b" = 1\n") == ({}, 0)
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
+def test_the_buffer_overrules_other_files(elsewhere):
+    found = suggestion(b"y = some_loud_name\ny = some_lo", b"", 7, ELSEWHERE[elsewhere])
+    assert found.startswith(b"ud_name")
 
 
 def test_what_was_written_before_a_branch_counts():
@@ -96,38 +88,3 @@ def test_what_was_written_before_a_branch_counts():
 )
 def test_small_buffers(left, right):
     assert set(suggestion(left, right, 3)) <= set(left + right), "only what the buffer has is suggested"
-
-
-@given(st.binary(max_size=80), st.binary(min_size=1, max_size=AGREEMENT_MAX))
-def test_places_agree_as_far_as_they_say(text, written):
-    buffer = bytes(AGREEMENT_MAX) + text + b"\0"
-    places, agreement = best_occurrences(buffer, written)
-    for place, length in zip(places.tolist(), agreement.tolist(), strict=True):
-        assert buffer[place - length : place] == written[-length:]
-        assert length == len(written) or buffer[place - length - 1] != written[-length - 1]
-    best = max((n for n in range(1, len(written) + 1) if followed(buffer, written[-n:])), default=0)
-    assert agreement.max(initial=0) == best
-
-
-def followed(buffer, run):
-    """Whether a byte other than zero stands behind *run* somewhere in *buffer*."""
-    return any(
-        buffer.startswith(run, at) and buffer[at + len(run)] != 0 for at in range(len(buffer) - len(run))
-    )
-
-
-@given(st.dictionaries(st.integers(0, 9), st.floats(0.01, 1)), st.just(0) | st.floats(0.01, 0.95))
-def test_a_mixture_is_a_distribution(shares, weight):
-    votes = {token: share / sum(shares.values()) for token, share in shares.items()}
-    network = Candidates([3, 5, 11], [math.log(0.5), math.log(0.3), math.log(0.2)], math.log(0.2))
-    mixed = mix(network, votes, weight)
-    expected = 1 if votes else 1 - weight
-    assert np.exp(mixed.log_probabilities).sum() == pytest.approx(expected if weight else 1)
-    assert list(mixed.log_probabilities) == sorted(mixed.log_probabilities, reverse=True)
-
-
-@pytest.mark.parametrize("weights", [BUFFER_WEIGHTS, FILES_WEIGHTS])
-def test_weights_grow_with_the_agreement(weights):
-    assert len(weights) == AGREEMENT_MAX + 1
-    assert sorted(weights) == weights
-    assert weights[0] == 0

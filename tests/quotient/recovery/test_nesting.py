@@ -63,4 +63,8 @@ def test_texts_of_any_shape_are_read(name):
     texts = (b"", b"\n\n", b")\n", b"\t}\n  {\n", b"\r\n{", b"\xff\n(\n", b"]\n]\n", b"if\n\tend\n")
     for text in texts:
         for cursor in range(len(text) + 1):
-            Nesting(ENGINES[name].document(text), cursor, cursor).edits()
+            edits = sorted(Nesting(ENGINES[name].document(text), cursor, cursor).edits())
+            places = [place for start, end, _ in edits for place in (start, end)]
+            assert places == sorted(places), "edits do not overlap"
+            assert all(0 <= place <= len(text) for place in places)
+            assert not any(b"\n" in text[start:end] for start, end, _ in edits), "lines stay apart"

@@ -1,0 +1,150 @@
+"""What is indexed of a project, beside all other work, and what is left out."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+from fimlsp.lsp_server.worker import project_texts
+from fimlsp.lsp_server.worker.project_texts import ProjectTexts
+from fimlsp.lsp_server.workspace.workspace_files import workspace_files
+from fimlsp.models.networks.precedents import Together
+
+from ..local_files import write
+
+PROJECT = {
+    "pkg/a.py": "alpha = one_long_name\n",
+    "pkg/sub/b.py": "beta = two_long_name\n",
+    "pkg/here.py": "here = own_name\n",
+    "other/c.py": "gamma = three_long_name\n",
+    "secret/key.py": "key = 's3cret'\n",
+    "notes.txt": "alpha = not_code\n",
+    ".hidden/d.py": "delta = hidden\n",
+    "env/pyvenv.cfg": "",
+    "env/lib/e.py": "epsilon = installed\n",
+    "node_modules/f.py": "zeta = foreign\n",
+    "__pycache__/g.py": "eta = cached\n",
+    "empty.py": "",
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    write(tmp_path, PROJECT)
+    texts = ProjectTexts(workspace_files((str(tmp_path),), ("**/secret/**",)))
+    yield texts
+    texts.end()
+    texts.wait()
+
+
+def followed(project, path, written, opened=()):
+    """What followed *written* in the project of the file at *path*, once all of it is read."""
+    project.elsewhere(path, opened)
+    project.wait()
+    found = Together(project.elsewhere(path, opened)).after(written.encode())
+    return [each.text.decode() for each in found if each.agreement == len(written)]
+
+
+# what is written in pkg/here.py, and what follows it in other files of the project
+FOLLOWED = [
+    ("alpha = ", ["one_long_name\n"]),
+    ("beta = ", ["two_long_name\n"]),
+    ("gamma = ", ["three_long_name\n"]),
+    ("here = ", []),
+    ("key = ", []),
+    ("delta = ", []),
+    ("epsilon = ", []),
+    ("zeta = ", []),
+    ("eta = ", []),
+]
+
+
+@pytest.mark.parametrize(("written", "expected"), FOLLOWED)
+def test_what_stands_in_other_files(project, tmp_path, written, expected):
+    if written == "eta = ":
+        written = "\n" + written  # beta ends with it too
+    assert followed(project, tmp_path / "pkg" / "here.py", written) == expected
+
+
+def test_what_is_open_is_left_out(project, tmp_path):
+    here, opened = tmp_path / "pkg" / "here.py", tmp_path / "pkg" / "a.py"
+    assert followed(project, here, "alpha = ", [opened]) == []
+    assert followed(project, here, "beta = ", [opened]) == ["two_long_name\n"]
+
+
+def test_the_file_itself_may_be_named_by_a_link(project, tmp_path):
+    link = tmp_path / "link.py"
+    link.symlink_to(tmp_path / "pkg" / "here.py")
+    assert followed(project, link, "here = ") == []
+
+
+def test_a_file_outside_has_no_project(project, tmp_path):
+    assert project.elsewhere(tmp_path.parent / "x.py", ()) == []
+
+
+def test_what_has_changed_is_read_again_in_time(project, tmp_path, monkeypatch):
+    here = tmp_path / "pkg" / "here.py"
+    assert followed(project, here, "alpha = ") == ["one_long_name\n"]
+    write(tmp_path, {"pkg/a.py": "alpha = a_new_name\n", "new.py": "theta = later\n"})
+    assert followed(project, here, "alpha = ") == ["one_long_name\n"], "not before a minute has passed"
+    monkeypatch.setattr(project_texts, "REST_S", 0)
+    assert followed(project, here, "alpha = ") == ["a_new_name\n"]
+    assert followed(project, here, "theta = ") == ["later\n"]
+
+
+def test_an_index_of_unchanged_files_is_kept(project, tmp_path, monkeypatch):
+    monkeypatch.setattr(project_texts, "INDEX_BYTES", 25)
+    monkeypatch.setattr(project_texts, "REST_S", 0)
+    here = tmp_path / "pkg" / "here.py"
+    followed(project, here, "")
+    (folder,) = project._folders.values()
+    before = dict(folder.indexes)
+    write(tmp_path, {"other/c.py": "gamma = changed_now_to\n"})
+    followed(project, here, "")
+    assert len(before) == len(folder.indexes) == 4
+    kept = [group for group, index in folder.indexes.items() if before.get(group) is index]
+    assert [[file.path.name for file in group] for group in kept] == [["a.py"], ["here.py"], ["b.py"]]
+
+
+def test_of_a_large_project_what_is_near_is_read(project, tmp_path, monkeypatch):
+    monkeypatch.setattr(project_texts, "MOST_BYTES", 45)
+    here = tmp_path / "pkg" / "here.py"
+    assert followed(project, here, "alpha = ") == ["one_long_name\n"]
+    assert followed(project, here, "gamma = ") == []
+
+
+def test_a_folder_of_too_many_files_is_not_walked_to_its_end(project, tmp_path, monkeypatch):
+    monkeypatch.setattr(project_texts, "MOST_ENTRIES", 3)
+    assert followed(project, tmp_path / "pkg" / "here.py", "alpha = ") == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_pipes_and_links_to_elsewhere_are_not_read(project, tmp_path):
+    os.mkfifo(tmp_path / "pipe.py")
+    write(tmp_path.parent, {"outside.py": "omega = outside\n"})
+    (tmp_path / "out.py").symlink_to(tmp_path.parent / "outside.py")
+    here = tmp_path / "pkg" / "here.py"
+    assert followed(project, here, "omega = ") == []
+    assert followed(project, here, "alpha = ") == ["one_long_name\n"]
+
+
+def test_nothing_is_read_after_the_end(project, tmp_path):
+    project.end()
+    assert followed(project, tmp_path / "pkg" / "here.py", "alpha = ") == []
+
+
+def test_a_question_does_not_wait_for_the_reading(project, tmp_path, monkeypatch):
+    may_read = threading.Event()
+    read = project_texts.read_regular_file
+
+    def slowly(*arguments):
+        may_read.wait()
+        return read(*arguments)
+
+    monkeypatch.setattr(project_texts, "read_regular_file", slowly)
+    here = tmp_path / "pkg" / "here.py"
+    assert project.elsewhere(here, ()) == []
+    assert project.elsewhere(here, ()) == []
+    may_read.set()
+    assert followed(project, here, "alpha = ") == ["one_long_name\n"]

@@ -1,0 +1,87 @@
+"""What followed the longest runs of what is written: found by a scan, and the same by an index."""
+
+import pytest
+from fimlsp.models.networks.precedents import (
+    AGREEMENT_MAX,
+    OCCURRENCES_MAX,
+    Precedent,
+    ScannedTexts,
+    Together,
+    best_occurrences,
+)
+from fimlsp.models.networks.text_index import TextIndex
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def indexed(parts):
+    return TextIndex({str(number): part for number, part in enumerate(parts)})
+
+
+SOURCES = {"scan": ScannedTexts, "index": indexed}
+
+# parts of text, what is written, and what followed where most of that stands
+CASES = [
+    ([b"a.b = c\nx.b = d\n"], b"x.b =", [(5, b" d\n"), (4, b" c\nx.b = d\n")]),
+    ([b"one", b"two"], b"n", [(1, b"e")]),
+    ([b"abc", b"xyz"], b"abc", []),
+    ([b"abc"], b"", []),
+    ([], b"abc", []),
+    ([b""], b"abc", []),
+    ([b"x" * 30 + b"y"], b"x" * 30, [(30, b"y"), (29, b"xy"), (28, b"xxy")]),
+    (["é = é".encode()], "ü = é".encode()[:-1], [(4, b"\xa9")]),
+]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(("parts", "written", "expected"), CASES)
+def test_what_followed(source, parts, written, expected):
+    found = SOURCES[source](parts).after(written)
+    assert [tuple(each) for each in found[: len(expected)]] == expected
+    assert bool(found) == bool(expected)
+    assert len(found) <= OCCURRENCES_MAX
+
+
+TEXTS = st.lists(st.text("ab \n", max_size=60).map(str.encode), max_size=4)
+
+
+@given(TEXTS, st.text("ab \n", max_size=AGREEMENT_MAX).map(str.encode))
+def test_the_index_agrees_with_the_scan(parts, written):
+    scanned, found = (make(parts).after(written) for make in (ScannedTexts, indexed))
+    assert [each.agreement for each in scanned] == [each.agreement for each in found]
+    if len(scanned) < OCCURRENCES_MAX:
+        assert sorted(scanned) == sorted(found)
+
+
+@given(TEXTS, st.sets(st.sampled_from("0123")), st.text("ab", min_size=1, max_size=8).map(str.encode))
+def test_files_can_be_left_out(parts, names, written):
+    others = [part for number, part in enumerate(parts) if str(number) not in names]
+    left_out = indexed(parts).without(names).after(written)
+    assert [each.agreement for each in left_out] == [
+        each.agreement for each in indexed(others).after(written)
+    ]
+
+
+def test_several_sources_give_the_longest_agreements():
+    sources = [ScannedTexts([b"ab1"]), indexed([b"aab2", b"b3"])]
+    expected = [Precedent(3, b"2"), Precedent(2, b"1"), Precedent(1, b"3")]
+    assert Together(sources).after(b"aab") == expected
+    assert Together([]).after(b"aab") == []
+
+
+@given(st.binary(max_size=80), st.binary(min_size=1, max_size=AGREEMENT_MAX))
+def test_places_agree_as_far_as_they_say(text, written):
+    buffer = bytes(AGREEMENT_MAX) + text + b"\0"
+    places, agreement = best_occurrences(buffer, written)
+    for place, length in zip(places.tolist(), agreement.tolist(), strict=True):
+        assert buffer[place - length : place] == written[-length:]
+        assert length == len(written) or buffer[place - length - 1] != written[-length - 1]
+    best = max((n for n in range(1, len(written) + 1) if followed(buffer, written[-n:])), default=0)
+    assert agreement.max(initial=0) == best
+
+
+def followed(buffer, run):
+    """Whether a byte other than zero stands behind *run* somewhere in *buffer*."""
+    return any(
+        buffer.startswith(run, at) and buffer[at + len(run)] != 0 for at in range(len(buffer) - len(run))
+    )
