@@ -11,8 +11,7 @@ from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
 from fimlsp.datasets.shown.calibration_report import write_report
 from fimlsp.datasets.shown.cursors import draw_cursors, read_files
 from fimlsp.datasets.shown.fitting import fit
-from fimlsp.datasets.shown.projects import Projects
-from fimlsp.datasets.shown.recording import Recorded, Recorder, record_all
+from fimlsp.datasets.shown.recording import Projects, Recorded, Recorder, record_all
 from fimlsp.datasets.sources.source import SourceError
 from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.models.checkpoints.hub import find_folder, find_on_command_line

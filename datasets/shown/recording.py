@@ -7,15 +7,15 @@ can be seen how sure it was of each token.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from fimlsp.datasets.runs.run_folder import RunFolderError, read_rows
 from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import Cursor, EditedFile
-from fimlsp.datasets.shown.projects import Projects
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.languages.python.analysis.questions import Cursor as Place
@@ -28,6 +28,7 @@ from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import is_one_line
 from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.precedents import Precedents
+from fimlsp.models.networks.text_index import TextIndex
 from fimlsp.quotient.engine import Engine
 
 NAMES_S = 3.0
@@ -102,6 +103,30 @@ class Recorded:
     def from_json(cls, row: Mapping[str, Any]) -> Recorded:
         """What `to_json` made."""
         return cls(**{**row, "candidates": [Candidate.from_json(each) for each in row["candidates"]]})
+
+
+class Projects:
+    """What stands in other files, as the server has it indexed: *files* by the folder they were found in.
+
+    A folder is indexed when it is first asked about.
+    """
+
+    def __init__(self, files: Sequence[EditedFile]) -> None:
+        self._files = defaultdict[str, dict[str, bytes]](dict)
+        for each in files:
+            self._files[_project_of(each)][each.file.name] = each.file.content.encode()
+        self._indexes: dict[str, TextIndex] = {}
+
+    def elsewhere(self, file: EditedFile) -> Precedents:
+        """What stands in the other files of the folder of *file*."""
+        name = _project_of(file)
+        if name not in self._indexes:
+            self._indexes[name] = TextIndex(self._files[name])
+        return self._indexes[name].without([file.file.name])
+
+
+def _project_of(file: EditedFile) -> str:
+    return PurePath(file.file.name).parts[0]
 
 
 class Recorder:
