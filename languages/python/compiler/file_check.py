@@ -320,14 +320,17 @@ class FileCheck(WholeTextCheck):
 
 
 def _feature_like(name: str) -> tuple[int, bytes]:
-    """How many bytes of *name* begin the name of a feature; and the rest of that, if all of them do."""
+    """How many bytes of *name* begin the name of a feature; and the rest of that, if all of them do.
+
+    If none does, a whole name with a space before it.
+    """
     for feature in sorted(_FEATURES):
         if feature.startswith(name):
             return len(name.encode()), feature[len(name) :].encode()
     begun = next(
         size for size in range(len(name), -1, -1) if any(f.startswith(name[:size]) for f in _FEATURES)
     )
-    return len(name[:begun].encode()), b""
+    return len(name[:begun].encode()), b"" if begun else b" annotations"
 
 
 def _is_docstring(statement: Evaluation) -> bool:
