@@ -120,7 +120,9 @@ def asked(monkeypatch):
 def backend_of(folder, reads_files=True, exclude=()):
     backend = Backend()
     backend._model = SimpleNamespace(
-        fim=SimpleNamespace(reads_files=reads_files), acceptance=Acceptance.load(BUNDLED)
+        fim=SimpleNamespace(reads_files=reads_files),
+        uses_buffer=False,
+        acceptance=Acceptance.load(BUNDLED),
     )
     backend.enter(Workspace(1, (str(folder),), exclude))
     return backend
