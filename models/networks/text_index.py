@@ -32,7 +32,6 @@ class TextIndex:
     """
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
-        self.files = dict(files)
         parts = [text.replace(CURSOR, b"") + CURSOR for text in files.values()]
         self._starts = np.cumsum([AGREEMENT_MAX, *map(len, parts)]).tolist()
         self._names = list(files)
@@ -45,7 +44,7 @@ class TextIndex:
 
     def without(self, names: Collection[str]) -> Precedents:
         """The same without the files of these *names*, whose places are passed over."""
-        return _Without(self, frozenset(names) & self.files.keys())
+        return _Without(self, frozenset(names).intersection(self._names))
 
     def _after(self, written: bytes, without: Collection[str]) -> list[Precedent]:
         wanted = int.from_bytes(written[-AGREEMENT_MAX:].rjust(AGREEMENT_MAX, CURSOR), "little")
