@@ -5,14 +5,15 @@ import { after, before } from "node:test";
 
 import { scene, until, VSCode } from "./vscode";
 
-const WANTED = "def area(width, height):\n    return widt<|>\n";
+// each with a word of its own, as what stands in one file is suggested in the others: here, nothing
+const area = (side: string): string => `def area(${side}h, height):\n    return ${side}<|>\n`;
 const FILES = {
-  "automatic.py": WANTED,
-  "here.py": WANTED,
-  "language.py": WANTED,
+  "automatic.py": area("widt"),
+  "here.py": area("lengt"),
+  "language.py": area("breadt"),
   "note.toml": "x = <|>\n",
-  "other.py": WANTED,
-  "problem.py": WANTED,
+  "other.py": area("dept"),
+  "problem.py": area("strengt"),
 };
 
 const code = new VSCode(FILES);
