@@ -176,7 +176,9 @@ class EditedDocument(Document):
             self._finer = Document(transitions, self.data)
             self.followers.append(_SameText(self._finer))
         found = read_up_to(self._finer, start)
-        return found and connect(self._finer, end, *found, options)
+        if found is None or found[0].broken:
+            return None
+        return connect(self._finer, end, *found, options)
 
 
 class Engine:

@@ -453,6 +453,15 @@ def test_what_mends_it_is_written(sides: tuple[bytes, bytes, bytes]) -> None:
     assert state.shortest_completion in COMPLETED[sides]
 
 
+@pytest.mark.parametrize("left", [b"await f(a,\n", b"x = [await f(a,\n"])
+def test_nothing_mends_what_waits_outside_a_coroutine(left: bytes) -> None:
+    assert written((3, 10), b"b)", left) is None
+    assert written((3, 10), b"", left) is None
+    inside = written((3, 10), b"b)", b"async def g():\n    " + left.replace(b"[", b""))
+    assert inside is not None
+    assert inside.complete
+
+
 def test_a_field_of_an_fstring_is_no_lone_star() -> None:
     state = written((3, 8), b"f'{*a")
     assert state is not None
