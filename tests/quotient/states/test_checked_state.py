@@ -25,7 +25,7 @@ def state(engine: Engine, text: str, *, stays: bool = False, relax: bool = False
 
 DEAD = (
     "def f(a, <|>a,<|> b): pass\n",
-    "f(a=1, <|>a=<|>2)\n",
+    "f(a=1, <|>a=2<|>)\n",
     "<|>return <|>\n",
     "if x:\n    <|>break\n<|>    pass\n",
     "x = 1\n<|>global x\n<|>",
@@ -63,6 +63,7 @@ def test_dies_once_it_is_certainly_wrong(engine: Engine, text: str) -> None:
 VIABLE = (
     "def f(a, <|>a<|>): pass\n",
     "f(a=1, <|>a<|>)\n",
+    "f(a=1, <|>a=<|>2)\n",
     "f(<|>a=<|>, a=2)\n",
     "<|>def f(): <|>return 1\n",
     "<|><|>    return 1\n",
