@@ -300,9 +300,9 @@ class CheckedState:
         lexer = self.state.lexer
         kind = lexer.lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
         word = self.state.connection.tables.language.another_word(kind, 0)
-        longer = word and self.state.feed(word)
-        if word and isinstance(longer, GrammarState):
-            yield from (word + rest for rest in islice(completions_of(longer), _FIRST_TRIES))
+        longer = self.around.check.halves.get(self.text[-1:], b"")
+        for more in filter(None, (word, *(bytes((byte,)) for byte in longer))):
+            yield from self._going_on(more)
         for place in sorted({0}.union(end - written for fault in faults for end in fault.spans[-1])):
             before = shortest[:place]
             reached = self.state.feed(before) if 0 <= place <= len(shortest) else None

@@ -128,7 +128,7 @@ class _ByLine(Generic[K, V]):
 class FileCheck(WholeTextCheck):
     """The compiler's checks of a version of Python. What it remembers never changes an answer."""
 
-    halves = MappingProxyType({b":": b"=", b"*": b"*="})
+    halves = MappingProxyType({b":": b"=", b"*": b"*=", b"=": b"="})
     spelt_behind = b"__future__"
 
     def __init__(self, version: PythonVersion) -> None:
