@@ -255,12 +255,12 @@ def noted(settings: Settings) -> tuple[list[Scan], int, float, float]:
             if state is None:
                 break
             if 2 * number >= settings.cursors:
-                Earley.scan = noting  # type: ignore[method-assign]
+                Earley.scan = noting  # type: ignore[method-assign]  # for as long as a mask is asked for
                 began = process_time()
                 state.mask(vocabulary)
                 taken += 1e3 * (process_time() - began)
                 n_masks += 1
-                Earley.scan = original  # type: ignore[method-assign]
+                Earley.scan = original  # type: ignore[method-assign]  # as above
             else:
                 state.mask(vocabulary)
             state = state.feed(vocabulary.token_bytes[token] or b"")

@@ -15,7 +15,7 @@ from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.networks.precedents import Precedents
 from fimlsp.models.prompts.neighbours import Neighbour
-from fimlsp.models.prompts.prompt import HASH, beginning, build_prompt, ending
+from fimlsp.models.prompts.prompt import HASH, Prompt, beginning, build_prompt, ending
 from fimlsp.models.protocols import NextToken
 from fimlsp.quotient.language.editor_policy import Comment
 from fimlsp.quotient.states.protocol import State
@@ -76,14 +76,7 @@ def complete_many(
         steady=settings.stop_rule == "first",
     )
     network = network_at(model, read, right, elsewhere)
-    state: State = start
-    if again:
-        state, settings = Healed(again, start), _healed(settings, again)
-    if settings.candidates == settings.beams == 1:
-        return (decode_middle(network, prompt, state, settings, should_stop).behind(again),)
-    found = decode_several(network, prompt, state, settings, should_stop)
-    best, *others = (middle.behind(again) for middle in found)
-    return best, *(middle for middle in others if not again or middle.text.strip())
+    return _decoded(network, prompt, start, settings, should_stop, again)
 
 
 def network_at(model: FimModel, left: bytes, right: bytes, elsewhere: Precedents | None = None) -> NextToken:
@@ -95,6 +88,25 @@ def network_at(model: FimModel, left: bytes, right: bytes, elsewhere: Precedents
         return model.network
     buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
     return BufferCache(model.network, model.vocabulary, *buffer, elsewhere)
+
+
+def _decoded(
+    network: NextToken,
+    prompt: Prompt,
+    start: State,
+    settings: DecodeSettings,
+    should_stop: Callable[[], bool],
+    again: bytes,
+) -> tuple[Middle, ...]:
+    """The middles of `complete_many`, which the model begins with what is there *again*."""
+    state: State = start
+    if again:
+        state, settings = Healed(again, start), _healed(settings, again)
+    if settings.candidates == settings.beams == 1:
+        return (decode_middle(network, prompt, state, settings, should_stop).behind(again),)
+    found = decode_several(network, prompt, state, settings, should_stop)
+    best, *others = (middle.behind(again) for middle in found)
+    return best, *(middle for middle in others if not again or middle.text.strip())
 
 
 def _healed(settings: DecodeSettings, again: bytes) -> DecodeSettings:

@@ -10,10 +10,12 @@ import os
 import stat
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 from fimlsp.languages.python.analysis.process import serve
 from fimlsp.languages.python.analysis.questions import Question
+from fimlsp.lexing.automata.cached_files import cache_folder
 from fimlsp.lsp_server.workspace.workspace_files import LARGEST_FILE, WorkspaceFiles, workspace_files
 
 GUARDED_COMMAND = (
@@ -53,9 +55,11 @@ class FileGuard:
 
     Args:
         trusted: folders whose files may be read and run, such as the standard library.
+        scratch: the only folder in which folders may be made; nothing in them may be read or written.
     """
 
-    def __init__(self, trusted: tuple[Path, ...]) -> None:
+    def __init__(self, trusted: tuple[Path, ...], scratch: Path) -> None:
+        self._scratch = os.path.realpath(scratch) + os.sep
         self._trusted = tuple(os.path.realpath(folder) + os.sep for folder in trusted)
         self._files = WorkspaceFiles()
         self._rules: tuple[tuple[Path, ...], tuple[str, ...]] = (), ()
@@ -74,7 +78,7 @@ class FileGuard:
             PermissionError: It may not be.
             FileNotFoundError: It would read a file that may not be read.
         """
-        if event in _FORBIDDEN:
+        if event in _FORBIDDEN and not (event == "os.mkdir" and self._is_scratch(arguments[0])):
             raise PermissionError(f"{event} is not for the analysis")
         if event == "open":
             self._check_open(*arguments[:3])
@@ -103,6 +107,9 @@ class FileGuard:
         if Path(name).is_absolute() and not self._is_trusted(name):
             raise PermissionError(f"{name} may not be run")
 
+    def _is_scratch(self, name: object) -> bool:
+        return isinstance(name, str) and os.path.realpath(name).startswith(self._scratch)
+
     def _is_trusted(self, name: str) -> bool:
         return os.path.realpath(name).startswith(self._trusted)
 
@@ -114,8 +121,22 @@ def trusted_folders() -> tuple[Path, ...]:
     return *installed, *(Path(each) for each in sys.path if each), Path(__file__).parents[2]
 
 
+def scratch_folder() -> Path:
+    """A folder that exists: in the cache folder, or among temporary files where that cannot be.
+
+    jedi finds nothing where it cannot make a folder for its parse trees, even if none may be kept there.
+    """
+    try:
+        folder = cache_folder() / "names"
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # it cannot be written, or there is no home
+        return Path(tempfile.mkdtemp(prefix="fimlsp-names-"))
+    return folder
+
+
 def main() -> None:
     """Serve, with the guard."""
-    guard = FileGuard(trusted_folders())
+    scratch = scratch_folder()
+    guard = FileGuard(trusted_folders(), scratch)
     sys.addaudithook(guard.check)
-    serve(guard.follow)
+    serve(guard.follow, scratch)

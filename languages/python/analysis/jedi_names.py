@@ -47,9 +47,20 @@ class _StandardLibrary(InterpreterEnvironment):  # type: ignore[misc]  # jedi ha
 _ENVIRONMENT = _StandardLibrary()
 
 
-def read_builtins() -> None:
-    """Read what each look-up needs, which takes longer than one may."""
-    jedi.Script("", environment=_ENVIRONMENT).complete(1, 0)
+def read_builtins(trees: Path | None = None) -> None:
+    """Read what each look-up needs, which takes longer than one may.
+
+    Args:
+        trees: where parse trees are kept; None: where jedi keeps them.
+
+    Raises:
+        RuntimeError: jedi does not find even these, as where it may not make a folder for its parse trees.
+    """
+    if trees is not None:
+        jedi.settings.cache_directory = str(trees)
+    found = jedi.Script("le", environment=_ENVIRONMENT).complete(1, 2)
+    if "len" not in [each.name for each in found]:
+        raise RuntimeError("jedi does not find the built-in names.")
 
 
 def find_names(

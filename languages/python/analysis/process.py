@@ -14,6 +14,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import BinaryIO
 
 from fimlsp.languages.python.analysis.questions import Begun, Done, Finding, Question
@@ -42,21 +43,27 @@ class _TooLongError(BaseException):
     """A look-up takes too long. Not an `Exception`, so that jedi does not catch it."""
 
 
-def serve(guard: Callable[[Question], None] = lambda _: None) -> None:
-    """Answer what comes over standard input, to its end; *guard* hears of each question first."""
+def serve(guard: Callable[[Question], None] = lambda _: None, trees: Path | None = None) -> None:
+    """Answer what comes over standard input, to its end; *guard* hears of each question first.
+
+    Parse trees are kept in the folder *trees*; None: where jedi keeps them.
+    """
     source, sink = _claim_pipes()
     _be_modest()
     with suppress(
         EOFError, BrokenPipeError, pickle.UnpicklingError
     ):  # nobody asks, or wants to hear, any more
-        _answer_all(source, sink, guard)
+        _answer_all(source, sink, guard, trees)
 
 
-def _answer_all(source: BinaryIO, sink: BinaryIO, guard: Callable[[Question], None]) -> None:
+def _answer_all(
+    source: BinaryIO, sink: BinaryIO, guard: Callable[[Question], None], trees: Path | None
+) -> None:
     """Answer until the process has grown too large.
 
     Raises:
         EOFError, BrokenPipeError, UnpicklingError: The other end is gone, perhaps within a question.
+        RuntimeError: jedi does not work here.
     """
     from fimlsp.languages.python.analysis.jedi_names import find_names, read_builtins
 
@@ -71,7 +78,7 @@ def _answer_all(source: BinaryIO, sink: BinaryIO, guard: Callable[[Question], No
             yield
 
     size = _size_of_this_process()
-    read_builtins()
+    read_builtins(trees)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     while size() <= GROWN_BYTES:
         question: Question = pickle.load(source)

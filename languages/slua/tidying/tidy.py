@@ -82,10 +82,9 @@ class Tidy:
         script = _script(self.state).feed(byte)
         if script is None:
             return None
-        if not byte.strip(_BLANKS):
-            if not self._may_have_blank(byte):
-                return None
-        elif self._is_untidy(byte, script) and not self.shortest_completion.startswith(byte):
+        is_blank = not byte.strip(_BLANKS)
+        is_refused = not self._may_have_blank(byte) if is_blank else self._is_untidy(byte, script)
+        if is_refused and not self.shortest_completion.startswith(byte):
             return None
         following = script if isinstance(self.state, ScriptState) else self.state.feed(byte)
         if following is None:

@@ -20,7 +20,7 @@ WAIT_S = 60.0
 
 
 def guard_of(folder, *excluded):
-    guard = FileGuard(trusted_folders())
+    guard = FileGuard(trusted_folders(), folder / "scratch")
     guard.follow(Question(None, (folder,), excluded, b"", b"", b"", ()))
     return guard
 
@@ -50,11 +50,15 @@ def test_nothing_is_written_run_or_connected_to(tmp_path):
         ("subprocess.Popen", ("ls", [], None, None)),
         ("socket.connect", (None, ("127.0.0.1", 1))),
         ("os.remove", (str(tmp_path / "a.py"), -1)),
+        ("os.mkdir", (str(tmp_path / "b"), 511, -1)),
+        ("os.mkdir", (str(tmp_path / "scratch" / ".." / "b"), 511, -1)),
+        ("open", (str(tmp_path / "scratch" / "a"), "wb", os.O_WRONLY | os.O_CREAT)),
     ):
         with pytest.raises(PermissionError):
             guard.check(*event)
     guard.check("exec", (compile("", os.__file__, "exec"),))
     guard.check("import", ("math", None, None, None, None))
+    guard.check("os.mkdir", (str(tmp_path / "scratch" / "CPython"), 511, -1))
 
 
 HOSTILE = {
@@ -88,6 +92,23 @@ def test_a_hostile_workspace_is_read_and_not_run(tmp_path):
     finally:
         names._analysis.close()
     assert not [*tmp_path.rglob("MARK")]
+
+
+@pytest.mark.parametrize("is_writable", [True, False])
+def test_names_are_found_by_who_never_ran_jedi(tmp_path, monkeypatch, is_writable):
+    home, workspace = tmp_path / "home", tmp_path / "workspace"
+    write(tmp_path, {"home/empty": "", "workspace/shop.py": "def sell(order): ...\n"})
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / ("cache" if is_writable else "empty")))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    names, document = Names(), DocumentId(1, (workspace / "main.py").as_uri())
+    names.enter(Workspace(1, (str(workspace),), ()))
+    try:
+        known = wait_for(names, document, b"import shop\nshop.", b"\n")
+        assert b"sell" in known.attributes[b"shop"]
+    finally:
+        names._analysis.close()
+    assert not [each for each in home.rglob("*") if each.suffix == ".pkl"]
 
 
 def wait_for(names, document, left, right):

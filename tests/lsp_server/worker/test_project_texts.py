@@ -43,6 +43,7 @@ def followed(project, path, written, opened=()):
     project.elsewhere(path, opened)
     project.wait()
     found = Together(project.elsewhere(path, opened)).after(written.encode())
+    project.wait()  # without a rest between two readings, the question has begun another
     return [each.text.decode() for each in found if each.agreement == len(written)]
 
 

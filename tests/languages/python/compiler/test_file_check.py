@@ -428,7 +428,9 @@ def test_what_may_wait_only_in_a_generator_that_waits_is_completed_so() -> None:
     for text in (b"({await a f", b"def f(): (b := [a as"):
         state = written((3, 9), text)
         assert state is not None
-        assert written((3, 9), text + state.shortest_completion).complete  # type: ignore[union-attr]
+        completed = written((3, 9), text + state.shortest_completion)
+        assert completed is not None
+        assert completed.complete
     assert written((3, 9), b"t ", left=b"def f(): [awai") is None
 
 

@@ -66,7 +66,15 @@ def test_what_is_refused(marked):
 
 
 @pytest.mark.parametrize(
-    "text", ["do " * 12 + "Say(Text(", "NewEffect({", "local x: number = -", 'Say("a" ..', "for i"]
+    "text",
+    [
+        "do " * 12 + "Say(Text(",
+        "NewEffect({",
+        "local x: number = -",
+        'Say("a" ..',
+        "for i",
+        "local b: boolean = true == (5 % (6) - 3",
+    ],
 )
 def test_the_completion_is_never_refused(text):
     state = START.feed(text.encode())
