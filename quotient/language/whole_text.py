@@ -18,7 +18,8 @@ class Fault(NamedTuple):
     in the file they stand; otherwise the text before them counts. `mended_by` is a line that mends it if it
     is written behind it in a block that the fault is in. `rather` are two words: what completes a text with
     the fault may have to say the second where it says the first. `goes_on` mends it where it has to be
-    mended at the latest, at `mended_until`, or right behind its end if that is not given.
+    mended at the latest, at `mended_until`, or right behind its end if that is not given. What is `together`
+    stays so whatever is written between its places: no header can part them.
     """
 
     message: str
@@ -28,6 +29,7 @@ class Fault(NamedTuple):
     mended_by: bytes = b""
     rather: tuple[bytes, bytes] | None = None
     goes_on: bytes = b""
+    together: bool = False
 
     def moved(self, by: int) -> Fault:
         """The same fault in a text that has *by* more bytes before it."""

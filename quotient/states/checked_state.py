@@ -155,7 +155,15 @@ class Surroundings:
             return False
         if all(b < start for _, b in fault.spans) or not any(before):
             return False
-        return all(before) or (self.stays and all(b < end or a > right for a, b in fault.spans))
+        parted = not self.stays and not (fault.together and self._is_code(fault.spans[-1][0] - right))
+        return all(before) or (not parted and all(b < end or a > right for a, b in fault.spans))
+
+    def _is_code(self, offset: int) -> bool:
+        """Whether what is at *offset* of the right side is in no string that a middle may open."""
+        right = self.right
+        start = max(right.rfind(b"\n", 0, max(offset, 0)), right.rfind(b"\r", 0, max(offset, 0))) + 1
+        line = right[start : right.find(b"\n", start) + 1 or None]
+        return start > 0 and not (b"'" in line or b'"' in line or b"'''" in right or b'"""' in right)
 
     def is_given(self, fault: Fault, completion: bytes) -> bool:
         """Whether the *fault* of a completed text lies in the two sides alone, so all middles have it."""
@@ -238,6 +246,8 @@ class CheckedState:
         """Whether *text*, which led to *state*, has a fault that nothing written after it mends."""
         completion = state.shortest_completion
         found = self.around.all_faults(text + completion)
+        if state.lexer.modes.depth:  # what brackets hold may become a part of something else
+            found = [fault._replace(together=False) for fault in found]
         if any(self.around.is_made(fault, text, completion) for fault in found):
             return True
         end = len(self.around.left) + len(text)

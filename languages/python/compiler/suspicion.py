@@ -19,7 +19,7 @@ _TWO_STARS = re.compile(
     rb"|\bas\b[^:]*\*[^:]*\*",
     re.DOTALL,
 )
-_STAR_IN_ANNOTATED = re.compile(rb"\[(?:[^=:]*[\[(,])?\s*\*[^=:]*\]\s*:")
+_SIGN = re.compile(rb"[=:]")
 _STATEMENT_END = re.compile(rb"[\r\n;]")
 _FUNCTION = re.compile(rb"\b(?:lambda|def)\b")
 _MORE_THAN_NAMES = re.compile(rb"\basync\b|\btype\b|\[")
@@ -38,7 +38,7 @@ def may_be_wrong(statement: bytes, fresh: int, right: bytes) -> bool:
     if statement.count(b"*") > 1 and _TWO_STARS.search(statement):
         return True
     written = statement[-fresh - 1 :]
-    if _STATEMENT_END.search(written) and _STAR_IN_ANNOTATED.search(statement):
+    if b"*" in statement and _STATEMENT_END.search(written) and _annotates_element(statement):
         return True
     if b"=" not in written:
         return False
@@ -46,6 +46,15 @@ def may_be_wrong(statement: bytes, fresh: int, right: bytes) -> bool:
         return True
     names = _KEYWORD.findall(statement) + _KEYWORD.findall(right, 0, _FOLLOWING)
     return len(names) > len(set(names)) or not statement.isascii()
+
+
+def _annotates_element(statement: bytes) -> bool:
+    """Whether *statement* may begin with an element of something, a star in its index, and its annotation."""
+    sign = _SIGN.search(statement)
+    if sign is None or sign.group() == b"=":
+        return False
+    target = statement[: sign.start()].rstrip()
+    return target.endswith(b"]") and b"*" in target
 
 
 def _repeats_name(statement: bytes) -> bool:

@@ -91,6 +91,7 @@ class StatementRules(SimpleStatementRules):
         """From here on spans refer to *line*."""
         self.base = line.start
         self.line_end = line.end
+        self.column = line.column
 
     def statement(self, at: int) -> int:
         """Visit the statement that begins with the line *at*; the line behind it."""

@@ -572,6 +572,13 @@ NOT_YET_WRONG = {
     (b"from __future__ import ", b"anno", b"ions\n"): (3, 10),
     (b"from __future__ imp", b"ort annot", b"ations\nA: f(__debug__=1)\n"): (3, 12),
     (b"de", b"", b" f():\n x: lambda __debug__: 0\n"): (3, 13),
+    (b"", b"[a", b"\nglobal a\n"): (3, 11),
+    (b"", b"(a) ", b"\nglobal a\n"): (3, 11),
+    (b"", b"a=1", b"\nglobal a # '\n"): (3, 11),
+    (b"", b"a=1", b"\nglobal a\n'''\n"): (3, 11),
+    (b"", b"a=1\n", b"global a\n"): (3, 11),
+    (b"if x:\n ", b"a=1\n ", b"y\n global a\n"): (3, 11),
+    (b"def f():\n a", b"=1", b"\n global a\n"): (3, 11),
 }
 
 
@@ -596,6 +603,9 @@ WRONG = {
     (b"", b'match a:\n case f"', b""): (3, 10),
     (b"", b"match a:\n case [[m]|[n,", b""): (3, 10),
     (b"def f():\n def g():\n  nonlocal ", b"__debug__\n", b""): (3, 10),
+    (b"a", b"=1", b"\nglobal a\n"): (3, 11),
+    (b"", b"(a);", b"\nglobal a\n"): (3, 11),
+    (b"", b"for a in b: 0", b"\nx = ''\nglobal a\n"): (3, 11),
 }
 
 
