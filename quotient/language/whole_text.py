@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -42,16 +42,20 @@ class WholeTextCheck(ABC):
     """A check of whole texts that the grammar accepts. What it remembers never changes an answer.
 
     `halves` are lexemes with which others begin, each with the bytes that may go on with it; what becomes of
-    them may be known before it is written. Behind the word `spelt_behind` in a statement only some names are
+    them may be known before it is written. Behind the words `spelt_behind` in a statement only some names are
     known, so that one may be wrong before it ends.
     """
 
     halves: Mapping[bytes, bytes] = MappingProxyType({})
-    spelt_behind: bytes | None = None
+    spelt_behind: tuple[bytes, ...] = ()
 
     @abstractmethod
     def faults(self, data: bytes) -> Sequence[Fault]:
         """Why *data* is refused; nothing if it is accepted, or is no sentence of the grammar."""
+
+    @abstractmethod
+    def spelt(self, statement: bytes) -> Iterator[bytes]:
+        """What may go on behind the unfinished *statement* if it ends in such a name, or before one."""
 
     @abstractmethod
     def suspects(self, statement: bytes, fresh: int, around: tuple[bytes, bytes]) -> bool:
