@@ -40,10 +40,12 @@ class WholeTextCheck(ABC):
     """A check of whole texts that the grammar accepts. What it remembers never changes an answer.
 
     `halves` are lexemes with which others begin, each with the bytes that may go on with it; what becomes of
-    them may be known before it is written.
+    them may be known before it is written. Behind the word `spelt_behind` in a statement only some names are
+    known, so that one may be wrong before it ends.
     """
 
     halves: Mapping[bytes, bytes] = MappingProxyType({})
+    spelt_behind: bytes | None = None
 
     @abstractmethod
     def faults(self, data: bytes) -> Sequence[Fault]:

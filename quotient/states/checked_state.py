@@ -82,6 +82,12 @@ class Surroundings:
             return None
         return self._finer.start()
 
+    @cached_property
+    def spells(self) -> bool:
+        """Whether `WholeTextCheck.spelt_behind` is in the cursor's statement before the cursor."""
+        word = self.check.spelt_behind
+        return word is not None and word in self.statement
+
     def suspects(self, statement: bytes, fresh: int) -> bool:
         """As `WholeTextCheck.suspects`."""
         return self.check.suspects(statement, fresh, (self.left, self.right))
@@ -202,7 +208,7 @@ class CheckedState:
             fine = not self.around.stays  # there nothing waits to be mended, as it does in the finer language
             state = reached if fine else state
         is_half = text.endswith(tuple(self.around.check.halves)) and state.feed(b" ") is None
-        if in_lexeme and not is_half and not becomes_finer:
+        if in_lexeme and not is_half and not becomes_finer and not self._spells(text):
             return CheckedState(self.around, state, text, self._line, fine=fine)
         statement = text[self._line :] if self._line else self.around.statement + text
         if (is_half or self.around.suspects(statement, len(data))) and self._is_wrong(state, text):
@@ -211,6 +217,11 @@ class CheckedState:
         if not state.lexer.modes.depth:
             line = max(line, text.rfind(b"\n", len(self.text)) + 1)
         return CheckedState(self.around, state, text, line, fine=fine)
+
+    def _spells(self, text: bytes) -> bool:
+        """Whether a lexeme in progress in *text* may be wrong already."""
+        word = self.around.check.spelt_behind
+        return word is not None and (word in text or self.around.spells)
 
     def _needs_finer(self, state: GrammarState, text: bytes, fresh: int) -> bool:
         """Whether the last *fresh* bytes of *text* made words about which the finer language tells more."""
@@ -257,7 +268,7 @@ class CheckedState:
 
         state = self.state
         if isinstance(state, GrammarState):
-            return allowed_again(state, vocabulary, self._may_become_finer, self._admits)
+            return allowed_again(state, vocabulary, self._is_judged_within_symbols, self._admits)
         allowed = state.allowed_texts(vocabulary)
         numbers = [number for number, may_come in enumerate(allowed.tolist()) if may_come]
         return asked_again(vocabulary, None, numbers, self._admits)
@@ -265,10 +276,10 @@ class CheckedState:
     def _admits(self, text: bytes) -> bool:
         return self.feed(text) is not None
 
-    def _may_become_finer(self, state: ParserState) -> bool:
-        """Whether in *state*, behind this one without a further symbol, the finer language may tell more."""
+    def _is_judged_within_symbols(self, state: ParserState) -> bool:
+        """Whether more than the grammar judges *state*, behind this one without a further symbol."""
         assert isinstance(state, GrammarState)
-        return not self.fine and state.must_become_place_word
+        return (not self.fine and state.must_become_place_word) or self._spells(self.text)
 
     @property
     def shortest_completion(self) -> bytes:
@@ -289,12 +300,12 @@ class CheckedState:
         lexer = self.state.lexer
         kind = lexer.lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
         word = self.state.connection.tables.language.another_word(kind, 0)
-        longer = word and self.state.feed(word)
-        if word and isinstance(longer, GrammarState):
-            yield from (word + rest for rest in islice(completions_of(longer), _FIRST_TRIES))
-        for place in sorted({fault.spans[-1][0] - written for fault in faults}):
+        longer = self.around.check.halves.get(self.text[-1:], b"")
+        for more in filter(None, (word, *(bytes((byte,)) for byte in longer))):
+            yield from self._going_on(more)
+        for place in sorted({0}.union(end - written for fault in faults for end in fault.spans[-1])):
             before = shortest[:place]
-            reached = self.state.feed(before) if 0 <= place < len(shortest) else None
+            reached = self.state.feed(before) if 0 <= place <= len(shortest) else None
             if isinstance(reached, GrammarState):
                 yield from (before + rest for rest in islice(other_completions(reached), _UNCOMMON_TRIES))
         yield from self._mending_at_once(faults, written)

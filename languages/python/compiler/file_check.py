@@ -128,7 +128,8 @@ class _ByLine(Generic[K, V]):
 class FileCheck(WholeTextCheck):
     """The compiler's checks of a version of Python. What it remembers never changes an answer."""
 
-    halves = MappingProxyType({b":": b"=", b"*": b"*="})
+    halves = MappingProxyType({b":": b"=", b"*": b"*=", b"=": b"="})
+    spelt_behind = b"__future__"
 
     def __init__(self, version: PythonVersion) -> None:
         self._version = version
@@ -320,17 +321,15 @@ class FileCheck(WholeTextCheck):
 
 
 def _feature_like(name: str) -> tuple[int, bytes]:
-    """How many bytes of *name* begin the name of a feature; and the rest of that, if all of them do.
+    """How many bytes of *name* begin the name of a feature, and the rest of that feature.
 
     If none does, a whole name with a space before it.
     """
-    for feature in sorted(_FEATURES):
-        if feature.startswith(name):
-            return len(name.encode()), feature[len(name) :].encode()
-    begun = next(
-        size for size in range(len(name), -1, -1) if any(f.startswith(name[:size]) for f in _FEATURES)
-    )
-    return len(name[:begun].encode()), b"" if begun else b" annotations"
+    for size in range(len(name), 0, -1):
+        feature = min((feature for feature in _FEATURES if feature.startswith(name[:size])), default="")
+        if feature:
+            return size, feature[size:].encode()
+    return 0, b" annotations"
 
 
 def _is_docstring(statement: Evaluation) -> bool:

@@ -11,13 +11,16 @@ from functools import lru_cache
 _LONGEST_WORD = 12
 _FOLLOWING = 200
 _WHOLE = re.compile(
-    rb"__debug__|:=|\b(?:global|nonlocal|case|__future__)\b|^\s*(?:type|class)\b[^(]*\["
+    rb"__debug__|:=|\b(?:global|nonlocal|case|__future__)\b|\b(?:type|class)\s[^(=.:\[]*\["
     rb"|\b(?:yield|await|async)\b[^\r\n]*\bfor\b|\bimport\s*\*"
 )
 _TWO_STARS = re.compile(
-    rb"\bfor\b[^=:()\[\]{}]*\*[^=:()\[\]{}]*\*[^=:()\[\]{}]*\Z|\bfor\b[^=:]*\*[^=:]*\*[^=:]*\bin\b.{0,4}\Z",
+    rb"\bfor\b[^=:()\[\]{}]*\*[^=:()\[\]{}]*\*[^=:()\[\]{}]*\Z|\bfor\b[^=:]*\*[^=:]*\*[^=:]*\bin\b.{0,4}\Z"
+    rb"|\bas\b[^:]*\*[^:]*\*",
     re.DOTALL,
 )
+_STAR_IN_ANNOTATED = re.compile(rb"\[(?:[^=:]*[\[(,])?\s*\*[^=:]*\]\s*:")
+_STATEMENT_END = re.compile(rb"[\r\n;]")
 _FUNCTION = re.compile(rb"\b(?:lambda|def)\b")
 _MORE_THAN_NAMES = re.compile(rb"\basync\b|\btype\b|\[")
 _NEAR = re.compile(rb"\b(?:yield|await|return)\b")
@@ -35,6 +38,8 @@ def may_be_wrong(statement: bytes, fresh: int, right: bytes) -> bool:
     if statement.count(b"*") > 1 and _TWO_STARS.search(statement):
         return True
     written = statement[-fresh - 1 :]
+    if _STATEMENT_END.search(written) and _STAR_IN_ANNOTATED.search(statement):
+        return True
     if b"=" not in written:
         return False
     if statement.count(b"*") > 1:

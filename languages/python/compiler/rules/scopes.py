@@ -51,7 +51,8 @@ _NO_USE = Use(0)
 class Scope:
     """A scope with what is known of its names so far.
 
-    `private` is the class whose private names are meant. `coroutine` means that it may wait, or has to.
+    `private` is the class whose private names are meant. `coroutine` means that it may wait, or has to, and
+    `waits` is what first did.
     `in_iterable` counts the iterables of comprehensions around what is read. `waiting` are comprehensions
     that may stand in it only if it turns out to wait as well.
     """
@@ -62,6 +63,7 @@ class Scope:
     private: str = ""
     in_iterable: int = 0
     coroutine: bool = False
+    waits: Span | None = None
     yields: Span | None = None
     returns: Span | None = None
     iterating: bool = False
