@@ -67,9 +67,10 @@ class ExpressionRules(TargetRules):
             if keyword.name is not None and (self.evaluated or self.version == (3, 8)):
                 name, span = keyword.name.name, self.at(keyword.name.span)
                 if name in seen:
-                    self.report(f"keyword argument repeated: {name}", seen[name], span, self.at(keyword.sign))
+                    self.report(f"keyword argument repeated: {name}", seen[name], span)
+                # behind a keyword argument every name is one
+                self.not_debug(keyword.name, span, *([] if seen else [self.at(keyword.sign)]))
                 seen.setdefault(name, span)
-                self.not_debug(keyword.name, span, self.at(keyword.sign))
             self.visit(keyword.value)
 
     def _lambda(self, node: nodes.Lambda) -> None:

@@ -63,8 +63,11 @@ class _PatternRules:
             self.visit(alternative, own, may_match_all=may_match_all and number == last)
             if first is not None and own.keys() != first.keys():
                 others = [own[name][1] for name in own.keys() - first.keys()]
-                end = min([*others, pattern.ends[number]])
-                self.report("alternative patterns bind different names", (pattern.start, end))
+                span = self.rules.at((pattern.start, min([*others, pattern.ends[number]])))
+                missing = ",".join(sorted(first.keys() - own.keys())).encode()
+                self.rules.report(
+                    "alternative patterns bind different names", span, goes_on=missing and b"[%s]" % missing
+                )
             first = own if first is None else first
         for name, span in (first or {}).items():
             if name in bound:

@@ -107,15 +107,17 @@ class Scope:
             scope = scope.parent
 
 
-def declare(scope: Scope, name: Name, span: Span, report: Report, *, is_global: bool) -> None:
-    """`global` or `nonlocal` *name* in *scope*."""
+def declare(scope: Scope, name: Name, span: Span, report: Report, *, is_global: bool, together: bool) -> None:
+    """`global` or `nonlocal` *name* in *scope*; if it stays *together* with all above, in that scope."""
     used = scope.use(name.name)
     first = scope.spans.get(scope.mangled(name.name), span)
     word = "global" if is_global else "nonlocal"
     if used & Use.PARAMETER:
         report(f"name '{name.name}' is parameter and {word}", first, span, local=False)
     elif used & (Use.BOUND | Use.READ | Use.ANNOTATED):
-        report(f"name '{name.name}' is used prior to {word} declaration", first, span, local=False)
+        message = f"name '{name.name}' is used prior to {word} declaration"
+        header = b"" if together else b"def _():"
+        report(message, first, span, local=False, mended_by=header, together=together)
     elif used & (Use.NONLOCAL if is_global else Use.GLOBAL):
         report(f"name '{name.name}' is nonlocal and global", first, span, local=False)
     scope.add(name.name, Use.GLOBAL if is_global else Use.NONLOCAL, span)

@@ -75,7 +75,17 @@ class SimpleStatementRules(ExpressionRules):
             _SIMPLE[type(statement)](self, statement)
 
     def _evaluation(self, statement: syntax.Evaluation) -> None:
+        if statement.behind and isinstance(statement.parts[0], nodes.Group):
+            self._read_unless_annotated(statement.parts[0], statement.behind)
         self.visit_all(statement.parts)
+
+    def _read_unless_annotated(self, node: nodes.Group, behind: int) -> None:
+        """A name in parentheses is read, unless a colon *behind* makes the statement an annotation of it."""
+        inner: Expression = node
+        while isinstance(inner, nodes.Group):
+            inner = inner.inner
+        if isinstance(inner, Name):
+            self.scope.add(inner.name, Use.READ, self.at((inner.span[0], behind)))
 
     def _assignment(self, statement: syntax.Assignment) -> None:
         for target, sign in zip(statement.targets, statement.signs, strict=True):
@@ -162,7 +172,14 @@ class SimpleStatementRules(ExpressionRules):
         if not statement.is_global:
             self.may_be_bound_outside(statement)
         for name in statement.names:
-            declare(self.scope, name, self.at(name.span), self.report, is_global=statement.is_global)
+            declare(
+                self.scope,
+                name,
+                self.at(name.span),
+                self.report,
+                is_global=statement.is_global,
+                together=not self.column,
+            )
 
     def may_be_bound_outside(self, statement: syntax.Declaration) -> None:
         """`nonlocal` is for what a function around binds, or a class around a function for `__class__`."""

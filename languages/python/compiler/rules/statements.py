@@ -9,6 +9,7 @@ from fimlsp.languages.python.compiler.rules.patterns import visit_pattern
 from fimlsp.languages.python.compiler.rules.scopes import Kind, Scope, binding_of
 from fimlsp.languages.python.compiler.rules.simple_statements import SimpleStatementRules
 from fimlsp.languages.python.compiler.rules.targets import DEBUG
+from fimlsp.languages.python.compiler.spelling import common_with_class
 from fimlsp.languages.python.compiler.syntax import statements as syntax
 from fimlsp.languages.python.compiler.syntax.nodes import Span
 from fimlsp.languages.python.compiler.syntax.statements import ParsedLine
@@ -69,8 +70,10 @@ class StatementRules(SimpleStatementRules):
         for scope, name, span in self.unresolved:
             found = binding_of(scope, name)
             if found == "none":
-                may_come = any(outer.kind is Kind.FUNCTION for outer in scope.around())
-                may_come &= name != DEBUG or self.version <= (3, 9)
+                in_function = any(outer.kind is Kind.FUNCTION for outer in scope.around())
+                may_come = in_function and (name != DEBUG or self.version <= (3, 9))
+                if not in_function:  # the only name is that of the class
+                    span = span[0], span[0] + common_with_class(name)
                 self.report(
                     f"no binding for nonlocal '{name}' found",
                     span,
@@ -91,6 +94,7 @@ class StatementRules(SimpleStatementRules):
         """From here on spans refer to *line*."""
         self.base = line.start
         self.line_end = line.end
+        self.column = line.column
 
     def statement(self, at: int) -> int:
         """Visit the statement that begins with the line *at*; the line behind it."""

@@ -23,7 +23,8 @@ class TargetRules(ABC):
     `scope` is the current one. `evaluated` is False in annotations that are never compiled. `folds` is False
     where `__debug__` is read as a name; elsewhere it is a constant before names are looked at. In what is
     `annotating` an import of a feature may change what is refused. `base` is
-    where the text of the current line begins, to which spans refer, and `line_end` where the line ends.
+    where the text of the current line begins, to which spans refer, and `line_end` where the line ends; its
+    column is `column`.
     """
 
     def __init__(self, version: PythonVersion, scope: Scope, data: bytes) -> None:
@@ -35,6 +36,7 @@ class TargetRules(ABC):
         self.annotating = False
         self.base = 0
         self.line_end = 0
+        self.column = 0
         self.found: list[Fault] = []
 
     def report(
@@ -46,10 +48,11 @@ class TargetRules(ABC):
         mended_by: bytes = b"",
         rather: tuple[bytes, bytes] | None = None,
         goes_on: bytes = b"",
+        together: bool = False,
     ) -> None:
         """Note a fault, of which *spans* in the text of the file are the evidence (see `Fault`)."""
         local = local and not self.annotating
-        self.found.append(Fault(message, spans, local, mended_until, mended_by, rather, goes_on))
+        self.found.append(Fault(message, spans, local, mended_until, mended_by, rather, goes_on, together))
 
     def at(self, span: Span) -> Span:
         """*span* in the text of the file."""

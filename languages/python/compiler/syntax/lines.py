@@ -107,7 +107,7 @@ def _expression_statement(reader: Reader) -> Simple:
         behind = reader.place
         value = reader.yielded() if reader.passes(b"=") else None
         return Annotation(first, annotation, value, colon, behind)
-    return Evaluation((first,))
+    return Evaluation((first,), reader.place)
 
 
 def _return(reader: Reader, span: Span) -> Simple:
@@ -124,7 +124,7 @@ def _evaluation(reader: Reader, _span: Span) -> Simple:
     while not _ends(reader):
         if not (reader.passes(b",") or reader.passes(b"from")):
             parts.append(reader.expression())
-    return Evaluation(tuple(parts), has_word=True)
+    return Evaluation(tuple(parts))
 
 
 def _deletion(reader: Reader, _span: Span) -> Simple:

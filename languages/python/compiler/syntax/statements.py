@@ -10,10 +10,15 @@ from fimlsp.languages.python.versions import PythonVersion
 
 
 class Evaluation(NamedTuple):
-    """A statement that only evaluates expressions; unless it has a word of its own, it is one itself."""
+    """A statement that only evaluates expressions; one without a word of its own ends at `behind`."""
 
     parts: tuple[Expression, ...]
-    has_word: bool = False
+    behind: int = 0
+
+    @property
+    def has_word(self) -> bool:
+        """Whether it has a word of its own; otherwise it is an expression itself."""
+        return not self.behind
 
 
 class Assignment(NamedTuple):

@@ -572,6 +572,20 @@ NOT_YET_WRONG = {
     (b"from __future__ import ", b"anno", b"ions\n"): (3, 10),
     (b"from __future__ imp", b"ort annot", b"ations\nA: f(__debug__=1)\n"): (3, 12),
     (b"de", b"", b" f():\n x: lambda __debug__: 0\n"): (3, 13),
+    (b"from __future__ import annotati", b"on", b"sion\na: b\n"): (3, 13),
+    (b"from __future__ import", b" d", b"ision\n"): (3, 13),
+    (b"from __future__ ", b"import (annotat", b"ion)\n"): (3, 13),
+    (b"class A:\n def f(self):\n  nonlocal __cla", b"s", b"_\n"): (3, 8),
+    (b"class A:\n def f(self):\n  non", b"local ", b"ss__\n"): (3, 13),
+    (b"match a:\n case [a, *b] | ", b"{1:", b"0\n"): (3, 13),
+    (b"def f()", b"", b"\n def g():\n  nonlocal a\n"): (3, 13),
+    (b"", b"[a", b"\nglobal a\n"): (3, 11),
+    (b"", b"(a) ", b"\nglobal a\n"): (3, 11),
+    (b"", b"a=1", b"\nglobal a # '\n"): (3, 11),
+    (b"", b"a=1", b"\nglobal a\n'''\n"): (3, 11),
+    (b"", b"a=1\n", b"global a\n"): (3, 11),
+    (b"if x:\n ", b"a=1\n ", b"y\n global a\n"): (3, 11),
+    (b"def f():\n a", b"=1", b"\n global a\n"): (3, 11),
 }
 
 
@@ -596,6 +610,10 @@ WRONG = {
     (b"", b'match a:\n case f"', b""): (3, 10),
     (b"", b"match a:\n case [[m]|[n,", b""): (3, 10),
     (b"def f():\n def g():\n  nonlocal ", b"__debug__\n", b""): (3, 10),
+    (b"a", b"=1", b"\nglobal a\n"): (3, 11),
+    (b"class A:\n def f(self):\n  ", b"nonlocal __cla_", b"ss__\n"): (3, 12),
+    (b"", b"(a);", b"\nglobal a\n"): (3, 11),
+    (b"", b"for a in b: 0", b"\nx = ''\nglobal a\n"): (3, 11),
 }
 
 
