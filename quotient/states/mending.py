@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from fimlsp.lexing.values import value
 from fimlsp.quotient.completion.shortest import completions_of, other_completions
@@ -64,9 +64,14 @@ class Mending:
             if isinstance(reached, GrammarState):
                 yield from (before + rest for rest in islice(other_completions(reached), _UNCOMMON_TRIES))
         yield from self._mending_at_once(faults, written)
-        for line in dict.fromkeys(fault.mended_by for fault in faults if fault.mended_by):
-            for beginning in self._line_beginnings():
+        for line in dict.fromkeys(fault.mended_by for fault in (*faults, *self._faults_of_uncommon())):
+            for beginning in self._line_beginnings() if line else ():
                 yield from self._going_on(beginning + line)
+
+    def _faults_of_uncommon(self) -> Sequence[Fault]:
+        """What is wrong with the whole text if it goes on with a name of its own."""
+        text = next(completions_of(self.state, uncommon=True), b"")
+        return self.check.faults(b"".join((self.left, text, self.right)))
 
     def _spelling(self) -> Iterator[bytes]:
         """Completions with a name that is known, or with that part of it which the right side lacks."""
@@ -87,7 +92,11 @@ class Mending:
         indentation = above[above.rfind(b"\n") + 1 :]
         if not indentation.strip():
             yield from (each[len(indentation) :] for each in margins if each.startswith(indentation))
-        heads = [text.split(b"\n")[0] for text in islice(completions_of(self.state), _MENDED_TRIES)]
+        texts = chain(
+            islice(completions_of(self.state), _MENDED_TRIES),
+            islice(completions_of(self.state, uncommon=True), _MENDED_TRIES),
+        )
+        heads = [text.split(b"\n")[0] for text in texts]
         for head in dict.fromkeys((*heads, b"")):
             yield from (head + b"\n" + margin for margin in margins)
 

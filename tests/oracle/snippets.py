@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 from collections import defaultdict
 from collections.abc import Iterator
@@ -37,7 +38,7 @@ def snippets(python: Interpreter) -> list[Snippet]:
     path = _stored(python)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".part")
+        partial = path.with_suffix(f".{os.getpid()}.part")  # others may be making it as well
         python.output("-W", "ignore", str(harvest_program()), str(partial))
         partial.replace(path)
     return list(_read(path))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from fimlsp.languages.python.compiler.rules.expressions import ExpressionRules
 from fimlsp.languages.python.compiler.syntax import nodes
 from fimlsp.languages.python.compiler.syntax.nodes import Name, Pattern, Span
@@ -64,9 +66,10 @@ class _PatternRules:
             if first is not None and own.keys() != first.keys():
                 others = [own[name][1] for name in own.keys() - first.keys()]
                 span = self.rules.at((pattern.start, min([*others, pattern.ends[number]])))
-                missing = ",".join(sorted(first.keys() - own.keys())).encode()
                 self.rules.report(
-                    "alternative patterns bind different names", span, goes_on=missing and b"[%s]" % missing
+                    "alternative patterns bind different names",
+                    span,
+                    goes_on=_binding(first.keys() - own.keys(), alternative, is_half=bool(others)),
                 )
             first = own if first is None else first
         for name, span in (first or {}).items():
@@ -106,3 +109,17 @@ class _PatternRules:
             self.rules.not_debug(name, self.rules.at(name.span))
         for part in (*pattern.positional, *pattern.named):
             self.visit(part, bound)
+
+
+def _binding(names: Set[str], alternative: Pattern, *, is_half: bool) -> bytes:
+    """What *alternative* may go on with to bind *names* as well; it *is_half* read if it binds others.
+
+    A name that it binds may still become that of a class, with patterns of its own.
+    """
+    if not names:
+        return b""
+    patterns = ",".join(sorted(names)).encode()
+    if isinstance(alternative, nodes.Capture) and alternative.name is None:
+        return b"a(%s)" % patterns  # no class may be named `_`
+    is_name = isinstance(alternative, nodes.Literal) and isinstance(alternative.parts, nodes.Attribute)
+    return b"(%s)" % patterns if is_half or is_name else b"[%s]" % patterns

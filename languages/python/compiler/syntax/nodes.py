@@ -206,7 +206,7 @@ class ClassPattern(NamedTuple):
 
 
 class Alternatives(NamedTuple):
-    """Several patterns of which one has to match: from `start`, each up to the token at one of `ends`."""
+    """Several patterns of which one has to match: from `start`, each known by the token at one of `ends`."""
 
     patterns: tuple[Pattern, ...]
     start: int

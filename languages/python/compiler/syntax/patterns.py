@@ -32,12 +32,18 @@ def _element(reader: Reader) -> Pattern:
 def _pattern(reader: Reader) -> Pattern:
     start = reader.place
     found = [_closed(reader)]
-    ends = [reader.place]
+    ends = [_known_at(reader)]
     while reader.passes(b"|"):
         found.append(_closed(reader))
-        ends.append(reader.place)
+        ends.append(_known_at(reader))
     whole = found[0] if len(found) == 1 else nodes.Alternatives(tuple(found), start, tuple(ends))
     return nodes.Alias(whole, reader.name()) if reader.passes(b"as") else whole
+
+
+def _known_at(reader: Reader) -> int:
+    """Where the token is with which the pattern just read can become no other: its bracket, or the next."""
+    last = reader.tokens[reader.at - 1]
+    return last.start if last.text in (b")", b"]", b"}") else reader.place
 
 
 def _closed(reader: Reader) -> Pattern:
