@@ -117,7 +117,8 @@ class Statements(Readings):
             units.append(self.unit(units[-1].end))
             if units[-1].found.read and self._is_outside(units[-1], first):
                 return None
-        if units[-1].end < self.stop or self.assumed.layout.left_open(units):
+        is_next = not any(unit.found.read for unit in units[1:])
+        if is_next or units[-1].end < self.stop or self.assumed.layout.left_open(units):
             return None
         lines = sum(self.is_line(unit.start) for unit in units[1:] if unit.found.read)
         ways = (self.assumed.layout.with_opener(units, kind) for kind in self.tables.lexical.brackets)

@@ -256,6 +256,7 @@ SEEN = {
         b"):",
     ),
     "def f():\n    g(a,\n      b,\n    <|>\n\n\ndef h():\n    return )\n": (b")", b")"),
+    "def f():\n    a = (b, c) if d\n\n    <|>\n": (b"e = 1", b""),
     # brackets that it opens
     "def f():\n    <|>\n" + "        'a'\n" * 9 + "        'a',\n        B\n        c=3\n    )\n": (
         b"g(",
