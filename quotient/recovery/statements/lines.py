@@ -176,7 +176,12 @@ class Lines:
         return chart is not None and (opens or chart.expects(self.tables.newline))
 
     def is_hopeless(self, unit: Unit) -> bool:
-        """Whether no valid line begins like *unit*, so that a repair is not worth while."""
+        """Whether no valid line begins like *unit*, so that a repair is not worth while.
+
+        Without a layout a line means nothing, so nothing tells that.
+        """
+        if not self.tables.offside:
+            return False
         read = unit.found.read
         if not read:
             return bool(unit.found.unreadable)

@@ -213,7 +213,7 @@ class Statements(Readings):
         unit = self.unit(start)
         if unit.column is None:
             return None
-        if self.tables.offside and self.is_hopeless(unit):
+        if self.is_hopeless(unit):
             return self._left_out(unit)
         symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
         search = Search(self.tables, self.assumed.ends, symbols, open_end=True, backward=backward)
