@@ -60,7 +60,7 @@ def switched_on(
     one.
     """
     if name in _CHECKS:
-        return _CHECKS[name] == check
+        return version is None or _CHECKS[name] == check
     if _SPEAKS_OF_PLACES.fullmatch(name):
         speaks = places is not None and (name in places.demands or name in places.changes)
         return None if speaks else True

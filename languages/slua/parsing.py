@@ -14,17 +14,20 @@ from lark.tree import Meta
 
 _EXPECTED = {
     "NAME": "a name",
-    "NUMBER": "a number",
-    "STRING": "a text",
     "DOCUMENTATION": "a line of documentation",
     "KIND": "interface, object",
     "MODIFIER": "mutable, optional",
-    "COMPARISON": "a comparison",
-    "TIMES": "*, /, %",
-    "MINUS": "-",
     "$END": "the end of the file",
 }
-_MOST_TOLD = 8
+_GROUPS = {
+    "a statement": ("LOCAL", "NAME", "BREAK", "DO", "FOR", "IF", "INTERFACE", "RETURN", "WHILE"),
+    "a value": ("NUMBER", "NAME", "STRING", "TRUE", "FALSE", "FUNCTION", "NOT", "MINUS", "LPAR", "LBRACE"),
+    "an operator": ("OR", "AND", "COMPARISON", "CONCATENATION", "PLUS", "MINUS", "TIMES", "POWER"),
+}
+"""What is told in one word; the first of each tells that the group may come."""
+
+_LACKING = frozenset(("goto", "in", "nil", "repeat", "until"))
+"""Keywords of Lua that scripts do not have."""
 
 
 def parse_script(text: str) -> syntax.Block:
@@ -73,6 +76,10 @@ def _fault(parser: Lark, text: str, error: UnexpectedInput) -> Fault:
         )
     at = (error.line, error.column)
     if isinstance(error, UnexpectedToken):
+        if "SEMICOLON" in error.accepts and re.match("[A-Za-z]", error.token):
+            return Fault(at, f"a `;` is missing before `{error.token}`")
+        if error.token == ":" and "DOT" in error.accepts:
+            return Fault(at, "`:` does not belong here; what a value has is reached by `.`")
         return Fault(at, f"`{error.token}` does not belong here; {_wanted(parser, error.accepts)}")
     rest = text[error.pos_in_stream or 0 :]
     accepted = error.allowed if isinstance(error, UnexpectedCharacters) else None
@@ -81,23 +88,20 @@ def _fault(parser: Lark, text: str, error: UnexpectedInput) -> Fault:
     if rest.startswith('"'):
         return Fault(at, 'this text has no closing ", or an escape other than \\n \\t \\" \\\\')
     found = re.match(r"\w+|.", rest, re.DOTALL)
+    if found and found[0] in _LACKING:
+        return Fault(at, f"scripts have no `{found[0]}`")
     return Fault(at, f"`{found[0] if found else ''}` does not belong here; {_wanted(parser, accepted)}")
 
 
 def _wanted(parser: Lark, names: Any) -> str:  # noqa: ANN401 -- lark types it as a set of str or as None
     """What could stand there, in words."""
+    left, groups = set(names or ()) - {"BLANK", "COMMENT"}, list[str]()
+    for what, (first, *others) in _GROUPS.items():
+        if first in left:
+            left, groups = left - {first, *others}, [*groups, what]
     texts = {terminal.name: terminal.pattern.raw or terminal.pattern.value for terminal in parser.terminals}
-    told = sorted(
-        {
-            _EXPECTED.get(name, texts.get(name, name).strip('"'))
-            for name in names or ()
-            if name not in ("BLANK", "COMMENT")
-        }
-    )
-    if not told:
-        return "nothing can stand here"
-    more = f" and {len(told) - _MOST_TOLD} others" if len(told) > _MOST_TOLD else ""
-    return f"expected {' or '.join(told[:_MOST_TOLD])}{more}"
+    told = [*groups, *sorted(_EXPECTED.get(name, texts.get(name, name).strip('"')) for name in left)]
+    return f"expected {' or '.join(told)}" if told else "nothing can stand here"
 
 
 def _at(meta: Meta) -> syntax.Place:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -18,7 +18,8 @@ class Fault(NamedTuple):
     in the file they stand; otherwise the text before them counts. `mended_by` is a line that mends it if it
     is written behind it in a block that the fault is in. `rather` are two words: what completes a text with
     the fault may have to say the second where it says the first. `goes_on` mends it where it has to be
-    mended at the latest, at `mended_until`, or right behind its end if that is not given.
+    mended at the latest, at `mended_until`, or right behind its end if that is not given. What is `together`
+    stays so whatever is written between its places: no header can part them.
     """
 
     message: str
@@ -28,6 +29,7 @@ class Fault(NamedTuple):
     mended_by: bytes = b""
     rather: tuple[bytes, bytes] | None = None
     goes_on: bytes = b""
+    together: bool = False
 
     def moved(self, by: int) -> Fault:
         """The same fault in a text that has *by* more bytes before it."""
@@ -40,14 +42,20 @@ class WholeTextCheck(ABC):
     """A check of whole texts that the grammar accepts. What it remembers never changes an answer.
 
     `halves` are lexemes with which others begin, each with the bytes that may go on with it; what becomes of
-    them may be known before it is written.
+    them may be known before it is written. Behind the words `spelt_behind` in a statement only some names are
+    known, so that one may be wrong before it ends.
     """
 
     halves: Mapping[bytes, bytes] = MappingProxyType({})
+    spelt_behind: tuple[bytes, ...] = ()
 
     @abstractmethod
     def faults(self, data: bytes) -> Sequence[Fault]:
         """Why *data* is refused; nothing if it is accepted, or is no sentence of the grammar."""
+
+    @abstractmethod
+    def spelt(self, statement: bytes) -> Iterator[bytes]:
+        """What may go on behind the unfinished *statement* if it ends in such a name, or before one."""
 
     @abstractmethod
     def suspects(self, statement: bytes, fresh: int, around: tuple[bytes, bytes]) -> bool:

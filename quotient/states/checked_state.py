@@ -7,15 +7,14 @@ shortest completion is the first one that the check accepts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from fimlsp.quotient.completion.shortest import completions_of, other_completions
 from fimlsp.quotient.language.whole_text import Fault, WholeTextCheck
 from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.quotient.states.mending import FIRST_TRIES, Mending, candidates
 from fimlsp.quotient.states.protocol import State
 
 if TYPE_CHECKING:
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
     from fimlsp.quotient.masks.plain_walk import Truths
     from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
-_FIRST_TRIES, _UNCOMMON_TRIES, _MORE_TRIES = 8, 24, 60
-_MENDED_TRIES = 2
-_LOOKED_AT = 10_000
-_MARGIN = re.compile(rb"^[ \t]*(?=\S)", re.MULTILINE)
 _LONGEST_WORD = 12
 _NONE = frozenset[Fault]()
 
@@ -82,6 +77,11 @@ class Surroundings:
             return None
         return self._finer.start()
 
+    @cached_property
+    def spells(self) -> bool:
+        """Whether one of `WholeTextCheck.spelt_behind` is in the cursor's statement before the cursor."""
+        return any(word in self.statement for word in self.check.spelt_behind)
+
     def suspects(self, statement: bytes, fresh: int) -> bool:
         """As `WholeTextCheck.suspects`."""
         return self.check.suspects(statement, fresh, (self.left, self.right))
@@ -119,7 +119,7 @@ class Surroundings:
     def _faults_of_sides(self) -> frozenset[Fault]:
         """What is wrong with one side alone, unless some middle is seen with which all is right."""
         always: frozenset[Fault] | None = None
-        for middle in islice(_candidates(self.start), _FIRST_TRIES):
+        for middle in islice(candidates(self.start), FIRST_TRIES):
             found = self.all_faults(middle)
             if not found:
                 return _NONE
@@ -149,7 +149,15 @@ class Surroundings:
             return False
         if all(b < start for _, b in fault.spans) or not any(before):
             return False
-        return all(before) or (self.stays and all(b < end or a > right for a, b in fault.spans))
+        parted = not self.stays and not (fault.together and self._is_code(fault.spans[-1][0] - right))
+        return all(before) or (not parted and all(b < end or a > right for a, b in fault.spans))
+
+    def _is_code(self, offset: int) -> bool:
+        """Whether what is at *offset* of the right side is in no string that a middle may open."""
+        right = self.right
+        start = max(right.rfind(b"\n", 0, max(offset, 0)), right.rfind(b"\r", 0, max(offset, 0))) + 1
+        line = right[start : right.find(b"\n", start) + 1 or None]
+        return start > 0 and not (b"'" in line or b'"' in line or b"'''" in right or b'"""' in right)
 
     def is_given(self, fault: Fault, completion: bytes) -> bool:
         """Whether the *fault* of a completed text lies in the two sides alone, so all middles have it."""
@@ -202,7 +210,7 @@ class CheckedState:
             fine = not self.around.stays  # there nothing waits to be mended, as it does in the finer language
             state = reached if fine else state
         is_half = text.endswith(tuple(self.around.check.halves)) and state.feed(b" ") is None
-        if in_lexeme and not is_half and not becomes_finer:
+        if in_lexeme and not is_half and not becomes_finer and not self._spells(text):
             return CheckedState(self.around, state, text, self._line, fine=fine)
         statement = text[self._line :] if self._line else self.around.statement + text
         if (is_half or self.around.suspects(statement, len(data))) and self._is_wrong(state, text):
@@ -211,6 +219,10 @@ class CheckedState:
         if not state.lexer.modes.depth:
             line = max(line, text.rfind(b"\n", len(self.text)) + 1)
         return CheckedState(self.around, state, text, line, fine=fine)
+
+    def _spells(self, text: bytes) -> bool:
+        """Whether a lexeme in progress in *text* may be wrong already."""
+        return self.around.spells or any(word in text for word in self.around.check.spelt_behind)
 
     def _needs_finer(self, state: GrammarState, text: bytes, fresh: int) -> bool:
         """Whether the last *fresh* bytes of *text* made words about which the finer language tells more."""
@@ -227,6 +239,8 @@ class CheckedState:
         """Whether *text*, which led to *state*, has a fault that nothing written after it mends."""
         completion = state.shortest_completion
         found = self.around.all_faults(text + completion)
+        if state.lexer.modes.depth:  # what brackets hold may become a part of something else
+            found = [fault._replace(together=False) for fault in found]
         if any(self.around.is_made(fault, text, completion) for fault in found):
             return True
         end = len(self.around.left) + len(text)
@@ -257,7 +271,7 @@ class CheckedState:
 
         state = self.state
         if isinstance(state, GrammarState):
-            return allowed_again(state, vocabulary, self._may_become_finer, self._admits)
+            return allowed_again(state, vocabulary, self._is_judged_within_symbols, self._admits)
         allowed = state.allowed_texts(vocabulary)
         numbers = [number for number, may_come in enumerate(allowed.tolist()) if may_come]
         return asked_again(vocabulary, None, numbers, self._admits)
@@ -265,97 +279,26 @@ class CheckedState:
     def _admits(self, text: bytes) -> bool:
         return self.feed(text) is not None
 
-    def _may_become_finer(self, state: ParserState) -> bool:
-        """Whether in *state*, behind this one without a further symbol, the finer language may tell more."""
+    def _is_judged_within_symbols(self, state: ParserState) -> bool:
+        """Whether more than the grammar judges *state*, behind this one without a further symbol."""
         assert isinstance(state, GrammarState)
-        return not self.fine and state.must_become_place_word
+        return (not self.fine and state.must_become_place_word) or self._spells(self.text)
 
     @property
     def shortest_completion(self) -> bytes:
         """As in `State`. Where no completion is seen that the check accepts, the shortest of all."""
         if self._completion is None:
-            candidates = chain(_candidates(self.state), self._mending())
-            found = next((text for text in candidates if not self._faults(text)), None)
+            texts = chain(candidates(self.state), self._mended())
+            found = next((text for text in texts if not self._faults(text)), None)
             self._completion = self.state.shortest_completion if found is None else found
         return self._completion
 
-    def _mending(self) -> Iterator[bytes]:
-        """Completions that go on in another way where the shortest is wrong, or with lines that mend it."""
-        if not isinstance(self.state, GrammarState):
-            return
-        shortest = self.state.shortest_completion
-        faults = self._faults(shortest)
-        written = len(self.around.left) + len(self.text)
-        lexer = self.state.lexer
-        kind = lexer.lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
-        word = self.state.connection.tables.language.another_word(kind, 0)
-        longer = word and self.state.feed(word)
-        if word and isinstance(longer, GrammarState):
-            yield from (word + rest for rest in islice(completions_of(longer), _FIRST_TRIES))
-        for place in sorted({fault.spans[-1][0] - written for fault in faults}):
-            before = shortest[:place]
-            reached = self.state.feed(before) if 0 <= place < len(shortest) else None
-            if isinstance(reached, GrammarState):
-                yield from (before + rest for rest in islice(other_completions(reached), _UNCOMMON_TRIES))
-        yield from self._mending_at_once(faults, written)
-        for line in dict.fromkeys(fault.mended_by for fault in faults if fault.mended_by):
-            for beginning in self._line_beginnings():
-                yield from self._going_on(beginning + line)
-
-    def _line_beginnings(self) -> Iterator[bytes]:
-        """Texts that lead from here to the first word of a line, in the columns in use, innermost first."""
-        assert isinstance(self.state, GrammarState)
-        above = (self.around.left + self.text)[-_LOOKED_AT:]
-        margins = sorted(dict.fromkeys(_MARGIN.findall(above)), key=len, reverse=True)
-        indentation = above[above.rfind(b"\n") + 1 :]
-        if not indentation.strip():
-            yield from (each[len(indentation) :] for each in margins if each.startswith(indentation))
-        heads = [text.split(b"\n")[0] for text in islice(completions_of(self.state), _MENDED_TRIES)]
-        for head in dict.fromkeys((*heads, b"")):
-            yield from (head + b"\n" + margin for margin in margins)
-
-    def _going_on(self, text: bytes) -> Iterator[bytes]:
-        """A few completions that begin with *text*."""
-        reached = self.state.feed(text)
-        if isinstance(reached, GrammarState):
-            yield from (text + rest for rest in islice(completions_of(reached), _FIRST_TRIES))
-
-    def _mending_at_once(self, faults: Sequence[Fault], written: int) -> Iterator[bytes]:
-        """Completions with what one of *faults* says would mend it; the text so far ends at *written*."""
-        assert isinstance(self.state, GrammarState)
-        shortest = self.state.shortest_completion
-        for fault in faults:
-            place = (fault.mended_until or fault.spans[-1][1]) - written
-            if fault.goes_on and place >= 0:
-                yield from self._going_on(shortest[:place] + fault.goes_on)
-        for word, other in dict.fromkeys(fault.rather for fault in faults if fault.rather is not None):
-            for text in islice(completions_of(self.state), _FIRST_TRIES):
-                for place in _places(word, text):
-                    mended = text[:place] + other + text[place + len(word) :]
-                    reached = self.state.feed(mended)
-                    if reached is not None and reached.complete:
-                        yield mended
-
-
-def _places(word: bytes, text: bytes) -> Iterator[int]:
-    """Where *word* stands in *text*, alone."""
-    return (found.start() for found in re.finditer(rb"\b%s\b" % re.escape(word), text))
-
-
-def _candidates(state: State) -> Iterator[bytes]:
-    """Texts that complete *state*, those that are likely to be accepted first."""
-    if not isinstance(state, GrammarState):
-        yield state.shortest_completion
-        return
-    plain = completions_of(state)
-    yield from islice(plain, _FIRST_TRIES)
-    yield from islice(completions_of(state, uncommon=True), _UNCOMMON_TRIES)
-    yield from islice(plain, _MORE_TRIES)
-    mark = state.lexer.lexical.lexis.comment_mark
-    for text in () if mark is None else (mark, b" " + mark, b"\n" + mark):
-        reached = state.feed(text)
-        if reached is not None and reached.complete:
-            yield text  # a comment swallows what follows
+    def _mended(self) -> Iterator[bytes]:
+        if isinstance(self.state, GrammarState):
+            around = self.around
+            statement = self.text[self._line :] if self._line else around.statement + self.text
+            mending = Mending(around.check, self.state, around.left + self.text, statement, around.right)
+            yield from mending.completions(self._faults(self.state.shortest_completion))
 
 
 def checked(around: Surroundings, finer: State | None = None) -> CheckedState | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from fimlsp.languages.python.compiler.rules.statements import LogicalLine, Source, StatementRules
+from fimlsp.languages.python.compiler.spelling import FEATURES, SPELT_BEHIND, feature_like, spelt
 from fimlsp.languages.python.compiler.suspicion import may_be_wrong, uses_declared
 from fimlsp.languages.python.compiler.syntax.lines import parse_line
 from fimlsp.languages.python.compiler.syntax.nodes import Constant, Group, Name
@@ -32,20 +33,6 @@ _LOOKED_AT = 200
 _LONGEST_WORD = 8
 _NO_PYTHON = (UnreadableError, UnicodeDecodeError, RecursionError, IndexError, AssertionError)
 """What a text raises that is no sentence of the grammar, or too deep to be looked at."""
-_FEATURES = frozenset(
-    {
-        "nested_scopes",
-        "generators",
-        "division",
-        "absolute_import",
-        "with_statement",
-        "print_function",
-        "unicode_literals",
-        "barry_as_FLUFL",
-        "generator_stop",
-        "annotations",
-    }
-)
 _GOES_ON = re.compile(rb"(?:elif|else|except|finally)\b")
 _PHYSICAL_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
 _INDENTATION = re.compile(rb"([ \t\f]*)(\\(?:\r\n|\r|\n))?")
@@ -128,7 +115,8 @@ class _ByLine(Generic[K, V]):
 class FileCheck(WholeTextCheck):
     """The compiler's checks of a version of Python. What it remembers never changes an answer."""
 
-    halves = MappingProxyType({b":": b"=", b"*": b"*="})
+    halves = MappingProxyType({b":": b"=", b"*": b"*=", b"=": b"="})
+    spelt_behind = SPELT_BEHIND
 
     def __init__(self, version: PythonVersion) -> None:
         self._version = version
@@ -155,6 +143,10 @@ class FileCheck(WholeTextCheck):
     def suspects(self, statement: bytes, fresh: int, around: tuple[bytes, bytes]) -> bool:
         """As in `WholeTextCheck`."""
         return may_be_wrong(statement, fresh, around[1]) or uses_declared(statement, around)
+
+    def spelt(self, statement: bytes) -> Iterator[bytes]:
+        """As in `WholeTextCheck`."""
+        return spelt(statement)
 
     def _chunks(self, data: bytes, *, future: bool) -> list[Chunk]:
         """The chunks of *data*; those of the last file are used where the text is the same."""
@@ -306,8 +298,8 @@ class FileCheck(WholeTextCheck):
         features, end = self._head(data)
         found: list[Fault] = []
         for name, line in features:
-            if name.name not in _FEATURES:
-                begun, rest = _feature_like(name.name)
+            if name.name not in FEATURES:
+                begun, rest = feature_like(name.name)
                 span = line + name.span[0], line + name.span[0] + begun
                 message = f"future feature {name.name} is not defined"
                 found.append(Fault(message, (span,), local=False, goes_on=rest))
@@ -317,20 +309,6 @@ class FileCheck(WholeTextCheck):
                     message = "from __future__ imports must occur at the beginning of the file"
                     found.append(Fault(message, ((chunk.start + a, chunk.start + b),), local=False))
         return found
-
-
-def _feature_like(name: str) -> tuple[int, bytes]:
-    """How many bytes of *name* begin the name of a feature; and the rest of that, if all of them do.
-
-    If none does, a whole name with a space before it.
-    """
-    for feature in sorted(_FEATURES):
-        if feature.startswith(name):
-            return len(name.encode()), feature[len(name) :].encode()
-    begun = next(
-        size for size in range(len(name), -1, -1) if any(f.startswith(name[:size]) for f in _FEATURES)
-    )
-    return len(name[:begun].encode()), b"" if begun else b" annotations"
 
 
 def _is_docstring(statement: Evaluation) -> bool:

@@ -9,18 +9,23 @@ import re
 from functools import lru_cache
 
 _LONGEST_WORD = 12
+_LONGEST_NAME = 200
 _FOLLOWING = 200
 _WHOLE = re.compile(
-    rb"__debug__|:=|\b(?:global|nonlocal|case|__future__)\b|^\s*(?:type|class)\b[^(]*\["
+    rb"__debug__|:=|\b(?:global|nonlocal|case|__future__)\b|\b(?:type|class)\s[^(=.:\[]*\["
     rb"|\b(?:yield|await|async)\b[^\r\n]*\bfor\b|\bimport\s*\*"
 )
 _TWO_STARS = re.compile(
-    rb"\bfor\b[^=:()\[\]{}]*\*[^=:()\[\]{}]*\*[^=:()\[\]{}]*\Z|\bfor\b[^=:]*\*[^=:]*\*[^=:]*\bin\b.{0,4}\Z",
+    rb"\bfor\b[^=:()\[\]{}]*\*[^=:()\[\]{}]*\*[^=:()\[\]{}]*\Z|\bfor\b[^=:]*\*[^=:]*\*[^=:]*\bin\b.{0,4}\Z"
+    rb"|\bas\b[^:]*\*[^:]*\*",
     re.DOTALL,
 )
+_SIGN = re.compile(rb"[=:]")
+_STATEMENT_END = re.compile(rb"[\r\n;]")
 _FUNCTION = re.compile(rb"\b(?:lambda|def)\b")
 _MORE_THAN_NAMES = re.compile(rb"\basync\b|\btype\b|\[")
 _NEAR = re.compile(rb"\b(?:yield|await|return)\b")
+_NAMED_NEXT = re.compile(rb",\s*([A-Za-z_\x80-\xff][\w\x80-\xff]*)\s+\Z")
 _KEYWORD = re.compile(rb"([\w\x80-\xff]+)\s*=(?!=)")
 _NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _DECLARATION = re.compile(rb"\b(?:global|nonlocal)\s+([\w\x80-\xff,\s]+?)\s*(?:[;\r\n#]|$)")
@@ -35,12 +40,29 @@ def may_be_wrong(statement: bytes, fresh: int, right: bytes) -> bool:
     if statement.count(b"*") > 1 and _TWO_STARS.search(statement):
         return True
     written = statement[-fresh - 1 :]
+    if b"*" in statement and _STATEMENT_END.search(written) and _annotates_element(statement):
+        return True
     if b"=" not in written:
-        return False
+        following = _NAMED_NEXT.search(statement, max(0, len(statement) - _LONGEST_NAME))
+        return following is not None and _is_argument(following[1], statement)
     if statement.count(b"*") > 1:
         return True
     names = _KEYWORD.findall(statement) + _KEYWORD.findall(right, 0, _FOLLOWING)
     return len(names) > len(set(names)) or not statement.isascii()
+
+
+def _is_argument(name: bytes, statement: bytes) -> bool:
+    """Whether an argument, or a default, is given to *name* in *statement*."""
+    return re.search(rb"[(,]\s*%s\s*=(?!=)" % re.escape(name), statement) is not None
+
+
+def _annotates_element(statement: bytes) -> bool:
+    """Whether *statement* may begin with an element of something, a star in its index, and its annotation."""
+    sign = _SIGN.search(statement)
+    if sign is None or sign.group() == b"=":
+        return False
+    target = statement[: sign.start()].rstrip()
+    return target.endswith(b"]") and b"*" in target
 
 
 def _repeats_name(statement: bytes) -> bool:

@@ -15,19 +15,23 @@ Opener = Literal["function", "type", "other", "any"]
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """A closing sign or keyword.
+    """A closing sign or keyword, and what stands between the closing before it and this one, in nothing else.
 
     Attributes:
         sign: its text.
         opener: what it may close.
-        commas: how many there are between the closing before it and this one.
+        parts: the lexemes behind the commas there.
         keys: the fields of a table that the text gives there.
+        returned: the values that are returned there, each as its lexemes.
+        is_branch: whether another branch begins there, so that `if` is closed.
     """
 
     sign: str
     opener: Opener = "any"
-    commas: int = 0
+    parts: tuple[str, ...] = ()
     keys: frozenset[str] = frozenset()
+    returned: frozenset[tuple[str, ...]] = frozenset()
+    is_branch: bool = False
 
 
 Target = tuple[Closing, ...]
@@ -43,15 +47,15 @@ _OPENED = {"(": (")",), "{": ("}",), "function": ("end",), "if": ("then", "end")
 _OPENED |= {"while": ("do", "end"), "for": ("do", "end"), "elseif": ("then",)}
 _CLOSING = frozenset((")", "}", "then", "do", "end"))
 _BEGINNINGS = frozenset(("break", "end", "for", "if", "interface", "local", "return", "while"))
+_BEFORE_STATEMENT = frozenset(("", ";", ")", "do", "then", "else"))
 _MOST_READINGS = 8
 
 
 def targets(texts: Sequence[str]) -> list[Target]:
     """What the lexemes *texts* close, read in all ways: an unmatched `do` begins a block or a loop's body."""
     readings = [_Reading()]
-    for number, text in enumerate(texts):
-        before, behind = texts[number - 1] if number else "", (*texts[number + 1 : number + 2], "")[0]
-        readings = [after for each in readings for after in each.after(before, text, behind)]
+    for number in range(len(texts)):
+        readings = [after for each in readings for after in each.after(texts, number)]
         readings = readings[:_MOST_READINGS]
     return [each.closed for each in readings if not each.expected]
 
@@ -63,37 +67,53 @@ class _Reading:
     Attributes:
         closed: what was closed so far.
         expected: what was opened and is to be closed, the innermost first.
-        commas: those behind the last closing.
-        keys: the fields that are given behind it.
+        since: what stands behind the last closing, as of the next one.
     """
 
     closed: Target = ()
     expected: tuple[str, ...] = ()
-    commas: int = 0
-    keys: frozenset[str] = frozenset()
+    since: Closing = Closing("")
 
-    def after(self, before: str, text: str, behind: str) -> Iterator[_Reading]:
-        """The readings behind *text*, which stands between two other lexemes."""
+    def after(self, texts: Sequence[str], number: int) -> Iterator[_Reading]:
+        """The readings behind the lexeme *number* of *texts*."""
+        text, before, behind = texts[number], *_around(texts, number)
         if text in _OPENED:
-            yield replace(self, expected=(*_OPENED[text], *self.expected))
+            is_branch = text == "elseif" and not self.expected
+            reading = replace(self, since=replace(self.since, is_branch=True)) if is_branch else self
+            yield replace(reading, expected=(*_OPENED[text], *self.expected))
         elif text == "do" and self.expected[:1] != ("do",):
-            if not self.expected and before not in (";", "do", "then", "else"):
-                yield _Reading((*self.closed, Closing("do")))
-            yield replace(self, expected=("end", *self.expected))
+            if not self.expected and before not in _BEFORE_STATEMENT - {")", ""}:
+                yield self._closing("do", "any")
+            if before in _BEFORE_STATEMENT:
+                yield replace(self, expected=("end", *self.expected))
         elif text not in _CLOSING:
-            yield self if self.expected else self._within(before, text, behind)
+            yield self if self.expected else replace(self, since=self._since(texts, number))
         elif not self.expected:
-            closing = Closing(text, opener(text, behind), self.commas, self.keys)
-            yield _Reading((*self.closed, closing))
+            yield self._closing(text, opener(text, behind))
         elif self.expected[0] == text:
             yield replace(self, expected=self.expected[1:])
 
-    def _within(self, before: str, text: str, behind: str) -> _Reading:
-        """Behind *text*, which opens and closes nothing, where nothing is open."""
+    def _closing(self, sign: str, opened_by: Opener) -> _Reading:
+        """Behind *sign*, which closes what is not opened."""
+        return _Reading((*self.closed, replace(self.since, sign=sign, opener=opened_by)))
+
+    def _since(self, texts: Sequence[str], number: int) -> Closing:
+        """What stands behind the last closing, with the lexeme *number* of *texts*; nothing is open there."""
+        since, text, (before, behind) = self.since, texts[number], _around(texts, number)
         if text == ",":
-            return replace(self, commas=self.commas + 1)
+            return replace(since, parts=(*since.parts, behind))
+        if text == "else":
+            return replace(since, is_branch=True)
+        if text == "return":
+            end = next((at for at in range(number, len(texts)) if texts[at] == ";"), len(texts))
+            return replace(since, returned=since.returned | {tuple(texts[number + 1 : end])})
         is_key = before == "," and behind == "=" and is_name(text)
-        return replace(self, keys=self.keys | {text}) if is_key else self
+        return replace(since, keys=since.keys | {text}) if is_key else since
+
+
+def _around(texts: Sequence[str], number: int) -> tuple[str, str]:
+    """The lexemes before and behind one of *texts*, empty where there is none."""
+    return texts[number - 1] if number else "", texts[number + 1] if number + 1 < len(texts) else ""
 
 
 def opener(closing: str, behind: str) -> Opener:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice, product
 
-from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_called, of_value, plain_types
+from fimlsp.languages.slua.both_sides.guesses import (
+    SIMPLE,
+    arguments_of,
+    functions_called,
+    of_value,
+    parts_of,
+    plain_types,
+)
 from fimlsp.languages.slua.both_sides.reading import Stop
 from fimlsp.languages.slua.both_sides.right_text import RightText
+from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.expressions import Entries, EntryName, FieldName, Operand
 from fimlsp.languages.slua.incremental.machine import Machine
 from fimlsp.languages.slua.incremental.statements import Block
@@ -46,8 +54,8 @@ def _lacking_field(stop: Stop, right: RightText) -> Iterator[str]:
     """Declarations of the field that is read or assigned to at *stop*."""
     texts = [lexeme.text for lexeme in right.follow(stop.offset)]
     if isinstance(stop.machine.stack and stop.machine.stack.task, Entries | EntryName):
-        value = (_parts(texts[2:]) or [[]])[0]
-        types = dict.fromkeys(of_field(value, plain_types(stop.machine.environment)))
+        value = (parts_of(texts[2:]) or [[]])[0]
+        types = dict.fromkeys(of_field(value, stop.machine.environment))
     else:
         types = dict.fromkeys((*types_wanted(stop, stop.machine, texts), *SIMPLE))
     modifiers = ("mutable ", "") if texts[1:2] == ["="] else ("", "mutable ")
@@ -66,7 +74,7 @@ def types_wanted(stop: Stop, block: Machine, texts: list[str]) -> Iterator[Type]
             results: list[Type] = [VOID, *plain]
         else:
             results = [*([BOOLEAN] if isinstance(wanted, Truth) else [wanted] if wanted else []), *plain]
-        yield from functions_called(_arguments(texts), results, environment)
+        yield from functions_called(arguments_of(texts), results, environment)
         return
     if following == ".":
         yield from (table for table in tables if field in table.fields)
@@ -93,32 +101,11 @@ def _wanted(machine: Machine) -> Type | Truth | None:
     return task.wanted if isinstance(task, Operand) else None
 
 
-def _arguments(texts: list[str]) -> list[list[str]]:
-    """The arguments of the call that *texts* begin with, behind the callee and its bracket."""
-    parts = _parts(texts[2:])
-    return [] if parts == [[]] else parts
-
-
-def _parts(texts: list[str]) -> list[list[str]]:
-    """The parts between the commas of *texts*, up to the bracket that closes what they begin within."""
-    found: list[list[str]] = [[]]
-    depth = 0
-    for text in texts:
-        depth += (text in ("(", "{", "function", "if", "do")) - (text in (")", "}", "end"))
-        if depth < 0:
-            break
-        if text == "," and not depth:
-            found.append([])
-        else:
-            found[-1].append(text)
-    return found
-
-
 def _tables(name: str, block: Machine, right: RightText) -> Iterator[str]:
     """Declarations of a type *name* with the fields that *right* gives its values, and reads from them."""
     values, everywhere = _fields(name, right)
-    plain = plain_types(block.environment)
-    for types in islice(product(*(of_field(value, plain) for value in values.values())), _MOST_TABLES):
+    each = (of_field(value, block.environment) for value in values.values())
+    for types in islice(product(*each), _MOST_TABLES):
         fields = []
         for field, type_ in zip(values, types, strict=True):
             modifiers = "" if holds_functions(type_) else "mutable "
@@ -127,13 +114,13 @@ def _tables(name: str, block: Machine, right: RightText) -> Iterator[str]:
         yield f"interface {name}{{{''.join(fields)}}};"
 
 
-def of_field(value: list[str], plain: list[Type]) -> list[Type]:
+def of_field(value: list[str], environment: Environment) -> list[Type]:
     """The types of a field with *value*."""
     if value[:1] != ["function"]:
-        return of_value(value, plain)
-    count = len(_arguments(value))
+        return of_value(value, environment)
+    count = len(arguments_of(value))
     gives = "return" in value
-    return [Function((NUMBER,) * count, result) for result in (plain if gives else [VOID])]
+    return [Function((NUMBER,) * count, result) for result in (plain_types(environment) if gives else [VOID])]
 
 
 def _fields(name: str, right: RightText) -> tuple[dict[str, list[str]], set[str]]:
@@ -146,7 +133,7 @@ def _fields(name: str, right: RightText) -> tuple[dict[str, list[str]], set[str]
         if text == name and texts[number - 1 : number] == [":"]:
             variables.add(texts[number - 2])
             if texts[number + 1 : number + 3] == ["=", "{"]:
-                entries = {part[0]: part[2:] for part in _parts(texts[number + 3 :]) if part[1:2] == ["="]}
+                entries = {part[0]: part[2:] for part in parts_of(texts[number + 3 :]) if part[1:2] == ["="]}
                 values |= entries
                 everywhere = set(entries) if everywhere is None else everywhere & set(entries)
         elif text in variables and texts[number + 1 : number + 2] == ["."]:

@@ -11,7 +11,7 @@ from fimlsp.languages.slua.incremental.written_types import (
     NamedParameterType,
     ParameterTypes,
 )
-from fimlsp.languages.slua.types import Function, Table
+from fimlsp.languages.slua.types import VOID, Function, Table, Type
 
 Needed = frozenset[Target]
 """What is to be opened: what the right text closes, but for what is open already."""
@@ -30,7 +30,7 @@ def may_close(closing: Closing, stack: Stack | None) -> bool:
             return closing.opener == "any"
         if isinstance(task, Sign) and task.text == ")":
             opener: Opener = "function" if stack and isinstance(stack.task, Block) else "other"
-            return closing.opener in (opener, "any") and closing.commas <= commas
+            return closing.opener in (opener, "any") and len(closing.parts) <= commas
         if isinstance(task, Sign) and task.text == "end":
             return closing.opener == "any" or not _is_statement(stack)
         commas += isinstance(task, Sign) and task.text == ","
@@ -50,6 +50,43 @@ def to_open(needed: Needed, sign: str) -> list[Closing]:
     return [closing for closing in found if closing.sign == sign and closing.opener in ("other", "any")]
 
 
+def blocks_to_open(needed: Needed, result: Type | None) -> set[str]:
+    """What may begin a block that is to be opened next, in a function that gives *result*."""
+    found = set[str]()
+    for target in needed:
+        header = target[-2].sign if len(target) > 1 else ""
+        is_any = (target[-1].sign, target[-1].opener) == ("end", "any") and not _is_head(target)
+        if not is_any or not all(_may_return(value, result) for value in target[-1].returned):
+            continue
+        if target[-1].is_branch or header == "then":
+            found |= {"if"}
+        elif header == "do":
+            found |= {"for"} if target[-2].parts else {"for", "while"}
+        else:
+            found |= {"do", "if", "while", "for"}
+    return found
+
+
+def _may_return(value: tuple[str, ...], result: Type | None) -> bool:
+    """Whether *value* may be returned from a function that gives *result*."""
+    return result is not None and (result is VOID) is not bool(value)
+
+
+def values_returned(needed: Needed) -> list[tuple[str, ...]]:
+    """The values that a function without parameters would return if it is to be opened next."""
+    bodies = [t for t in needed if (t[-1].sign, t[-1].opener) == ("end", "any") and not t[-1].is_branch]
+    return sorted({value for target in bodies for closing in target for value in closing.returned})
+
+
+def is_function_head(needed: Needed) -> bool:
+    """Whether the right text goes on in the head of a function that is to be opened next."""
+    return bool(needed) and all(map(_is_head, needed))
+
+
+def _is_head(target: Target) -> bool:
+    return len(target) > 1 and (target[-2].sign, target[-2].opener) == (")", "function")
+
+
 def may_be_function(wanted: object, needed: Needed) -> bool:
     """Whether the right text may go on in a function, or in its head, where *wanted* is."""
     if not isinstance(wanted, Function):
@@ -58,7 +95,14 @@ def may_be_function(wanted: object, needed: Needed) -> bool:
     heads = [target[-2] for target in bodies if len(target) > 1 and target[-2].sign == ")"]
     if len(heads) < len(bodies):
         return True
-    return any(head.opener != "function" or head.commas < max(1, len(wanted.parameters)) for head in heads)
+    return any(
+        head.opener != "function" or len(head.parts) < max(1, len(wanted.parameters)) for head in heads
+    )
+
+
+def may_be_interface(needed: Needed) -> bool:
+    """Whether the right text may go on in the declaration of a table."""
+    return not needed or any(not closing.parts for closing in to_open(needed, "}"))
 
 
 def may_be_table(wanted: object, needed: Needed) -> bool:

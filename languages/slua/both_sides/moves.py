@@ -7,16 +7,22 @@ if the right text closes them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import pairwise
 
 from fimlsp.languages.slua.both_sides.closings import Target, outline_of
 from fimlsp.languages.slua.both_sides.fitting import (
     Needed,
+    blocks_to_open,
+    is_function_head,
     may_be_function,
+    may_be_interface,
     may_be_table,
     may_close,
     to_open,
+    values_returned,
 )
-from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_begun, of_uses, plain_types, results_of
+from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_begun, of_uses, of_values
 from fimlsp.languages.slua.both_sides.right_text import RightText
 from fimlsp.languages.slua.incremental.expressions import (
     Continue,
@@ -30,10 +36,17 @@ from fimlsp.languages.slua.incremental.expressions import (
 from fimlsp.languages.slua.incremental.functions import ParameterName
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
 from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack, Task
-from fimlsp.languages.slua.incremental.statements import Block, Statements
+from fimlsp.languages.slua.incremental.statements import Block, LocalType, Statements
 from fimlsp.languages.slua.incremental.tokens import TOKEN, first_token, is_name
-from fimlsp.languages.slua.incremental.written_types import Fields, WrittenType
-from fimlsp.languages.slua.types import VOID, Function, Table, Type
+from fimlsp.languages.slua.incremental.wanted import OR, wanted_for
+from fimlsp.languages.slua.incremental.written_types import (
+    AfterParameter,
+    Fields,
+    ParameterTypes,
+    WrittenType,
+    named_types,
+)
+from fimlsp.languages.slua.types import Function, Table, Type
 
 _LITERALS = ("0", '""', "true")
 _JOINING = ("+", "..", "==", "and")
@@ -47,12 +60,20 @@ class Moves:
     def __init__(self, right: RightText) -> None:
         self._right = right
         self._targets = right.targets
-        self._names = right.used_names
-        self._taken = frozenset(self._names)
+        self._taken = frozenset(right.used_names)
 
-    def finishing(self, machine: Machine) -> tuple[str, ...]:
-        """The first lexeme of the cheapest way to end what is open; none if nothing is."""
-        token = first_token(machine.finish())
+    def finishing(self, machine: Machine, is_own: bool) -> tuple[str, ...]:
+        """The beginning of the cheapest way to end what is open; none if nothing is.
+
+        That is a lexeme. In what the middle itself has opened, if it *is_own*, it is a value as a whole, or
+        none if the right text goes on there and not behind a value.
+        """
+        text = machine.finish()
+        if is_own and machine.stack is not None and isinstance(machine.stack.task, Operand):
+            is_argument = machine.outline[:1] == (")",) and self._needed(machine.stack) is not None
+            is_enough = is_argument and not self._right.follows_value
+            return () if is_enough else self.tokens(machine, text)
+        token = first_token(text)
         if token[:1] == NAMELESS[0]:
             token = self._lacking_name(machine) or self.new_name(machine)
         return (token,) if token else ()
@@ -64,18 +85,24 @@ class Moves:
         for name in self._right.free_names:
             if not expected.takes(name) or name in machine.environment.types:
                 continue
-            if not isinstance(task, ParameterName) or task.type in of_uses(
-                name, self._right.texts, [task.type]
-            ):
+            texts = self._right.texts
+            if not isinstance(task, ParameterName) or task.type in of_uses(name, texts, machine.environment):
                 return name
         return ""
 
-    def others(self, machine: Machine) -> Iterator[tuple[str, ...]]:
-        """Other beginnings, where something can still be opened or the right text might go on."""
+    def others(self, machine: Machine, has_begun: bool) -> Iterator[tuple[str, ...]]:
+        """Other beginnings, where something can still be opened or the right text might go on.
+
+        If the middle *has_begun* something, it goes on with no operator: it could have begun otherwise.
+        """
         needed = self._needed(machine.stack)
-        if needed is None or machine.stack is None or machine.is_full:
+        if machine.stack is None or machine.is_full:
             return
         task = machine.stack.task
+        if isinstance(task, ParameterTypes | AfterParameter):
+            yield from self._function_types(machine, task)
+        if needed is None:
+            return
         if not needed and not self._may_hold(_table_around(machine.stack)):
             return
         if not needed and self._is_within_type_or_function(task):
@@ -86,18 +113,38 @@ class Moves:
             yield from self._entries(machine, task)
         elif isinstance(task, PathTail | Continue | FieldName):
             words = machine.expected().words
-            yield from ((sign,) for sign in ("=", ".", *_JOINING) if sign in words)
+            if not has_begun:
+                yield from ((sign,) for sign in ("=", ".", *_JOINING) if sign in words)
+            elif "." in words and isinstance(task, PathTail) and self._may_name_field(task.value.type):
+                yield (".",)
             if "(" in words and isinstance(task, PathTail) and isinstance(task.value.type, Function):
                 yield from self._brackets(machine, task.value.type, needed)
             if task.may_end(machine):
-                yield from self.others(machine.without())
+                yield from self.others(machine.without(), has_begun)
         else:
             yield from self._plain(machine)
             if isinstance(task, WrittenType) and task.purpose.allows_functions():
-                is_begun = self._right.texts[:1] == ("->",)
-                for type_ in functions_begun(self._right, machine.environment):
-                    text = str(type_).partition("->")[0] if is_begun else str(type_)
-                    yield self.tokens(machine, text)
+                yield from self._function_types(machine, task)
+
+    def _function_types(
+        self, machine: Machine, task: WrittenType | ParameterTypes | AfterParameter
+    ) -> Iterator[tuple[str, ...]]:
+        """What may still be written of the type of a function that the right text begins with."""
+        given = () if isinstance(task, WrittenType) else _types_given(machine, task)
+        written = "" if isinstance(task, WrittenType) else "(" + ", ".join(map(str, given))
+        written += ", " if given and isinstance(task, ParameterTypes) else ""
+        name = task.purpose.name if isinstance(task.purpose, LocalType) else ""
+        texts = self._right.texts
+        parts = 1 if texts[:1] == ("->",) else 2 if texts[1:3] == ("=", "function") else 3
+        for type_ in functions_begun(self._right, machine.environment, name, given):
+            text = "".join(str(type_).partition("->")[:parts])
+            if text.startswith(written):
+                yield self.tokens(machine, text[len(written) :])
+
+    def _may_name_field(self, type_: Type) -> bool:
+        """Whether the right text may begin with the end of the name of a field of *type_*."""
+        word = self._right.word
+        return isinstance(type_, Table) and bool(word) and any(name.endswith(word) for name in type_.fields)
 
     def _is_within_type_or_function(self, task: Task) -> bool:
         """Whether the right text is the rest of a function or its type, which *task* can only declare."""
@@ -106,8 +153,9 @@ class Moves:
         return isinstance(task, Block | Operand | PathTail | Continue | FieldName)
 
     def levels_to_open(self, outline: Outline) -> int:
-        """How many brackets and blocks are to be opened where *outline* is open; 0 if some must be closed."""
-        return min(map(len, self._fitting(outline)), default=len(outline)) - len(outline)
+        """How many brackets and blocks are to be opened, once what does not fit in *outline* is closed."""
+        wanted = (outline_of(target) for target in self._targets)
+        return min((len(each) - _common(each, outline) for each in wanted), default=0)
 
     def new_name(self, machine: Machine, others: Iterable[str] = ()) -> str:
         """A name that no variable, none of *others* and nothing in the right text has."""
@@ -130,12 +178,14 @@ class Moves:
         return [target for target in longer if outline_of(target[len(target) - size :]) == outline]
 
     def _brackets(self, machine: Machine, function: Function, needed: Needed) -> Iterator[tuple[str, ...]]:
-        """The beginnings of calls of *function* that leave as many arguments as the right text gives."""
+        """The beginnings of calls of *function* that leave the arguments that the right text gives."""
         is_last = self.levels_to_open(machine.outline) == 1
-        for commas in {closing.commas for closing in to_open(needed, ")")}:
+        for parts in dict.fromkeys(closing.parts for closing in to_open(needed, ")")):
             parameters = function.parameters
-            before = len(parameters) - 1 - commas
-            if before < 0 and (commas or parameters):
+            before = len(parameters) - 1 - len(parts)
+            if before < 0 and (parts or parameters):
+                continue
+            if not all(map(partial(_may_begin, machine), parameters[before + 1 :], parts)):
                 continue
             if is_last and parameters and not self._may_be(parameters[before]):
                 continue
@@ -152,6 +202,9 @@ class Moves:
     def _beginnings(
         self, machine: Machine, task: Block | Operand, needed: Needed
     ) -> Iterator[tuple[str, ...]]:
+        if isinstance(task, Block) and is_function_head(needed):
+            yield from self._functions(machine)
+            return
         scope, expected = machine.environment.inhabitants, machine.expected()
         first, field = (*self._right.texts[:2], "", "")[:2]
         for type_, path in scope.paths.items():
@@ -159,25 +212,28 @@ class Moves:
             if not needed and first == "." and not (isinstance(type_, Table) and field in type_.fields):
                 continue
             if tokens[0] in expected.words:
-                yield tokens
+                if self._right.follows_value or self._may_name_field(type_):
+                    yield tokens
                 if isinstance(type_, Function):
                     yield from ((*tokens, *call) for call in self._brackets(machine, type_, needed))
         if isinstance(task, Block):
-            words = {"local", "return", "break", "interface"}
+            is_in_value = not needed or bool(to_open(needed, ")") or to_open(needed, "}"))
+            words = {"local", "return", "break"} if is_in_value else {"local"}
+            words |= {"interface"} if may_be_interface(needed) else set()
             endings = task.endings if isinstance(task, Statements) else ()
             yield from ((name, "(") for name in endings if name in expected.words)
-            if to_open(needed, "end"):
-                words |= {"do", "if", "while", "for"}
+            words |= blocks_to_open(needed, machine.environment.result)
         else:
             words = set() if needed else {"not"}
-            yield from ((t,) for t in _LITERALS if expected.takes(t) and (needed or first != "."))
+            literals = _LITERALS if self._right.follows_value else ()
+            yield from ((t,) for t in literals if expected.takes(t) and (needed or first != "."))
             brackets = to_open(needed, ")")
-            words |= {"("} if any(not closing.commas for closing in brackets) else set()
+            words |= {"("} if any(not closing.parts for closing in brackets) else set()
             words |= {"{"} if self._may_open(machine, task, needed) else set()
             words |= {"function"} if may_be_function(task.wanted, needed) else set()
         yield from ((word,) for word in sorted(words & expected.words))
         if "local" in words & expected.words:
-            yield from self._declarations(machine, needed)
+            yield from self._declarations(machine, needed, is_in_value)
 
     def _may_open(self, machine: Machine, operand: Operand, needed: Needed) -> bool:
         """Whether the right text may go on in the table that is wanted."""
@@ -217,22 +273,37 @@ class Moves:
                 if others and name.endswith(self._right.word):
                     yield (*entries(others), ",")
 
-    def _declarations(self, machine: Machine, needed: Needed) -> Iterator[tuple[str, ...]]:
+    def _declarations(self, machine: Machine, needed: Needed, is_in_value: bool) -> Iterator[tuple[str, ...]]:
         """The beginnings of variables of all types, and of functions without parameters."""
         name, inhabitants = self.new_name(machine), machine.environment.inhabitants
-        types = [type_ for type_ in (*SIMPLE, *inhabitants.tables) if inhabitants.has(type_)]
+        types = [t for t in (*SIMPLE, *inhabitants.tables) if is_in_value and inhabitants.has(t)]
         yield from (("local", name, ":", str(type_), "=") for type_ in types)
-        ends = [closing for closing in to_open(needed, "end") if closing.opener == "any"]
-        returned = results_of(self._right.texts, plain_types(machine.environment)) if ends else []
-        for result in dict.fromkeys((VOID, *returned)) if ends else ():
+        for result in of_values(values_returned(needed), machine.environment):
             yield self.tokens(machine, f"local {name}:()->{result}=function()")
+
+    def _functions(self, machine: Machine) -> Iterator[tuple[str, ...]]:
+        """The beginnings of functions whose heads the right text ends, with names that it calls first."""
+        texts = self._right.texts
+        called = {name for name, behind in pairwise(texts) if behind == "("}
+        names = [name for name in self._right.free_names if name in called]
+        for name in (*names, self.new_name(machine)):
+            for type_ in functions_begun(self._right, machine.environment, name):
+                yield self.tokens(machine, f"local {name}:{type_}=function(")
 
     def _plain(self, machine: Machine) -> Iterator[tuple[str, ...]]:
         expected = machine.expected()
         yield from ((word,) for word in sorted(expected.words) if word not in _OPERATORS)
         if expected.but is not None:
             yield (self.new_name(machine),)
-            yield from ((name,) for name in self._names if expected.takes(name))
+            yield from ((name,) for name in self._names(machine) if expected.takes(name))
+
+    def _names(self, machine: Machine) -> tuple[str, ...]:
+        """The names in the right text that something new at *machine* may have."""
+        task = machine.stack.task if machine.stack is not None else None
+        if isinstance(task, Fields):
+            return self._right.field_names
+        is_of_type = isinstance(task, ParameterTypes | AfterParameter)
+        return () if is_of_type else self._right.free_names
 
     def tokens(self, machine: Machine, text: str) -> tuple[str, ...]:
         """The lexemes of *text*, with new names where it leaves them open."""
@@ -241,6 +312,26 @@ class Moves:
             if token[0] == NAMELESS[0] and token not in names:
                 names[token] = self.new_name(machine, names.values())
         return tuple(names.get(token, token) for token in TOKEN.findall(text))
+
+
+def _may_begin(machine: Machine, type_: Type, token: str) -> bool:
+    """Whether *token* may begin a value of *type_*, or is a name that may yet be declared so."""
+    is_unknown = is_name(token) and token not in machine.environment.variables
+    return is_unknown or Operand(wanted_for(type_), OR).takes(machine, token)
+
+
+def _types_given(machine: Machine, task: ParameterTypes | AfterParameter) -> tuple[Type, ...]:
+    """The types of the parameters that are written where *task* is."""
+    if isinstance(task, ParameterTypes):
+        return task.types
+    type_ = named_types(machine.environment).get(task.word)
+    return task.before if type_ is None else (*task.before, type_)
+
+
+def _common(first: Outline, second: Outline) -> int:
+    """How many of the last signs of both are the same."""
+    pairs = zip(reversed(first), reversed(second), strict=False)
+    return next((number for number, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
 
 def _table_around(stack: Stack) -> Table | None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from fimlsp.languages.slua.both_sides.closings import Closing, Target, opener, outline_of, targets
 from fimlsp.languages.slua.incremental.machine import Outline
-from fimlsp.languages.slua.incremental.tokens import LEXEME, is_name
+from fimlsp.languages.slua.incremental.tokens import LEXEME, SIGNS, is_name
 
 _BLANKS = re.compile(rb"[ \t\r\n]*")
 _WORD = re.compile(rb"[A-Za-z0-9_]+")
 _STRING_TAIL = re.compile(rb'(?:[^"\\\x00-\x1f\x7f]|\\[nt"\\])*"')
+_BEHIND_VALUE = ("and", "do", "or", "then")
+_BEFORE_VALUE = ("false", "function", "not", "true")
 _LEAD = {1: b"\xc3", 2: b"\xe1", 3: b"\xf1"}
 """First bytes of characters whose other bytes may be any, by the number of these."""
 
@@ -79,6 +82,16 @@ class RightText:
         return found[0].decode("ascii") if found and not self.word and found[0][:1] != b'"' else ""
 
     @cached_property
+    def follows_value(self) -> bool:
+        """Whether the text may begin with what can stand behind a value."""
+        first = self.texts[0] if self.texts else ""
+        if self.word:
+            return any(word.endswith(self.word) for word in _BEHIND_VALUE)
+        return (
+            first in _BEHIND_VALUE if first[:1].isalnum() else first[:1] != '"' and first not in (":", "->")
+        )
+
+    @cached_property
     def string_tail(self) -> tuple[bytes, Lexeme] | None:
         """What opens a text that ends in this one, and the whole of it; None if none can."""
         inner = len(self.data) - len(self.data.lstrip(bytes(range(0x80, 0xC0))))
@@ -114,18 +127,23 @@ class RightText:
 
     @cached_property
     def free_names(self) -> tuple[str, ...]:
-        """Those of the used names that are not declared before their first use."""
+        """Those of the used names that are not declared before their first use; last what may be cut."""
         first: dict[str, bool] = {}
         texts = list(self.texts)
         if [*map(is_name, texts[:2])] == [True, True] and texts[2:3] in ([":"], ["="], ["{"]):
             texts[0] = "local"  # a keyword that declares, whose beginning is in the middle
-        in_head = False
+        in_head = in_type = False
         for number, text in enumerate(texts):
             before = texts[number - 1] if number else ""
             in_head = text == "function" or (in_head and before != ")")
-            if is_name(text) and before != ".":
-                first.setdefault(text, not (in_head or before in ("local", "for", "interface", ":", "->")))
-        return tuple(name for name in self.used_names if first.get(name, True))
+            in_type = (before, text) == (":", "(") or (in_type and before != ")")
+            is_key = before in (",", "{") and texts[number + 1 : number + 2] == ["="]
+            if is_name(text) and before != "." and not is_key:
+                first.setdefault(
+                    text, not (in_head or in_type or before in ("local", "for", "interface", ":", "->"))
+                )
+        names = (name for name in self.used_names if first.get(name, name not in self.keys))
+        return tuple(sorted(names, key=lambda name: name == self.word))
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -148,9 +166,17 @@ class RightText:
         return frozenset(text for before, text, after in triples if before in ("{", ",") and after == "=")
 
     @cached_property
+    def field_names(self) -> tuple[str, ...]:
+        """The names that are those of fields, in the order of their use."""
+        read = (behind for before, behind in pairwise(self.texts) if before == "." and is_name(behind))
+        return tuple(dict.fromkeys((*read, *sorted(self.keys))))
+
+    @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Where the first lexeme that is wholly in the text may begin."""
-        found = {0, len(self.word), len(self.sign)}
+        found = {0, len(self.word)}
+        if any(sign.endswith(self.sign) and sign != self.sign for sign in SIGNS):
+            found.add(len(self.sign))
         if self.string_tail is not None:
             found.add(self.string_tail[1].end)
         if self.number_tail is not None:
@@ -169,11 +195,19 @@ class RightText:
         """What the text from *offset* on closes and does not open; several where `do` has two meanings."""
         return frozenset(map(outline_of, self._targets(offset)))
 
+    def _is_return_cut(self, texts: list[str]) -> bool:
+        """Whether the first of *texts* is the end of `return`: behind it stands what can follow no name."""
+        second = (*texts[1:2], "")[0]
+        is_value = is_name(second) or second[:1].isdigit() or second[:1] == '"' or second in _BEFORE_VALUE
+        return bool(self.word) and "return".endswith(self.word) and is_value
+
     def _targets(self, offset: int) -> frozenset[Target]:
         if offset not in self._known_targets:
             lexemes = self.follow(offset)
             is_whole = self.lexeme(lexemes[-1].end if lexemes else offset) is not None
             texts = [lexeme.text for lexeme in lexemes]
+            if not offset and self._is_return_cut(texts):
+                texts[0] = "return"
             self._known_targets[offset] = frozenset(targets(texts) if is_whole else ())
         return self._known_targets[offset]
 

@@ -6,6 +6,7 @@ brackets, blocks and statements are begun as it needs them, and what it uses is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
@@ -26,6 +27,8 @@ _ENDING = 2
 _DETOUR = 6
 _LEVEL = 20
 _LONG = 8
+_PATIENCE = 2
+"""So many places cost what one blank does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class Written:
         tokens: what was written.
         blocks: where on the way a statement might be written: the number of tokens before, the place, and the
             last lexeme there.
+        floor: the fewest brackets and blocks that were open on the way.
+        has_begun: whether something was begun, and not only ended what was open before.
     """
 
     machine: Machine
@@ -46,6 +51,13 @@ class Written:
     first: str
     tokens: tuple[str, ...] = ()
     blocks: tuple[tuple[int, Machine, str], ...] = ()
+    floor: int = 0
+    has_begun: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the place is in a bracket or block that was opened on the way."""
+        return self.has_begun and len(self.machine.outline) > self.floor
 
     @property
     def text(self) -> bytes:
@@ -73,6 +85,11 @@ class Written:
         here = (len(self.tokens), self.machine, self.before)
         return replace(self, blocks=(*self.blocks, here))
 
+    def reached(self, has_begun: bool) -> Written:
+        """With what is known of the way here, on which at last something was begun or not."""
+        floor = min(self.floor, len(self.machine.outline))
+        return replace(self, floor=floor, has_begun=self.has_begun or has_begun)
+
     def with_declaration(self, block: tuple[int, Machine, str], tokens: tuple[str, ...]) -> Written | None:
         """With *tokens* written at that *block*; None if something may not come then."""
         number, machine, before = block
@@ -98,12 +115,13 @@ class Search:
     def connecting(self, machine: Machine, before: str) -> bytes | None:
         """A cheap text that connects *machine*, behind the lexeme *before*; None if none is found."""
         self._declared = 0
-        start = Written(machine, before, before)._marked()
-        waiting: list[tuple[int, int, int, Written]] = [(0, 0, 0, start)]
-        shapes, seen, count = _Shapes(), set[object](), 0
+        start = Written(machine, before, before, floor=len(machine.outline))._marked()
+        waiting = _Waiting()
+        waiting.add(0, 0, start)
+        shapes, seen = _Shapes(), set[object]()
         most = MOST_PLACES if self._places is None else self._places
-        while waiting and len(seen) < most:
-            _, _, cost_before, place = heappop(waiting)
+        while len(seen) < most and (found := waiting.next()):
+            cost_before, place = found
             shape = shapes.of(place.machine.stack), self._known_names(place.machine.environment)
             if shape in seen:
                 continue
@@ -112,15 +130,14 @@ class Search:
             text = self._entered(place)
             if text is not None:
                 return text
-            finishing = self._moves.finishing(place.machine)
-            others = self._moves.others(place.machine)
+            finishing = self._moves.finishing(place.machine, place.is_own)
+            others = self._moves.others(place.machine, place.has_begun)
             for tokens, cost in ((finishing, _ENDING), *((t, _DETOUR + _size(t)) for t in others)):
                 following = place.after(tokens) if tokens else None
                 if following is not None and len(following.machine.outline) >= self._kept:
-                    count += 1
-                    written = cost_before + cost
+                    following = following.reached(tokens is not finishing)
                     ahead = _LEVEL * self._moves.levels_to_open(following.machine.outline)
-                    heappush(waiting, (written + ahead, count, written, following))
+                    waiting.add(cost_before + cost, ahead, following)
         return None
 
     def _known_names(self, environment: Environment) -> tuple[object, ...]:
@@ -155,9 +172,6 @@ class Search:
         if not depth or not (stop.lacks_variable or stop.lacks_type or stop.lacks_field):
             return None
         for changed in self._with_declarations(place, stop):
-            self._declared += 1
-            if self._declared > self._declarations:
-                return None
             again = self._same_entrance(changed, entrance)
             if again is None:
                 continue
@@ -177,6 +191,9 @@ class Search:
             if not stop.lacks_field and len(block[1].outline) > size:
                 continue
             for text in declarations(stop, block[1], self._reader.right):
+                self._declared += 1
+                if self._declared > self._declarations:
+                    return
                 changed = place.with_declaration(block, self._moves.tokens(block[1], text))
                 if changed is not None:
                     yield changed
@@ -191,6 +208,36 @@ class Search:
 
 def _size(tokens: tuple[str, ...]) -> int:
     return min(sum(map(len, tokens)), _LONG)
+
+
+class _Waiting:
+    """The places that are still to be looked at.
+
+    A search within what is open could last for ever, and what connects be beyond it; so the more places were
+    looked at with so much left open, the later come others.
+    """
+
+    def __init__(self) -> None:
+        self._queues: dict[int, list[tuple[int, int, int, Written]]] = {}
+        self._taken: Counter[int] = Counter()
+        self._count = 0
+
+    def add(self, cost: int, ahead: int, place: Written) -> None:
+        """Add *place*, come to at *cost*, with *ahead* still to go."""
+        self._count += 1
+        queue = place.floor if place.has_begun else -1
+        heappush(self._queues.setdefault(queue, []), (cost + ahead, self._count, cost, place))
+
+    def next(self) -> tuple[int, Written] | None:
+        """The cost of a place and the place, which is no longer here; None if none is left."""
+        if not self._queues:
+            return None
+        floor = min(self._queues, key=lambda each: self._queues[each][0][0] + self._taken[each] // _PATIENCE)
+        self._taken[floor] += 1
+        _, _, cost, place = heappop(self._queues[floor])
+        if not self._queues[floor]:
+            del self._queues[floor]
+        return cost, place
 
 
 class _Shapes:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 from fimlsp.languages.slua.declaring import MOST_PARAMETERS
@@ -11,6 +13,8 @@ from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.machine import Machine, Outline, Sign, Task
 from fimlsp.languages.slua.incremental.tokens import Expected
 from fimlsp.languages.slua.types import NUMBER, SIMPLE, VOID, Field, Function, Table, Type, holds_functions
+
+_MOST_KEPT = 64
 
 
 class Purpose(Protocol):
@@ -29,17 +33,19 @@ class Purpose(Protocol):
         """What comes when it is *type_*."""
 
 
-def named_types(machine: Machine) -> dict[str, Type]:
+@lru_cache(_MOST_KEPT)
+def named_types(environment: Environment) -> Mapping[str, Type]:
     """The types of values that have names."""
-    types: dict[str, Type] = {**SIMPLE, **machine.environment.types}
+    types: dict[str, Type] = {**SIMPLE, **environment.types}
     return {name: type_ for name, type_ in types.items() if type_ is not VOID}
 
 
-def plain_types(machine: Machine) -> dict[str, Type]:
+@lru_cache(_MOST_KEPT)
+def plain_types(environment: Environment) -> Mapping[str, Type]:
     """The types that functions of scripts may take and give."""
     return {
         name: type_
-        for name, type_ in named_types(machine).items()
+        for name, type_ in named_types(environment).items()
         if not holds_functions(type_) and not (isinstance(type_, Table) and type_.is_open)
     }
 
@@ -56,7 +62,7 @@ class WrittenType(Task):
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
-        types = named_types(machine).items()
+        types = named_types(machine.environment).items()
         words = {name for name, type_ in types if self.purpose.allows(machine, type_)}
         return Expected(frozenset(words | ({"("} if self.purpose.allows_functions() else set())))
 
@@ -64,7 +70,7 @@ class WrittenType(Task):
         """As in `Task`."""
         if token == "(":
             return machine.push(ParameterTypes(self.purpose))
-        return self.purpose.then(machine, named_types(machine)[token])
+        return self.purpose.then(machine, named_types(machine.environment)[token])
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -85,7 +91,7 @@ class ParameterTypes(Task):
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
-        words = set(plain_types(machine)) | (set() if self.types else {")"})
+        words = set(plain_types(machine.environment)) | (set() if self.types else {")"})
         return Expected(frozenset(words), but=frozenset())
 
     def take(self, machine: Machine, token: str) -> Machine:
@@ -116,7 +122,7 @@ class AfterParameter(Task):
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
         words = set() if self.is_type else {":"}
-        if self.word in plain_types(machine):
+        if self.word in plain_types(machine.environment):
             words |= {")", ","} if len(self.before) + 1 < MOST_PARAMETERS else {")"}
         return Expected(frozenset(words))
 
@@ -124,14 +130,14 @@ class AfterParameter(Task):
         """As in `Task`."""
         if token == ":":
             return machine.push(NamedParameterType(self.purpose, self.before))
-        types = (*self.before, plain_types(machine)[self.word])
+        types = (*self.before, plain_types(machine.environment)[self.word])
         if token == ",":
             return machine.push(ParameterTypes(self.purpose, types))
         return machine.push(Sign("->"), ResultType(self.purpose, types))
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
-        return ")" if self.word in plain_types(machine) else ":"
+        return ")" if self.word in plain_types(machine.environment) else ":"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,7 @@ class NamedParameterType(Task):
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
-        return Expected(frozenset(plain_types(machine)))
+        return Expected(frozenset(plain_types(machine.environment)))
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
@@ -172,7 +178,7 @@ class ResultType(Task):
 
     def expected(self, machine: Machine) -> Expected:
         """As in `Task`."""
-        results = {**plain_types(machine), VOID.name: VOID}.items()
+        results = {**plain_types(machine.environment), VOID.name: VOID}.items()
         allows = self.purpose.allows
         return Expected(
             frozenset(n for n, result in results if allows(machine, Function(self.types, result)))
@@ -180,7 +186,7 @@ class ResultType(Task):
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        result = VOID if token == VOID.name else named_types(machine)[token]
+        result = VOID if token == VOID.name else named_types(machine.environment)[token]
         return self.purpose.then(machine, Function(self.types, result))
 
     def finish(self, machine: Machine) -> str:

@@ -4,12 +4,14 @@ import re
 from functools import partial
 
 import pytest
+from fimlsp.languages.python.checks import PLACES, Check
 from fimlsp.languages.python.grammar import START, grammar_text, python_grammar, switched_on
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 
 PYTHON = grammar_text()
+CHECKS: tuple[Check, ...] = ("parse", "compile")
 DECLARATIONS, RULES = PYTHON.split("\n\n// Lists with commas.", 1)
 SWITCH = re.compile(r"\b(SINCE|UNTIL)_3_\d+\b")
 
@@ -30,9 +32,10 @@ CASES = {
 }
 
 
-def in_version(text: str, version: PythonVersion | None) -> Grammar:
-    switches = partial(switched_on, version=version)
-    return read_grammar(text, START, switches, drop_useless=version is not None)
+def in_version(text: str, version: PythonVersion | None, check: Check = "parse") -> Grammar:
+    places = PLACES if check == "compile" else None
+    switches = partial(switched_on, version=version, check=check, places=places)
+    return read_grammar(text, START, switches, places, drop_useless=version is not None)
 
 
 def sides(grammar: Grammar) -> str:
@@ -83,6 +86,7 @@ def test_no_switch_is_in_vain():
         off = [version for version in PYTHON_VERSIONS if not switched_on(switch[0], version)]
         assert 0 < len(off) < len(PYTHON_VERSIONS)
         nearest = off[-1] if switch[1] == "SINCE" else off[0]
-        if in_version(without(switch), nearest) == python_grammar(nearest):
+        changed = without(switch)
+        if all(in_version(changed, nearest, check) == python_grammar(nearest, check) for check in CHECKS):
             vain.append(RULES[switch.start() :].split("\n")[0])
     assert vain == []

@@ -62,6 +62,43 @@ CONNECTED = [
     ("Begin({x = 1, <|> = 1});", "y"),
     ("player.Hit(1<|>.place.y), player);", None),
     ("local x: number = 1<|> -> void = function(a) end; Say(Text(x));", None),
+    ("for i = 0, 1 do <|>e8, v, w) return 1; end; g_math.Floor(0); end;", None),
+    (
+        "local v<|>on(a, b) a = {x = 1, y = 2}; return player.awake; end; "
+        "v1({y = 1, x = 2}, g_effects.first);",
+        None,
+    ),
+    ("interface Own {mutable f: Actor; optiona<|>: number;}; local x: Own = {g = origin, f = player};", None),
+    (
+        "for i = 0, 1 do local x5<|> -> void = function(v) end; x3(g_effects.first); else end; return 0; "
+        "end; end;",
+        None,
+    ),
+    ("local f: (<|>ction(v) local b: boolean = g_math.Max; end;", "number)->void=fun"),
+    ("local f: (EffectKinds, <|>nction(a, b, c) return player; end;", "number,number)->Actor=fu"),
+    ("local f: (EffectKinds, E<|>Actor = function(a, b, c) return player; end;", None),
+    (
+        "NewKind({title = Text(1), OnTurn = function(a, b) local p: Place = {x = 1, y = 9<|>) return a; end; "
+        "a.place.y = 1; end});",
+        "};local c:()->Actor=function(",
+    ),
+    ("Choose(1, function(a) if true then e<|>turn 1; end; break; end; return true; end);", None),
+    ("WithActo<|>2, y = 5}; end); local f: (EffectKinds) -> void = function(k) end;", None),
+    (
+        "NewEffect({start = origin, strength = 1, id = Text(1), Describe = function() <|>lth), by); "
+        "return 1; end, OnTurn = function(a) end});",
+        None,
+    ),
+    (
+        "NewEffect({id = Text(1), strength = 1, start = origin, OnTurn = function(a) do "
+        "interface T {mutable g<|>lth) * 2, 5 do end; end; end});",
+        None,
+    ),
+    (
+        "int<|> .. Text(w.power); player.Hit(1, k); return w.power; end, title = Text(1), "
+        "OnTurn = function(a, w) a.health = w.power; end});",
+        None,
+    ),
 ]
 
 

@@ -32,13 +32,21 @@ SETTINGS = [
 
 
 def check(model, reference, cursor, settings):
+    """Once more if they differ: a request that just ended may share a batch, which changes last digits."""
+    both = written(model, reference, cursor, settings)
+    if both[0] != both[1]:
+        both = written(model, reference, cursor, settings)
+    assert both[0] == both[1]
+
+
+def written(model, reference, cursor, settings):
+    """The middles that two models write."""
     left, right = map(str.encode, cursor.split("<|>"))
     start = ENGINE.document(left + right).middle(len(left), len(left)).start
-    texts = [
+    return [
         [middle.text for middle in complete_many(each, left, right, start, settings, lambda: False)]
         for each in (model, reference)
     ]
-    assert texts[0] == texts[1]
 
 
 @pytest.fixture(scope="module", params=["bundled", *sorted(MODELS.keys() - {LARGE})])

@@ -26,6 +26,8 @@ def state(engine: Engine, text: str, *, stays: bool = False, relax: bool = False
 DEAD = (
     "def f(a, <|>a,<|> b): pass\n",
     "f(a=1, <|>a=<|>2)\n",
+    "f(a=1, <|>a <|>)\n",
+    "f(a=1,\n  <|>a\n<|>\n",
     "<|>return <|>\n",
     "if x:\n    <|>break\n<|>    pass\n",
     "x = 1\n<|>global x\n<|>",

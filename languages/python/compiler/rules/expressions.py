@@ -2,88 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from fimlsp.languages.python.compiler.rules.scopes import Kind, Scope, Use
+from fimlsp.languages.python.compiler.rules.targets import DEBUG, TargetRules
 from fimlsp.languages.python.compiler.syntax import nodes
 from fimlsp.languages.python.compiler.syntax.nodes import Expression, Name, Span
-from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.quotient.language.whole_text import Fault
 
-_DEBUG = "__debug__"
-_MOST_BEFORE_STAR = 256
 _MOST_BLOCKS = 20
 
 
-class ExpressionRules:
-    """Visits expressions in a scope, and collects what the compiler of *version* refuses.
-
-    `scope` is the current one. `evaluated` is False in annotations that are never compiled. `folds` is False
-    where `__debug__` is read as a name; elsewhere it is a constant before names are looked at. `base` is
-    where the text of the current line begins, to which spans refer, and `line_end` where the line ends.
-    """
-
-    def __init__(self, version: PythonVersion, scope: Scope) -> None:
-        self.version = version
-        self.scope = scope
-        self.evaluated = True
-        self.folds = True
-        self.base = 0
-        self.line_end = 0
-        self.found: list[Fault] = []
-
-    def report(
-        self,
-        message: str,
-        *spans: Span,
-        local: bool = True,
-        mended_until: int = 0,
-        mended_by: bytes = b"",
-        rather: tuple[bytes, bytes] | None = None,
-        goes_on: bytes = b"",
-    ) -> None:
-        """Note a fault, of which *spans* in the text of the file are the evidence (see `Fault`)."""
-        self.found.append(Fault(message, spans, local, mended_until, mended_by, rather, goes_on))
-
-    def at(self, span: Span) -> Span:
-        """*span* in the text of the file."""
-        return self.base + span[0], self.base + span[1]
-
-    @contextmanager
-    def inside(self, kind: Kind, *, asynchronous: bool = False) -> Iterator[Scope]:
-        """A scope within the current one."""
-        outer = self.scope
-        self.scope = Scope(kind, outer, asynchronous, outer.private, outer.in_iterable)
-        self.scope.coroutine = asynchronous
-        try:
-            yield self.scope
-        finally:
-            self.scope = outer
-
-    def bind(self, name: Name, use: Use = Use.BOUND) -> None:
-        """The current scope gives *name* a value."""
-        self.note(name.name, use, self.at(name.span))
-        self.not_debug(name, "cannot assign to __debug__")
-
-    def note(self, name: str, use: Use, span: Span) -> None:
-        """The current scope uses *name*. What is used in the target of a comprehension is iterated."""
-        scope = self.scope
-        if scope.iterating:
-            if (scope.use(name) | use) & (Use.GLOBAL | Use.NONLOCAL):
-                self.report(
-                    f"comprehension inner loop cannot rebind assignment expression target '{name}'",
-                    scope.spans.get(scope.mangled(name), span),
-                    span,
-                )
-            use |= Use.ITERATED
-        scope.add(name, use, span)
-
-    def not_debug(self, name: Name, message: str) -> None:
-        """`__debug__` may not be changed."""
-        if name.name == _DEBUG and (self.evaluated or self.version == (3, 8)):
-            self.report(message, self.at(name.span))
+class ExpressionRules(TargetRules):
+    """Visits expressions, in the current scope."""
 
     def visit(self, node: Expression | None) -> None:
         """*node* is evaluated."""
@@ -96,7 +27,7 @@ class ExpressionRules:
             _VISITS[type(node)](self, node)
 
     def _name(self, node: Name) -> None:
-        if node.name == _DEBUG and self.folds:
+        if node.name == DEBUG and self.folds:
             return
         self.note(node.name, Use.READ, self.at(node.span))
         if node.name == "super" and self.scope.is_function:
@@ -112,13 +43,9 @@ class ExpressionRules:
         self.visit(node.inner)
 
     def _display(self, node: nodes.Display) -> None:
-        for element in node.elements:
-            while isinstance(element, nodes.Group) and isinstance(element.inner, nodes.Starred):
-                element = element.inner
-            self.visit(element.value if isinstance(element, nodes.Starred) else element)
+        self.visit_all(node.elements)
 
     def _starred(self, node: nodes.Starred) -> None:
-        self.report("can't use starred expression here", self.at(node.span))
         self.visit(node.value)
 
     def _attribute(self, node: nodes.Attribute) -> None:
@@ -126,13 +53,7 @@ class ExpressionRules:
 
     def _subscript(self, node: nodes.Subscript) -> None:
         self.visit(node.value)
-        self._elements(node.indices)
-
-    def _elements(self, parts: Iterable[Expression]) -> None:
-        for element in parts:
-            while isinstance(element, nodes.Group) and isinstance(element.inner, nodes.Starred):
-                element = element.inner
-            self.visit(element.value if isinstance(element, nodes.Starred) else element)
+        self.visit_all(node.indices)
 
     def _call(self, node: nodes.Call) -> None:
         self.visit(node.function)
@@ -140,17 +61,16 @@ class ExpressionRules:
 
     def arguments(self, node: nodes.Call) -> None:
         """The arguments of a call, or the bases of a class."""
-        self._elements(node.arguments)
+        self.visit_all(node.arguments)
         seen: dict[str, Span] = {}
         for keyword in node.keywords:
             if keyword.name is not None and (self.evaluated or self.version == (3, 8)):
-                span = self.at(keyword.name.span)
-                if keyword.name.name in seen:
-                    self.report(
-                        f"keyword argument repeated: {keyword.name.name}", seen[keyword.name.name], span
-                    )
-                seen.setdefault(keyword.name.name, span)
-                self.not_debug(keyword.name, "cannot assign to __debug__")
+                name, span = keyword.name.name, self.at(keyword.name.span)
+                if name in seen:
+                    self.report(f"keyword argument repeated: {name}", seen[name], span)
+                # behind a keyword argument every name is one
+                self.not_debug(keyword.name, span, *([] if seen else [self.at(keyword.sign)]))
+                seen.setdefault(name, span)
             self.visit(keyword.value)
 
     def _lambda(self, node: nodes.Lambda) -> None:
@@ -187,7 +107,7 @@ class ExpressionRules:
                     span,
                 )
             scope.add(name, Use.PARAMETER, span)
-            self.not_debug(parameter.name, "cannot assign to __debug__")
+            self.not_debug(parameter.name, span)
 
     def _comprehension(self, node: nodes.Comprehension) -> None:
         first = node.clauses[0]
@@ -232,7 +152,7 @@ class ExpressionRules:
         if self.evaluated and not nested and not (outer.kind is Kind.FUNCTION and outer.asynchronous):
             self._outside_coroutine(span, self.line_end)
         if self.version >= (3, 11):
-            outer.coroutine = True
+            self.waits(outer, span)
         elif self.evaluated and nested:
             outer.waiting.append(span)
 
@@ -244,7 +164,7 @@ class ExpressionRules:
 
     def _walrus(self, node: nodes.Walrus) -> None:
         scope = self.scope
-        span = self.at(node.target.span)
+        span = self.at((node.target.span[0], node.sign))
         if scope.of_types:
             end = self.line_end if scope.kind is Kind.ANNOTATION else 0  # in a comprehension it is fine
             message = f"named expression cannot be used within {scope.kind.value}"
@@ -252,19 +172,17 @@ class ExpressionRules:
         if scope.in_iterable:
             self.report("assignment expression cannot be used in a comprehension iterable expression", span)
         if scope.kind is Kind.COMPREHENSION:
-            self._bind_outside(node.target)
+            self._bind_outside(node.target.name, span)
         folds = self.folds
         self.folds = folds and self.version >= (3, 10)
         self.visit(node.value)
         self.folds = folds
         if scope.kind is not Kind.COMPREHENSION:
-            self.bind(node.target)
-        else:
-            self.not_debug(node.target, "cannot assign to __debug__")
+            self.note(node.target.name, Use.BOUND, self.at(node.target.span))
+        self.not_debug(node.target, span)
 
-    def _bind_outside(self, target: Name) -> None:
+    def _bind_outside(self, name: str, span: Span) -> None:
         """An assignment within a comprehension is one in the function around it."""
-        name, span = target.name, self.at(target.span)
         for scope in (self.scope, *self.scope.around()):
             used = scope.use(name)
             if scope.kind is Kind.COMPREHENSION:
@@ -310,8 +228,23 @@ class ExpressionRules:
             self.report("'yield from' inside async function", span, local=False)
         if scope.yields is None:
             scope.yields = span
-        if scope.asynchronous and scope.returns is not None:
-            self.report("'return' with value in async generator", scope.returns, span, local=False)
+            self.returns_no_value()
+
+    def waits(self, scope: Scope, span: Span) -> None:
+        """Something at *span* waits in *scope*, or has to."""
+        scope.coroutine = True
+        if scope.waits is None:
+            scope.waits = span
+            self.returns_no_value()
+
+    def returns_no_value(self) -> None:
+        """To the compiler a function is an asynchronous generator as well if only annotations make it one."""
+        scope = self.scope
+        if scope.coroutine and scope.yields is not None and scope.returns is not None:
+            spans = [scope.yields, scope.returns]
+            if not scope.asynchronous and scope.waits is not None:
+                spans.append(scope.waits)
+            self.report("'return' with value in async generator", *sorted(spans), local=False)
 
     def _await(self, node: nodes.Await) -> None:
         scope, span = self.scope, self.at(node.span)
@@ -324,47 +257,7 @@ class ExpressionRules:
                 self.report("'await' outside function", span, local=False, mended_until=end)
             elif not scope.asynchronous and scope.kind is not Kind.COMPREHENSION:
                 self.report("'await' outside async function", span, local=False, mended_until=end)
-        scope.coroutine = True
-
-    def assign(self, node: Expression, *, deletes: bool = False) -> None:
-        """*node* is assigned to, or deleted."""
-        if isinstance(node, Name):
-            if deletes:
-                if node.name != _DEBUG or self.version >= (3, 9):
-                    self.scope.add(node.name, Use.BOUND, self.at(node.span))
-                if self.version >= (3, 10):
-                    self.not_debug(node, "cannot delete __debug__")
-            else:
-                self.bind(node)
-        elif isinstance(node, nodes.Group):
-            self.assign(node.inner, deletes=deletes)
-        elif isinstance(node, nodes.Display):
-            self._assign_to_all(node.elements, deletes=deletes)
-        elif isinstance(node, nodes.Starred):
-            if deletes:
-                self.report("can't use starred expression here", self.at(node.span))
-            self.assign(node.value, deletes=deletes)
-        elif isinstance(node, nodes.Attribute):
-            self.visit(node.value)
-            if not deletes:
-                self.not_debug(node.member, "cannot assign to __debug__")
-        else:
-            self.visit(node)
-
-    def _assign_to_all(self, elements: tuple[Expression, ...], *, deletes: bool) -> None:
-        stars: list[Span] = []
-        for number, element in enumerate(elements):
-            inner = element
-            while isinstance(inner, nodes.Group) and self.version == (3, 8):
-                inner = inner.inner
-            if isinstance(inner, nodes.Starred):
-                star = self.at(inner.span)[0]
-                stars.append((star, star + 1))
-                if number >= _MOST_BEFORE_STAR:
-                    self.report("too many expressions in star-unpacking assignment", stars[-1])
-            self.assign(inner, deletes=deletes)
-        if len(stars) > 1 and not deletes:
-            self.report("multiple starred expressions in assignment", stars[0], stars[1])
+        self.waits(scope, span)
 
 
 _VISITS: dict[type, Callable[[ExpressionRules, Any], None]] = {

@@ -39,7 +39,7 @@ class _PatternRules:
             if pattern.name is not None:
                 self.bind(pattern.name, bound)
         elif isinstance(pattern, nodes.Literal):
-            self.literal(pattern)
+            self.rules.visit(pattern.parts)
         elif isinstance(pattern, nodes.Alias):
             self.visit(pattern.pattern, bound, may_match_all=may_match_all)
             self.bind(pattern.name, bound)
@@ -55,11 +55,6 @@ class _PatternRules:
         else:
             self.of_class(pattern, bound)
 
-    def literal(self, pattern: nodes.Literal) -> None:
-        if isinstance(pattern.parts, nodes.Parts):
-            self.report("patterns may only match literals and attribute lookups", pattern.span)
-        self.rules.visit(pattern.parts)
-
     def alternatives(self, pattern: nodes.Alternatives, bound: Bound, *, may_match_all: bool) -> None:
         first: Bound | None = None
         last = len(pattern.patterns) - 1
@@ -67,7 +62,12 @@ class _PatternRules:
             own: Bound = {}
             self.visit(alternative, own, may_match_all=may_match_all and number == last)
             if first is not None and own.keys() != first.keys():
-                self.report("alternative patterns bind different names", pattern.span)
+                others = [own[name][1] for name in own.keys() - first.keys()]
+                span = self.rules.at((pattern.start, min([*others, pattern.ends[number]])))
+                missing = ",".join(sorted(first.keys() - own.keys())).encode()
+                self.rules.report(
+                    "alternative patterns bind different names", span, goes_on=missing and b"[%s]" % missing
+                )
             first = own if first is None else first
         for name, span in (first or {}).items():
             if name in bound:
@@ -84,7 +84,7 @@ class _PatternRules:
     def mapping(self, pattern: nodes.Mapping, bound: Bound) -> None:
         seen: dict[object, Span] = {}
         for key in pattern.keys:
-            self.literal(key)
+            self.rules.visit(key.parts)
             if isinstance(key.parts, nodes.Constant):
                 if key.value in seen:
                     self.report("mapping pattern checks duplicate key", seen[key.value], key.span)
@@ -103,6 +103,6 @@ class _PatternRules:
                     f"attribute name repeated in class pattern: {name.name}", seen[name.name], name.span
                 )
             seen[name.name] = name.span
-            self.rules.not_debug(name, "cannot assign to __debug__")
+            self.rules.not_debug(name, self.rules.at(name.span))
         for part in (*pattern.positional, *pattern.named):
             self.visit(part, bound)

@@ -51,7 +51,8 @@ _NO_USE = Use(0)
 class Scope:
     """A scope with what is known of its names so far.
 
-    `private` is the class whose private names are meant. `coroutine` means that it may wait, or has to.
+    `private` is the class whose private names are meant. `coroutine` means that it may wait, or has to, and
+    `waits` is what first did.
     `in_iterable` counts the iterables of comprehensions around what is read. `waiting` are comprehensions
     that may stand in it only if it turns out to wait as well.
     """
@@ -62,6 +63,7 @@ class Scope:
     private: str = ""
     in_iterable: int = 0
     coroutine: bool = False
+    waits: Span | None = None
     yields: Span | None = None
     returns: Span | None = None
     iterating: bool = False
@@ -105,15 +107,17 @@ class Scope:
             scope = scope.parent
 
 
-def declare(scope: Scope, name: Name, span: Span, report: Report, *, is_global: bool) -> None:
-    """`global` or `nonlocal` *name* in *scope*."""
+def declare(scope: Scope, name: Name, span: Span, report: Report, *, is_global: bool, together: bool) -> None:
+    """`global` or `nonlocal` *name* in *scope*; if it stays *together* with all above, in that scope."""
     used = scope.use(name.name)
     first = scope.spans.get(scope.mangled(name.name), span)
     word = "global" if is_global else "nonlocal"
     if used & Use.PARAMETER:
         report(f"name '{name.name}' is parameter and {word}", first, span, local=False)
     elif used & (Use.BOUND | Use.READ | Use.ANNOTATED):
-        report(f"name '{name.name}' is used prior to {word} declaration", first, span, local=False)
+        message = f"name '{name.name}' is used prior to {word} declaration"
+        header = b"" if together else b"def _():"
+        report(message, first, span, local=False, mended_by=header, together=together)
     elif used & (Use.NONLOCAL if is_global else Use.GLOBAL):
         report(f"name '{name.name}' is nonlocal and global", first, span, local=False)
     scope.add(name.name, Use.GLOBAL if is_global else Use.NONLOCAL, span)

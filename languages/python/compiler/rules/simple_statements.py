@@ -20,8 +20,8 @@ class SimpleStatementRules(ExpressionRules):
     `declares` tells whether the file's own block declares names, `futures` where features are imported.
     """
 
-    def __init__(self, version: PythonVersion, *, future: bool) -> None:
-        super().__init__(version, Scope(Kind.MODULE))
+    def __init__(self, version: PythonVersion, data: bytes, *, future: bool) -> None:
+        super().__init__(version, Scope(Kind.MODULE), data)
         self.future = future
         self.declares = False
         self.futures: list[Span] = []
@@ -37,7 +37,7 @@ class SimpleStatementRules(ExpressionRules):
             if name == "__classdict__" and self.version >= (3, 13):
                 self.report(f"reserved name '{name}' cannot be used for type parameter", span)
             scope.add(name, Use.TYPE_PARAMETER, span)
-            self.not_debug(parameter.name, "cannot assign to __debug__")
+            self.not_debug(parameter.name, span)
             for part in (parameter.bound, parameter.default):
                 if part is not None:
                     with self.inside(Kind.BOUND):
@@ -46,7 +46,9 @@ class SimpleStatementRules(ExpressionRules):
                 defaulted = span
             elif defaulted is not None:
                 self.report(
-                    f"non-default type parameter '{name}' follows default type parameter", defaulted, span
+                    f"non-default type parameter '{name}' follows default type parameter",
+                    defaulted,
+                    self.place(parameter.behind),
                 )
 
     def annotation(self, node: Expression, *, evaluated: bool, is_of_place: bool = False) -> None:
@@ -56,7 +58,8 @@ class SimpleStatementRules(ExpressionRules):
         """
         future = self.future and not (is_of_place and self.version <= (3, 9))
         node = node.value if isinstance(node, nodes.Starred) else node
-        before = self.evaluated, self.folds
+        before = self.evaluated, self.folds, self.annotating
+        self.annotating = True
         self.evaluated = evaluated and not future
         self.folds = not (self.future and self.version >= (3, 9))
         if future and self.version >= (3, 10):
@@ -64,7 +67,7 @@ class SimpleStatementRules(ExpressionRules):
                 self.visit(node)
         else:
             self.visit(node)
-        self.evaluated, self.folds = before
+        self.evaluated, self.folds, self.annotating = before
 
     def simple_statements(self, statements: Sequence[Simple]) -> None:
         """Visit *statements*, which are on one line."""
@@ -72,11 +75,21 @@ class SimpleStatementRules(ExpressionRules):
             _SIMPLE[type(statement)](self, statement)
 
     def _evaluation(self, statement: syntax.Evaluation) -> None:
+        if statement.behind and isinstance(statement.parts[0], nodes.Group):
+            self._read_unless_annotated(statement.parts[0], statement.behind)
         self.visit_all(statement.parts)
 
+    def _read_unless_annotated(self, node: nodes.Group, behind: int) -> None:
+        """A name in parentheses is read, unless a colon *behind* makes the statement an annotation of it."""
+        inner: Expression = node
+        while isinstance(inner, nodes.Group):
+            inner = inner.inner
+        if isinstance(inner, Name):
+            self.scope.add(inner.name, Use.READ, self.at((inner.span[0], behind)))
+
     def _assignment(self, statement: syntax.Assignment) -> None:
-        for target in statement.targets:
-            self.assign(target)
+        for target, sign in zip(statement.targets, statement.signs, strict=True):
+            self.assign(target, self.at(sign))
         self.visit(statement.value)
 
     def _augmentation(self, statement: syntax.Augmentation) -> None:
@@ -86,31 +99,32 @@ class SimpleStatementRules(ExpressionRules):
         if isinstance(target, nodes.Attribute) and self.version >= (3, 9):
             self.visit(target.value)  # `__debug__` may be the member
         else:
-            self.assign(target)
+            self.assign(target, self.at(statement.sign))
         self.visit(statement.value)
 
     def _annotation(self, statement: syntax.Annotation) -> None:
         target, scope = statement.target, self.scope
         if isinstance(target, Name):
-            span = self.at(target.span)
+            span = self.at((target.span[0], statement.colon))
             used = scope.use(target.name)
             if used & (Use.GLOBAL | Use.NONLOCAL) and scope.kind is not Kind.MODULE:
                 word = "global" if used & Use.GLOBAL else "nonlocal"
                 first = scope.spans[scope.mangled(target.name)]
                 self.report(f"annotated name '{target.name}' can't be {word}", first, span, local=False)
-            scope.add(target.name, Use.ANNOTATED | Use.BOUND, span)
-            self.not_debug(target, "cannot assign to __debug__")
+            scope.add(target.name, Use.ANNOTATED | Use.BOUND, self.at(target.span))
+            self.not_debug(target, span)
         else:
             inner: Expression = target
             while isinstance(inner, nodes.Group):
                 inner = inner.inner
+            sign = self.place(statement.colon)
             if isinstance(inner, nodes.Name) and statement.value is None:
-                self.not_debug(inner, "cannot assign to __debug__")
+                self.not_debug(inner, self.at(inner.span), sign)
             elif isinstance(inner, nodes.Subscript) and statement.value is None:
                 self.visit(inner.value)
-                self._indices_of_place(inner.indices)
+                self._indices_of_place(inner.indices, self.place(statement.behind))
             else:
-                self.assign(inner)
+                self.assign(inner, sign)
         self.annotation(
             statement.annotation,
             evaluated=scope.kind in (Kind.MODULE, Kind.CLASS),
@@ -118,26 +132,27 @@ class SimpleStatementRules(ExpressionRules):
         )
         self.visit(statement.value)
 
-    def _indices_of_place(self, indices: Sequence[Expression]) -> None:
-        """The *indices* of a place that is only annotated; their stars are none of an assignment."""
+    def _indices_of_place(self, indices: Sequence[Expression], behind: Span) -> None:
+        """The *indices* of a place that is only annotated, as what comes *behind* tells, have no stars."""
         for index in indices:
             if isinstance(index, nodes.Group):
-                self._indices_of_place((index.inner,))
-            elif isinstance(index, nodes.Display) and index.kind == "tuple" and self.version >= (3, 9):
-                self._indices_of_place(index.elements)
+                self._indices_of_place((index.inner,), behind)
+            elif isinstance(index, nodes.Display) and index.kind == "tuple":
+                self._indices_of_place(index.elements, behind)
             else:
+                if isinstance(index, nodes.Starred) and self.version >= (3, 9):
+                    self.report("can't use starred expression here", self.at(index.span), behind)
                 self.visit(index)
 
     def _return(self, statement: syntax.Return) -> None:
         scope, span = self.scope, self.at(statement.span)
-        if statement.value is not None:
+        if statement.value is not None and scope.returns is None:
             scope.returns = span
-            if scope.asynchronous and scope.yields is not None:
-                self.report("'return' with value in async generator", scope.yields, span, local=False)
+            self.returns_no_value()
         self.visit(statement.value)
 
     def _deletion(self, statement: syntax.Deletion) -> None:
-        self.assign(statement.targets, deletes=True)
+        self.delete(statement.targets)
 
     def _import(self, statement: syntax.Import) -> None:
         span = self.at(statement.span)
@@ -147,14 +162,24 @@ class SimpleStatementRules(ExpressionRules):
             star = self.at(statement.read[0].span)
             self.report("import * only allowed at module level", star, local=False)
         for name in statement.bound:
-            self.bind(name, Use.IMPORTED)
+            if name in statement.packages and self.version == (3, 8):
+                self.note(name.name, Use.IMPORTED, self.at(name.span))
+            else:
+                self.bind(name, Use.IMPORTED)
 
     def _declaration(self, statement: syntax.Declaration) -> None:
         self.declares |= self.scope.kind is Kind.MODULE
         if not statement.is_global:
             self.may_be_bound_outside(statement)
         for name in statement.names:
-            declare(self.scope, name, self.at(name.span), self.report, is_global=statement.is_global)
+            declare(
+                self.scope,
+                name,
+                self.at(name.span),
+                self.report,
+                is_global=statement.is_global,
+                together=not self.column,
+            )
 
     def may_be_bound_outside(self, statement: syntax.Declaration) -> None:
         """`nonlocal` is for what a function around binds, or a class around a function for `__class__`."""

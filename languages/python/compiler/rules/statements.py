@@ -8,6 +8,8 @@ from typing import NamedTuple
 from fimlsp.languages.python.compiler.rules.patterns import visit_pattern
 from fimlsp.languages.python.compiler.rules.scopes import Kind, Scope, binding_of
 from fimlsp.languages.python.compiler.rules.simple_statements import SimpleStatementRules
+from fimlsp.languages.python.compiler.rules.targets import DEBUG
+from fimlsp.languages.python.compiler.spelling import common_with_class
 from fimlsp.languages.python.compiler.syntax import statements as syntax
 from fimlsp.languages.python.compiler.syntax.nodes import Span
 from fimlsp.languages.python.compiler.syntax.statements import ParsedLine
@@ -49,7 +51,7 @@ class StatementRules(SimpleStatementRules):
     """Visits the statements of *source*; with *future* annotations are never evaluated."""
 
     def __init__(self, version: PythonVersion, source: Source, *, future: bool) -> None:
-        super().__init__(version, future=future)
+        super().__init__(version, source.data, future=future)
         self.source = source
         self.unresolved: list[tuple[Scope, str, Span]] = []
         self.depth = self.deepest = 0
@@ -68,21 +70,31 @@ class StatementRules(SimpleStatementRules):
         for scope, name, span in self.unresolved:
             found = binding_of(scope, name)
             if found == "none":
-                may_come = any(outer.kind is Kind.FUNCTION for outer in scope.around())
+                in_function = any(outer.kind is Kind.FUNCTION for outer in scope.around())
+                may_come = in_function and (name != DEBUG or self.version <= (3, 9))
+                if not in_function:  # the only name is that of the class
+                    span = span[0], span[0] + common_with_class(name)
                 self.report(
                     f"no binding for nonlocal '{name}' found",
                     span,
                     local=False,
                     mended_until=self.file_end if may_come else 0,
-                    mended_by=f"{name}=0".encode() if may_come else b"",
+                    mended_by=self.binding(name) if may_come else b"",
                 )
             elif found == "type parameter":
                 self.report(f"nonlocal binding not allowed for type parameter '{name}'", span, local=False)
+
+    def binding(self, name: str) -> bytes:
+        """A line that binds *name*."""
+        if name != DEBUG:
+            return f"{name}=0".encode()
+        return b"del __debug__" if self.version == (3, 9) else b"import __debug__.a"
 
     def enter(self, line: LogicalLine) -> None:
         """From here on spans refer to *line*."""
         self.base = line.start
         self.line_end = line.end
+        self.column = line.column
 
     def statement(self, at: int) -> int:
         """Visit the statement that begins with the line *at*; the line behind it."""

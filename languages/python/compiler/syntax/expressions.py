@@ -45,6 +45,11 @@ class Reader:
         """Where the last token that was taken ends."""
         return self.tokens[self.at - 1].end if self.at else self.tokens[0].start
 
+    @property
+    def place(self) -> int:
+        """Where the next token begins."""
+        return self.tokens[self.at].start
+
     def take(self) -> Token:
         """The next token, which is passed."""
         token = self.tokens[self.at]
@@ -109,13 +114,13 @@ class Reader:
         found = self.expression()
         if self.text != b":=":
             return found
-        self.take()
+        sign = self.take().start
         target = found
         while isinstance(target, nodes.Group):
             target = target.inner
         if not isinstance(target, nodes.Name):
             raise UnreadableError("only names are assigned to within expressions")
-        return nodes.Walrus(target, self.expression())
+        return nodes.Walrus(target, self.expression(), sign)
 
     def expression(self, *, conditional: bool = True) -> Expression:
         """An expression; without *conditional* an `if` behind it belongs to a comprehension."""
@@ -206,11 +211,11 @@ class Reader:
         keywords: list[nodes.Keyword] = []
         while not self.passes(b")"):
             if self.passes(b"**"):
-                keywords.append(nodes.Keyword(None, self.expression()))
+                keywords.append(nodes.Keyword(None, self.expression(), (0, 0)))
             elif self.following == b"=" and self.tokens[self.at].kind == "name":
                 name = self.name()
-                self.take()
-                keywords.append(nodes.Keyword(name, self.expression()))
+                sign = self.take()
+                keywords.append(nodes.Keyword(name, self.expression(), (sign.start, sign.end)))
             else:
                 element = self.element()
                 if self.text in _CLAUSE:
@@ -269,7 +274,7 @@ class Reader:
 
     def _parentheses(self, span: Span) -> Expression:
         if self.passes(b")"):
-            return nodes.Display("tuple", ())
+            return nodes.Display("tuple", (), self.place)
         if self.text == b"yield":
             found = self._yield()
         else:
@@ -279,9 +284,9 @@ class Reader:
                 self.take()
                 return found
             if self.text == b",":
-                return nodes.Display("tuple", (found, *self._others(b")")))
+                return nodes.Display("tuple", (found, *self._others(b")")), self.place)
         closing = self.take()
-        return nodes.Group(found, (span[0], closing.end))
+        return nodes.Group(found, (span[0], closing.end), self.place)
 
     def _others(self, closing: bytes) -> list[Expression]:
         """The other elements up to the bracket *closing*, which is passed."""
@@ -293,13 +298,13 @@ class Reader:
 
     def _brackets(self, _span: Span) -> Expression:
         if self.passes(b"]"):
-            return nodes.Display("list", ())
+            return nodes.Display("list", (), self.place)
         first = self.element()
         if self.text in _CLAUSE:
             found = self._comprehension("list", (first,))
             self.take()
             return found
-        return nodes.Display("list", (first, *self._others(b"]")))
+        return nodes.Display("list", (first, *self._others(b"]")), self.place)
 
     def _braces(self, _span: Span) -> Expression:
         parts: list[Expression] = []
@@ -332,8 +337,9 @@ class Reader:
             conditions: list[Expression] = []
             while self.passes(b"if"):
                 condition = self.expression(conditional=False)
+                sign = self.place
                 if isinstance(condition, nodes.Name) and self.passes(b":="):
-                    condition = nodes.Walrus(condition, self.expression(conditional=False))
+                    condition = nodes.Walrus(condition, self.expression(conditional=False), sign)
                 conditions.append(condition)
             clauses.append(nodes.Clause(asynchronous, target, iterable, tuple(conditions), span))
         return nodes.Comprehension(kind, elements, tuple(clauses), self.position)
@@ -354,8 +360,7 @@ _BRACKETS: dict[bytes, Callable[[Reader, Span], Expression]] = {
 
 
 def _field(tokens: tuple[Token, ...]) -> Expression:
-    found = Reader(tokens, enclosed=True).field()
-    return nodes.Group(found, (0, 0)) if isinstance(found, nodes.Starred) else found
+    return Reader(tokens, enclosed=True).field()
 
 
 def _joined(parts: list[Expression]) -> Expression:

@@ -92,17 +92,22 @@ def _is_alias(reader: Reader) -> bool:
 def _expression_statement(reader: Reader) -> Simple:
     first = reader.yielded()
     if reader.text == b"=":
-        found = [first]
-        while reader.passes(b"="):
+        found, signs = [first], []
+        while reader.text == b"=":
+            sign = reader.take()
+            signs.append((sign.start, sign.end))
             found.append(reader.yielded())
-        return Assignment(tuple(found[:-1]), found[-1])
+        return Assignment(tuple(found[:-1]), found[-1], tuple(signs))
     if reader.text in _AUGMENTED:
-        reader.take()
-        return Augmentation(first, reader.yielded())
-    if reader.passes(b":"):
+        sign = reader.take()
+        return Augmentation(first, reader.yielded(), (sign.start, sign.end))
+    if reader.text == b":":
+        colon = reader.take().start
         annotation = reader.expression()
-        return Annotation(first, annotation, reader.yielded() if reader.passes(b"=") else None)
-    return Evaluation((first,))
+        behind = reader.place
+        value = reader.yielded() if reader.passes(b"=") else None
+        return Annotation(first, annotation, value, colon, behind)
+    return Evaluation((first,), reader.place)
 
 
 def _return(reader: Reader, span: Span) -> Simple:
@@ -119,7 +124,7 @@ def _evaluation(reader: Reader, _span: Span) -> Simple:
     while not _ends(reader):
         if not (reader.passes(b",") or reader.passes(b"from")):
             parts.append(reader.expression())
-    return Evaluation(tuple(parts), has_word=True)
+    return Evaluation(tuple(parts))
 
 
 def _deletion(reader: Reader, _span: Span) -> Simple:
@@ -128,18 +133,24 @@ def _deletion(reader: Reader, _span: Span) -> Simple:
 
 def _import(reader: Reader, span: Span) -> Simple:
     bound: list[Name] = []
+    packages: list[Name] = []
     while not _ends(reader):
         name = reader.name()
+        has_members = reader.text == b"."
         while reader.passes(b"."):
             reader.take()
-        bound.append(reader.name() if reader.passes(b"as") else _until_known(reader, name))
+        if reader.passes(b"as"):
+            bound.append(reader.name())
+        else:
+            bound.append(_until_known(reader, name))
+            packages += bound[-1:] if has_members else []
         reader.passes(b",")
-    return Import(tuple(bound), (), False, False, span)
+    return Import(tuple(bound), (), False, False, span, packages=tuple(packages))
 
 
 def _until_known(reader: Reader, name: Name) -> Name:
     """*name* with the blanks behind it: only what comes then tells that it gets no other name."""
-    return name._replace(span=(name.span[0], reader.tokens[reader.at].start))
+    return name._replace(span=(name.span[0], reader.place))
 
 
 def _from_import(reader: Reader, span: Span) -> Simple:
@@ -268,7 +279,8 @@ def _type_parameters(reader: Reader) -> tuple[TypeParameter, ...]:
             continue
         name = reader.name()
         bound = reader.expression() if reader.passes(b":") else None
-        found.append(TypeParameter(name, bound, reader.element() if reader.passes(b"=") else None))
+        behind = reader.place
+        found.append(TypeParameter(name, bound, reader.element() if reader.passes(b"=") else None, behind))
     return tuple(found)
 
 

@@ -32,17 +32,19 @@ class Parts(NamedTuple):
 
 
 class Group(NamedTuple):
-    """An expression in parentheses."""
+    """An expression in parentheses, before the token at `behind`."""
 
     inner: Expression
     span: Span
+    behind: int
 
 
 class Display(NamedTuple):
-    """A tuple, list or set."""
+    """A tuple, list or set. The token behind its brackets is at `behind`, which is 0 if it has none."""
 
     kind: str
     elements: tuple[Expression, ...]
+    behind: int = 0
 
 
 class Starred(NamedTuple):
@@ -67,10 +69,11 @@ class Subscript(NamedTuple):
 
 
 class Keyword(NamedTuple):
-    """An argument with its name, None for two stars."""
+    """An argument with its name, None for two stars, and with where its sign is."""
 
     name: Name | None
     value: Expression
+    sign: Span
 
 
 class Call(NamedTuple):
@@ -116,10 +119,11 @@ class Comprehension(NamedTuple):
 
 
 class Walrus(NamedTuple):
-    """An assignment within an expression."""
+    """An assignment within an expression, whose sign is at `sign`."""
 
     target: Name
     value: Expression
+    sign: int
 
 
 class Yield(NamedTuple):
@@ -202,10 +206,11 @@ class ClassPattern(NamedTuple):
 
 
 class Alternatives(NamedTuple):
-    """Several patterns of which one has to match."""
+    """Several patterns of which one has to match: from `start`, each up to the token at one of `ends`."""
 
     patterns: tuple[Pattern, ...]
-    span: Span
+    start: int
+    ends: tuple[int, ...]
 
 
 class Alias(NamedTuple):

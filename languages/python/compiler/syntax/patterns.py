@@ -30,11 +30,13 @@ def _element(reader: Reader) -> Pattern:
 
 
 def _pattern(reader: Reader) -> Pattern:
-    start = reader.tokens[reader.at].start
+    start = reader.place
     found = [_closed(reader)]
+    ends = [reader.place]
     while reader.passes(b"|"):
         found.append(_closed(reader))
-    whole = found[0] if len(found) == 1 else nodes.Alternatives(tuple(found), _until_known(reader, start))
+        ends.append(reader.place)
+    whole = found[0] if len(found) == 1 else nodes.Alternatives(tuple(found), start, tuple(ends))
     return nodes.Alias(whole, reader.name()) if reader.passes(b"as") else whole
 
 
@@ -61,8 +63,8 @@ def _closed(reader: Reader) -> Pattern:
 
 
 def _until_known(reader: Reader, start: int) -> nodes.Span:
-    """From *start* up to the token that tells that a name is a capture, or that no alternative follows."""
-    return start, reader.tokens[reader.at].start
+    """From *start* up to the token that tells that a name is a capture."""
+    return start, reader.place
 
 
 def _bracketed(reader: Reader, closing: bytes) -> Pattern:
@@ -79,7 +81,7 @@ def _bracketed(reader: Reader, closing: bytes) -> Pattern:
 
 
 def _literal(reader: Reader) -> nodes.Literal:
-    start = reader.tokens[reader.at].start
+    start = reader.place
     tokens = reader.at
     if reader.text == b"-":
         reader.take()

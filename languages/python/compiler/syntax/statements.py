@@ -10,32 +10,44 @@ from fimlsp.languages.python.versions import PythonVersion
 
 
 class Evaluation(NamedTuple):
-    """A statement that only evaluates expressions; unless it has a word of its own, it is one itself."""
+    """A statement that only evaluates expressions; one without a word of its own ends at `behind`."""
 
     parts: tuple[Expression, ...]
-    has_word: bool = False
+    behind: int = 0
+
+    @property
+    def has_word(self) -> bool:
+        """Whether it has a word of its own; otherwise it is an expression itself."""
+        return not self.behind
 
 
 class Assignment(NamedTuple):
-    """`a = b = value`."""
+    """`a = b = value`, with where each sign is."""
 
     targets: tuple[Expression, ...]
     value: Expression
+    signs: tuple[Span, ...]
 
 
 class Augmentation(NamedTuple):
-    """`a += value`."""
+    """`a += value`, with where the sign is."""
 
     target: Expression
     value: Expression
+    sign: Span
 
 
 class Annotation(NamedTuple):
-    """`a: annotation = value`."""
+    """`a: annotation = value`, with where the colon is, and what comes `behind` the annotation.
+
+    Only that tells whether there is a value.
+    """
 
     target: Expression
     annotation: Expression
     value: Expression | None
+    colon: int
+    behind: int
 
 
 class Return(NamedTuple):
@@ -55,6 +67,7 @@ class Import(NamedTuple):
     """Imports, with the names they bind, and the names in a module that they read.
 
     With `everything` it imports all that a module has. The `span` ends with the name of the module.
+    `packages` are those of `bound` that members follow.
     """
 
     bound: tuple[Name, ...]
@@ -63,6 +76,7 @@ class Import(NamedTuple):
     everything: bool
     span: Span
     relative: bool = False
+    packages: tuple[Name, ...] = ()
 
     def is_of_features(self, version: PythonVersion) -> bool:
         """Whether it imports features: up to 3.12 dots before the module make no difference."""
@@ -78,11 +92,12 @@ class Declaration(NamedTuple):
 
 
 class TypeParameter(NamedTuple):
-    """A type parameter of a generic definition."""
+    """A type parameter of a generic definition; what is at `behind` tells whether there is a default."""
 
     name: Name
     bound: Expression | None
     default: Expression | None
+    behind: int
 
 
 class TypeAlias(NamedTuple):

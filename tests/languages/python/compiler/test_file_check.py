@@ -470,6 +470,162 @@ def test_a_field_of_an_fstring_is_no_lone_star() -> None:
     assert state.shortest_completion == b",}'"
 
 
+PLACES_OF_STARS = {
+    # what 3.8 alone takes in parentheses, and where
+    "(*a), b = c": True,
+    "[((*a)), b] = c": True,
+    "(*a) = b": False,
+    "*(*a), = b": False,
+    "for ((*a)) in b: 0": False,
+    "for (*a), b in c: 0": True,
+    "with a as (*b): 0": False,
+    "with a as ((*b), c): 0": True,
+    "[0 for (*a) in b]": False,
+    "del a, (*b)": False,
+    "x = ((*a)), b": True,
+    "x = (*a)": False,
+    "x += (*a), b": True,
+    "for x in (*a),: 0": True,
+    "f((*a), b=1)": True,
+    "f(*(*a))": False,
+    "x[(*a)]": False,
+    "x[(*a), b]": True,
+    "x[(*a), 1:2]": False,
+    "x[(*a), b]: c": True,
+    "{**(*a)}": False,
+    "f'{(*a), b}'": True,
+    "f'{(*a)}'": False,
+}
+
+
+@pytest.mark.parametrize("text", PLACES_OF_STARS)
+@pytest.mark.parametrize("version", [(3, 8), (3, 9)])
+def test_stars_in_parentheses(text: str, version: PythonVersion) -> None:
+    state = written(version, text.encode())
+    assert (state is not None and state.complete) is (PLACES_OF_STARS[text] and version == (3, 8))
+
+
+COMPILED_IN = {
+    # the first and the last version that compile it, if any does
+    "import __debug__.a": ((3, 8), (3, 8)),
+    "import b, __debug__ .a.c": ((3, 8), (3, 8)),
+    "import __debug__.a as b": ((3, 8), (3, 13)),
+    "import __debug__": None,
+    "def f():\n a: await((yield))\n return": ((3, 8), (3, 13)),
+    "def f():\n a: await((yield))\n return 1": None,
+    "def f():\n return 1\n a: await((yield))": None,
+    "def f():\n a: (yield)\n return 1": ((3, 8), (3, 13)),
+    "def f():\n a: lambda: await b\n yield\n return 1": ((3, 8), (3, 13)),
+    "async def f():\n a: (yield)\n return 1": None,
+    "from __future__ import annotations\nA: {(lambda __debug__: ())()}": ((3, 9), (3, 13)),
+    "from __future__ import annotations\nclass A:\n b: f(__debug__=1)": ((3, 9), (3, 13)),
+    "e[*h]: lambda: 0": None,
+    "e[*h]: lambda: 0 = 1": ((3, 11), (3, 13)),
+    "e[*h]: 0 = 1": ((3, 11), (3, 13)),
+    "for {}.__debug__ [s] in a: 0": ((3, 8), (3, 13)),
+    "for {}.__debug__ in a: 0": None,
+    "with a as (*b, *c): 0": None,
+    "with a as (*b, *c)[0]: 0": ((3, 8), (3, 13)),
+    "class A[b=c, d\n=e]: 0": ((3, 13), (3, 13)),
+    "class A[b=c, d\n]: 0": None,
+    "class A[b=c, *d]: 0": None,
+    "x; type a[b, c] = d": ((3, 12), (3, 13)),
+    "x; type a[b, b] = d": None,
+    "match a:\n case f'': 0": None,
+    "match a:\n case {f'': 0}: 0": None,
+    "match a:\n case ['' 'a' | False, b'' b'']: 0": ((3, 10), (3, 13)),
+    "match a:\n case [False | m()]: 0": ((3, 10), (3, 13)),
+    "match a:\n case [m | [m]]: 0": None,
+    "match a:\n case [[m] | [n, m]]: 0": None,
+}
+
+
+@pytest.mark.parametrize("text", COMPILED_IN)
+@pytest.mark.parametrize("version", PYTHON_VERSIONS)
+def test_versions_that_compile_it(text: str, version: PythonVersion) -> None:
+    versions = COMPILED_IN[text]
+    compiled = versions is not None and versions[0] <= version <= versions[1]
+    data = f"{text}\n".encode()
+    state = written(version, b"")
+    for place in range(len(data)):
+        state = state and state.feed(data[place : place + 1])
+    assert (state is not None and state.complete) is compiled
+    at_once = written(version, data)
+    assert (at_once is not None and at_once.complete) is compiled
+
+
+NOT_YET_WRONG = {
+    # what only the right side, or what comes yet, tells to be wrong: a completion goes another way
+    (b"import __de", b"bug__ ", b"\n"): (3, 11),
+    (b"from a import __debug__", b" ", b"\n"): (3, 10),
+    (b"a.__de", b"bug__ ", b" 1\n"): (3, 10),
+    (b"", b"for {}.__debug__ ", b" in a: 0\n"): (3, 8),
+    (b"", b"with a as(*b,*", b""): (3, 8),
+    (b"", b"with a as(*b,*c", b""): (3, 13),
+    (b"for (*b,", b"*c)", b" in d: 0\n"): (3, 12),
+    (b"", b"e[*h]:lambda:", b""): (3, 11),
+    (b"", b"a[b,*c]:d", b""): (3, 13),
+    (b"match a:\n case[", b"False|m", b"]: 0\n"): (3, 10),
+    (b"class A[b=c, d", b"", b"\n0]: 0\n"): (3, 13),
+    (b"x; type a[b,b", b"", b"]=c\n"): (3, 12),
+    (b"def f()->''|(*", b"", b""): (3, 8),
+    (b"from __future__ import ", b"anno", b"ions\n"): (3, 10),
+    (b"from __future__ imp", b"ort annot", b"ations\nA: f(__debug__=1)\n"): (3, 12),
+    (b"de", b"", b" f():\n x: lambda __debug__: 0\n"): (3, 13),
+    (b"from __future__ import annotati", b"on", b"sion\na: b\n"): (3, 13),
+    (b"from __future__ import", b" d", b"ision\n"): (3, 13),
+    (b"from __future__ ", b"import (annotat", b"ion)\n"): (3, 13),
+    (b"class A:\n def f(self):\n  nonlocal __cla", b"s", b"_\n"): (3, 8),
+    (b"class A:\n def f(self):\n  non", b"local ", b"ss__\n"): (3, 13),
+    (b"match a:\n case [a, *b] | ", b"{1:", b"0\n"): (3, 13),
+    (b"def f()", b"", b"\n def g():\n  nonlocal a\n"): (3, 13),
+    (b"", b"[a", b"\nglobal a\n"): (3, 11),
+    (b"", b"(a) ", b"\nglobal a\n"): (3, 11),
+    (b"", b"a=1", b"\nglobal a # '\n"): (3, 11),
+    (b"", b"a=1", b"\nglobal a\n'''\n"): (3, 11),
+    (b"", b"a=1\n", b"global a\n"): (3, 11),
+    (b"if x:\n ", b"a=1\n ", b"y\n global a\n"): (3, 11),
+    (b"def f():\n a", b"=1", b"\n global a\n"): (3, 11),
+}
+
+
+@pytest.mark.parametrize("sides", NOT_YET_WRONG)
+def test_what_is_not_yet_wrong_is_completed(sides: tuple[bytes, bytes, bytes]) -> None:
+    left, text, right = sides
+    version = NOT_YET_WRONG[sides]
+    start = Engine(python(version, "compile")).document(left + right)
+    state = start.middle(len(left), len(left), relax=False).start
+    state = state and state.feed(text)
+    assert state is not None
+    assert FileCheck(version).faults(left + text + state.shortest_completion + right) == []
+
+
+WRONG = {
+    # what is refused at once, as nothing that comes yet mends it
+    (b"from __future__ import divisio", b"a", b"n\n"): (3, 10),
+    (b"", b"from __future__ import annotationsx", b""): (3, 12),
+    (b"", b"for *a, *b", b""): (3, 9),
+    (b"", b"e[*h]:lambda:0\n", b""): (3, 11),
+    (b"", b"x;type a[b,b]", b""): (3, 12),
+    (b"", b'match a:\n case f"', b""): (3, 10),
+    (b"", b"match a:\n case [[m]|[n,", b""): (3, 10),
+    (b"def f():\n def g():\n  nonlocal ", b"__debug__\n", b""): (3, 10),
+    (b"a", b"=1", b"\nglobal a\n"): (3, 11),
+    (b"class A:\n def f(self):\n  ", b"nonlocal __cla_", b"ss__\n"): (3, 12),
+    (b"", b"(a);", b"\nglobal a\n"): (3, 11),
+    (b"", b"for a in b: 0", b"\nx = ''\nglobal a\n"): (3, 11),
+}
+
+
+@pytest.mark.parametrize("sides", WRONG)
+def test_what_nothing_mends_is_refused(sides: tuple[bytes, bytes, bytes]) -> None:
+    left, text, right = sides
+    start = Engine(python(WRONG[sides], "compile")).document(left + right)
+    state = start.middle(len(left), len(left), relax=False).start
+    assert state is not None
+    assert state.feed(text) is None
+
+
 def test_a_binding_that_a_declaration_lacks_may_come_in_the_middle() -> None:
     state = written((3, 11), b" a = b\nwith c: 0", left=b"def f():\n def g(): nonlocal a\n")
     assert state is not None
