@@ -226,7 +226,7 @@ def _part(symbols: tuple[Symbol, ...], groups: Groups, numbers: Ints) -> tuple[P
     """
     occurring = np.bincount(numbers, minlength=groups.n_groups) > 0
     occurring[DEAD_GROUP] = False
-    few = np.flatnonzero(occurring)
+    few = np.flatnonzero(occurring).astype(np.int32)
     if len(few) * _FEW > groups.n_groups:
         return Part(symbols, groups), numbers.astype(np.int32)
     own = np.where(occurring, np.cumsum(occurring), DEAD_GROUP)
