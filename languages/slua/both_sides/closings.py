@@ -8,6 +8,7 @@ from typing import Literal
 
 from fimlsp.languages.slua.incremental.machine import Outline
 from fimlsp.languages.slua.incremental.tokens import is_name
+from fimlsp.languages.slua.incremental.wanted import LEVELS
 
 Opener = Literal["function", "type", "other", "any"]
 """What is closed: a function or its head, the parameters in a type, neither, or one of these."""
@@ -20,17 +21,19 @@ class Closing:
     Attributes:
         sign: its text.
         opener: what it may close.
-        parts: the lexemes behind the commas there.
+        parts: what stands behind each comma there, its first lexemes.
         keys: the fields of a table that the text gives there.
         returned: the values that are returned there, each as its lexemes.
+        is_joined: whether an operator stands behind it, so that a value is closed.
         is_branch: whether another branch begins there, so that `if` is closed.
     """
 
     sign: str
     opener: Opener = "any"
-    parts: tuple[str, ...] = ()
+    parts: tuple[tuple[str, ...], ...] = ()
     keys: frozenset[str] = frozenset()
     returned: frozenset[tuple[str, ...]] = frozenset()
+    is_joined: bool = False
     is_branch: bool = False
 
 
@@ -49,6 +52,7 @@ _CLOSING = frozenset((")", "}", "then", "do", "end"))
 _BEGINNINGS = frozenset(("break", "end", "for", "if", "interface", "local", "return", "while"))
 _BEFORE_STATEMENT = frozenset(("", ";", ")", "do", "then", "else"))
 _MOST_READINGS = 8
+LONGEST_PART = 12
 
 
 def targets(texts: Sequence[str]) -> list[Target]:
@@ -83,25 +87,26 @@ class _Reading:
             yield replace(reading, expected=(*_OPENED[text], *self.expected))
         elif text == "do" and self.expected[:1] != ("do",):
             if not self.expected and before not in _BEFORE_STATEMENT - {")", ""}:
-                yield self._closing("do", "any")
+                yield self._closing("do", "any", behind)
             if before in _BEFORE_STATEMENT:
                 yield replace(self, expected=("end", *self.expected))
         elif text not in _CLOSING:
             yield self if self.expected else replace(self, since=self._since(texts, number))
         elif not self.expected:
-            yield self._closing(text, opener(text, behind))
+            yield self._closing(text, opener(text, behind), behind)
         elif self.expected[0] == text:
             yield replace(self, expected=self.expected[1:])
 
-    def _closing(self, sign: str, opened_by: Opener) -> _Reading:
+    def _closing(self, sign: str, opened_by: Opener, behind: str) -> _Reading:
         """Behind *sign*, which closes what is not opened."""
-        return _Reading((*self.closed, replace(self.since, sign=sign, opener=opened_by)))
+        closing = replace(self.since, sign=sign, opener=opened_by, is_joined=behind in LEVELS)
+        return _Reading((*self.closed, closing))
 
     def _since(self, texts: Sequence[str], number: int) -> Closing:
         """What stands behind the last closing, with the lexeme *number* of *texts*; nothing is open there."""
         since, text, (before, behind) = self.since, texts[number], _around(texts, number)
         if text == ",":
-            return replace(since, parts=(*since.parts, behind))
+            return replace(since, parts=(*since.parts, _part(texts, number + 1)))
         if text == "else":
             return replace(since, is_branch=True)
         if text == "return":
@@ -109,6 +114,18 @@ class _Reading:
             return replace(since, returned=since.returned | {tuple(texts[number + 1 : end])})
         is_key = before == "," and behind == "=" and is_name(text)
         return replace(since, keys=since.keys | {text}) if is_key else since
+
+
+def _part(texts: Sequence[str], start: int) -> tuple[str, ...]:
+    """The first lexemes of *texts* from *start* on, up to what ends the part that begins there."""
+    depth, end = 0, start
+    while end < min(len(texts), start + LONGEST_PART):
+        text = texts[end]
+        depth += (text in _OPENED) - (text in _CLOSING)
+        if depth < 0 or (not depth and text == ","):
+            break
+        end += 1
+    return tuple(texts[start:end])
 
 
 def _around(texts: Sequence[str], number: int) -> tuple[str, str]:

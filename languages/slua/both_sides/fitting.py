@@ -100,6 +100,11 @@ def may_be_function(wanted: object, needed: Needed) -> bool:
     )
 
 
+def may_be_statement(needed: Needed) -> bool:
+    """Whether a bracket that is to be opened next may be that of a call which is a statement."""
+    return any(not closing.is_joined for closing in to_open(needed, ")"))
+
+
 def may_be_interface(needed: Needed) -> bool:
     """Whether the right text may go on in the declaration of a table."""
     return not needed or any(not closing.parts for closing in to_open(needed, "}"))

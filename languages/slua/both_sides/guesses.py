@@ -32,7 +32,7 @@ def plain_types(environment: Environment) -> tuple[Type, ...]:
 
 def of_value(value: Sequence[str], environment: Environment) -> list[Type]:
     """The types that the expression *value* may have."""
-    plain, known = plain_types(environment), _of_path(value, environment)
+    plain, known = plain_types(environment), of_path(value, environment)
     if known in plain:
         return list(dict.fromkeys((known, BOOLEAN)))
     first, signs = (*value[:1], "")[0], _outside(value)
@@ -59,7 +59,7 @@ def _outside(value: Sequence[str]) -> set[str]:
     return found
 
 
-def _of_path(value: Sequence[str], environment: Environment) -> Type | None:
+def of_path(value: Sequence[str], environment: Environment) -> Type | None:
     """The type of the path *value*, such as `a.b(c).d`; None if it is none, or its variable unknown."""
     variable = environment.variables.get(value[0]) if value else None
     type_, number = None if variable is None else variable.type, 1

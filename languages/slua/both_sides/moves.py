@@ -10,19 +10,20 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 
-from fimlsp.languages.slua.both_sides.closings import Target, outline_of
+from fimlsp.languages.slua.both_sides.closings import LONGEST_PART, Target, outline_of
 from fimlsp.languages.slua.both_sides.fitting import (
     Needed,
     blocks_to_open,
     is_function_head,
     may_be_function,
     may_be_interface,
+    may_be_statement,
     may_be_table,
     may_close,
     to_open,
     values_returned,
 )
-from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_begun, of_uses, of_values
+from fimlsp.languages.slua.both_sides.guesses import SIMPLE, functions_begun, of_path, of_uses, of_values
 from fimlsp.languages.slua.both_sides.right_text import RightText
 from fimlsp.languages.slua.incremental.expressions import (
     Continue,
@@ -35,10 +36,10 @@ from fimlsp.languages.slua.incremental.expressions import (
 )
 from fimlsp.languages.slua.incremental.functions import ParameterName
 from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
-from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack, Task
+from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack, Task, Value
 from fimlsp.languages.slua.incremental.statements import Block, LocalType, Statements
 from fimlsp.languages.slua.incremental.tokens import TOKEN, first_token, is_name
-from fimlsp.languages.slua.incremental.wanted import OR, wanted_for
+from fimlsp.languages.slua.incremental.wanted import OR, is_enough, wanted_for
 from fimlsp.languages.slua.incremental.written_types import (
     AfterParameter,
     Fields,
@@ -81,14 +82,13 @@ class Moves:
     def _lacking_name(self, machine: Machine) -> str:
         """A name that the right text uses as such a thing, and nobody declares; empty if there is none."""
         task = machine.stack.task if machine.stack is not None else None
-        expected = machine.expected()
-        for name in self._right.free_names:
-            if not expected.takes(name) or name in machine.environment.types:
-                continue
-            texts = self._right.texts
-            if not isinstance(task, ParameterName) or task.type in of_uses(name, texts, machine.environment):
-                return name
-        return ""
+        expected, environment = machine.expected(), machine.environment
+        names = (n for n in self._right.free_names if expected.takes(n) and n not in environment.types)
+        if not isinstance(task, ParameterName):
+            return next(names, "")
+        uses = {name: of_uses(name, self._right.texts, environment) for name in names}
+        fitting = [name for name, types in uses.items() if task.type in types]
+        return min(fitting, key=lambda name: len(uses[name]), default="")
 
     def others(self, machine: Machine, has_begun: bool) -> Iterator[tuple[str, ...]]:
         """Other beginnings, where something can still be opened or the right text might go on.
@@ -104,6 +104,8 @@ class Moves:
         if needed is None:
             return
         if not needed and not self._may_hold(_table_around(machine.stack)):
+            return
+        if self._is_followed(needed) and _is_last_statement(machine.stack):
             return
         if not needed and self._is_within_type_or_function(task):
             yield from ((word,) for word in machine.expected().words & {"local"})
@@ -185,7 +187,7 @@ class Moves:
             before = len(parameters) - 1 - len(parts)
             if before < 0 and (parts or parameters):
                 continue
-            if not all(map(partial(_may_begin, machine), parameters[before + 1 :], parts)):
+            if not all(map(partial(_may_be_given, machine), parameters[before + 1 :], parts)):
                 continue
             if is_last and parameters and not self._may_be(parameters[before]):
                 continue
@@ -214,11 +216,12 @@ class Moves:
             if tokens[0] in expected.words:
                 if self._right.follows_value or self._may_name_field(type_):
                     yield tokens
-                if isinstance(type_, Function):
+                if isinstance(type_, Function) and (isinstance(task, Operand) or may_be_statement(needed)):
                     yield from ((*tokens, *call) for call in self._brackets(machine, type_, needed))
         if isinstance(task, Block):
             is_in_value = not needed or bool(to_open(needed, ")") or to_open(needed, "}"))
             words = {"local", "return", "break"} if is_in_value else {"local"}
+            words -= {"return", "break"} if self._is_followed(needed) else set()
             words |= {"interface"} if may_be_interface(needed) else set()
             endings = task.endings if isinstance(task, Statements) else ()
             yield from ((name, "(") for name in endings if name in expected.words)
@@ -234,6 +237,11 @@ class Moves:
         yield from ((word,) for word in sorted(words & expected.words))
         if "local" in words & expected.words:
             yield from self._declarations(machine, needed, is_in_value)
+
+    def _is_followed(self, needed: Needed) -> bool:
+        """Whether further statements stand on the right behind the one that the middle is in."""
+        is_within_body = any(closing.sign == "end" for target in needed for closing in target)
+        return not is_within_body and not self._right.ends_block
 
     def _may_open(self, machine: Machine, operand: Operand, needed: Needed) -> bool:
         """Whether the right text may go on in the table that is wanted."""
@@ -314,10 +322,13 @@ class Moves:
         return tuple(names.get(token, token) for token in TOKEN.findall(text))
 
 
-def _may_begin(machine: Machine, type_: Type, token: str) -> bool:
-    """Whether *token* may begin a value of *type_*, or is a name that may yet be declared so."""
-    is_unknown = is_name(token) and token not in machine.environment.variables
-    return is_unknown or Operand(wanted_for(type_), OR).takes(machine, token)
+def _may_be_given(machine: Machine, type_: Type, value: tuple[str, ...]) -> bool:
+    """Whether what begins with *value* may be a value of *type_*, as far as its names are declared."""
+    known = of_path(value, machine.environment) if len(value) < LONGEST_PART else None
+    if known is not None:
+        return is_enough(Value(known), wanted_for(type_))
+    is_unknown = not value or (is_name(value[0]) and value[0] not in machine.environment.variables)
+    return is_unknown or Operand(wanted_for(type_), OR).takes(machine, value[0])
 
 
 def _types_given(machine: Machine, task: ParameterTypes | AfterParameter) -> tuple[Type, ...]:
@@ -332,6 +343,14 @@ def _common(first: Outline, second: Outline) -> int:
     """How many of the last signs of both are the same."""
     pairs = zip(reversed(first), reversed(second), strict=False)
     return next((number for number, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
+
+
+def _is_last_statement(stack: Stack) -> bool:
+    """Whether *stack* is within a statement behind which its block has to end."""
+    around: Stack | None = stack
+    while around is not None and not isinstance(around.task, Block):
+        around = around.below
+    return around is not None and around is not stack and isinstance(around.task, Block) and around.task.over
 
 
 def _table_around(stack: Stack) -> Table | None:

@@ -151,6 +151,16 @@ class RightText:
         return tuple(lexeme.text for lexeme in self.follow(0))
 
     @cached_property
+    def ends_block(self) -> bool:
+        """Whether no statement stands behind the one that the text begins in."""
+        depth = 0
+        for text, behind in pairwise((*self.texts, "")):
+            depth += (text in ("function", "if", "do")) - (text == "end")
+            if text == ";" and depth <= 0:
+                return behind in ("end", "else", "elseif", "")
+        return True
+
+    @cached_property
     def begins_function(self) -> bool:
         """Whether the text begins with a function, or within the keyword of one."""
         head = self.texts[: self.texts.index(")")] if ")" in self.texts else ()
@@ -189,6 +199,8 @@ class RightText:
         found = {target for offset in self.offsets for target in self._targets(offset)}
         cut = [word for word in ("then", "do", "end") if word.endswith(self.word) and word != self.word]
         behind = self._targets(len(self.word)) if self.word else ()
+        if self.begins_function:
+            found |= set(targets(["function", *self.texts[1:]]))
         return frozenset(found | {(Closing(word), *each) for each in behind for word in cut})
 
     def outlines(self, offset: int) -> frozenset[Outline]:

@@ -83,6 +83,8 @@ CONNECTED = [
         "};local c:()->Actor=function(",
     ),
     ("Choose(1, function(a) if true then e<|>turn 1; end; break; end; return true; end);", None),
+    ("WithActorAt(origin, function(by) <|>h, by); end);", None),
+    ("local x: number = 1<|>ction() player.Power(); return true; end; local y: boolean = true; end;", None),
     ("WithActo<|>2, y = 5}; end); local f: (EffectKinds) -> void = function(k) end;", None),
     (
         "NewEffect({start = origin, strength = 1, id = Text(1), Describe = function() <|>lth), by); "
