@@ -178,7 +178,7 @@ class Surroundings:
 class CheckedState:
     """A state of a middle with the text that led to it. Immutable, as all states."""
 
-    __slots__ = ("_complete", "_completion", "_line", "around", "fine", "state", "text")
+    __slots__ = ("_complete", "_completion", "_line", "around", "fine", "spells", "state", "text")
 
     def __init__(
         self, around: Surroundings, state: State, text: bytes = b"", line: int = 0, *, fine: bool = False
@@ -187,6 +187,7 @@ class CheckedState:
         self.state = state
         self.text = text
         self.fine = fine  # whether the state is one in the finer language
+        self.spells = around.spells  # whether a lexeme in progress may be wrong already
         self._line = line  # where the statement begins in the text, 0 if it may begin before
         self._complete: bool | None = None
         self._completion: bytes | None = None
@@ -210,7 +211,7 @@ class CheckedState:
             fine = not self.around.stays  # there nothing waits to be mended, as it does in the finer language
             state = reached if fine else state
         is_half = text.endswith(tuple(self.around.check.halves)) and state.feed(b" ") is None
-        if in_lexeme and not is_half and not becomes_finer and not self._spells(text):
+        if in_lexeme and not is_half and not becomes_finer and not self.spells:
             return CheckedState(self.around, state, text, self._line, fine=fine)
         statement = text[self._line :] if self._line else self.around.statement + text
         if (is_half or self.around.suspects(statement, len(data))) and self._is_wrong(state, text):
@@ -218,11 +219,9 @@ class CheckedState:
         line = self._line
         if not state.lexer.modes.depth:
             line = max(line, text.rfind(b"\n", len(self.text)) + 1)
-        return CheckedState(self.around, state, text, line, fine=fine)
-
-    def _spells(self, text: bytes) -> bool:
-        """Whether a lexeme in progress in *text* may be wrong already."""
-        return self.around.spells or any(word in text for word in self.around.check.spelt_behind)
+        found = CheckedState(self.around, state, text, line, fine=fine)
+        found.spells = self.spells or any(word in text for word in self.around.check.spelt_behind)
+        return found
 
     def _needs_finer(self, state: GrammarState, text: bytes, fresh: int) -> bool:
         """Whether the last *fresh* bytes of *text* made words about which the finer language tells more."""
@@ -282,7 +281,7 @@ class CheckedState:
     def _is_judged_within_symbols(self, state: ParserState) -> bool:
         """Whether more than the grammar judges *state*, behind this one without a further symbol."""
         assert isinstance(state, GrammarState)
-        return (not self.fine and state.must_become_place_word) or self._spells(self.text)
+        return (not self.fine and state.must_become_place_word) or self.spells
 
     @property
     def shortest_completion(self) -> bytes:
