@@ -14,7 +14,7 @@ from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.masks.ahead import Ahead
 from fimlsp.quotient.masks.grouping.groups import Alike, Groups, Known
-from fimlsp.quotient.masks.grouping.token_groups import TokenGroups
+from fimlsp.quotient.masks.grouping.token_groups import Part, TokenGroups
 from fimlsp.quotient.masks.plain_walk import Truths
 from fimlsp.quotient.masks.repetition import changes_nothing
 from fimlsp.quotient.masks.text_trie import Ints
@@ -38,11 +38,12 @@ class Place(NamedTuple):
 class Asked:
     """What was asked about the groups of texts in the middles of a *connection*."""
 
-    __slots__ = ("ahead", "answers", "expected", "masks", "right")
+    __slots__ = ("ahead", "answers", "expected", "masks", "partly", "right")
 
     def __init__(self, connection: Connection) -> None:
         self.masks: BoundedDict[tuple[LexerState, Place], Words] = BoundedDict(_MOST_MASKS)
         self.answers: BoundedDict[tuple[Groups, Place], Truths] = BoundedDict(_MOST_ANSWERS)
+        self.partly: BoundedDict[tuple[Groups, Place], bool] = BoundedDict(_MOST_ANSWERS)
         self.expected: BoundedDict[EarleySet, int] = BoundedDict(_MOST_CHARTS)
         self.right = RightLexemes(connection.right_entries)
         right = connection.grammar.right.partial_rules
@@ -60,20 +61,33 @@ class Questions:
         self._is_viable = is_viable
         self._ahead = ahead
         self._bracketed = connection.grammar.start if connection.bracket is not None else None
-        self._answers, self._expected = asked.answers, asked.expected
+        self._answers, self._partly, self._expected = asked.answers, asked.partly, asked.expected
         self._right, self._ahead_here = asked.right, asked.ahead
 
     def of_tokens(self, groups: TokenGroups, place: Place) -> Truths:
         """Which groups of *groups* may come at *place*."""
         found: list[Truths] = []
-        for symbols, part in groups.parts:
-            reached = self._behind(place, symbols)
-            found.append(self._nothing(part) if reached is None else self._of(part, reached))
+        for part in groups.parts:
+            reached = self._behind(place, part.symbols)
+            found.append(self._nothing(part.groups) if reached is None else self._of_part(part, reached))
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     @staticmethod
     def _nothing(groups: Groups) -> Truths:
         return np.zeros(groups.n_groups, np.bool_)
+
+    def _of_part(self, part: Part, place: Place) -> Truths:
+        """Which groups of *part* may come at *place*.
+
+        The second time that a few of some groups are asked about at a place, all are.
+        """
+        if part.among is None or (part.groups, place) in self._answers:
+            return self._of(part.groups, place)
+        others, numbers = part.among
+        if (others, place) in self._answers or (others, place) in self._partly:
+            return self._of(others, place)[numbers]
+        self._partly[others, place] = True
+        return self._of(part.groups, place)
 
     def _of(self, groups: Groups, place: Place) -> Truths:
         key = groups, place

@@ -46,7 +46,7 @@ def mask(state: ParserState, vocabulary: Vocabulary) -> Words:
     place = Place(state.chart, state.lexer.indents)
     found = asked.masks.get((key, place))
     if found is None:
-        found = asked.masks[key, place] = vocabulary.words(_allowed(state, store, key, place))
+        found = asked.masks[key, place] = _words(state, store, key, place)
     return found
 
 
@@ -94,10 +94,18 @@ def _asked(state: ParserState, store: MaskStore) -> Asked:
 
 def _allowed(state: ParserState, store: MaskStore, key: LexerState, place: Place) -> Truths:
     groups = store.tokens(key)
-    questions = Questions(
+    return np.take(_questions(state, store).of_tokens(groups, place), groups.of_text)
+
+
+def _words(state: ParserState, store: MaskStore, key: LexerState, place: Place) -> Words:
+    groups = store.tokens(key)
+    return store.vocabulary.words(_questions(state, store).of_tokens(groups, place), groups.of_token)
+
+
+def _questions(state: ParserState, store: MaskStore) -> Questions:
+    return Questions(
         state.connection,
         _asked(state, store),
         store.ahead,
         lambda lexer, chart: state.at(lexer, chart).viable,
     )
-    return np.take(questions.of_tokens(groups, place), groups.of_text)

@@ -35,7 +35,12 @@ class MaskStore:
         self._on_disk = KeptTables(tables, vocabulary)
         self._of_suffixes: dict[int, FirstLexemes] = {}
         self._kept: OrderedDict[tuple[str, LexerState], Split | LexedSuffixes | TokenGroups] = OrderedDict()
-        self.n_bytes = 0
+        self._of_tables = 0
+
+    @property
+    def n_bytes(self) -> int:
+        """About what is held in memory, but for answers of the parser."""
+        return self._of_tables + self.ends.n_bytes
 
     def split(self, lexer: LexerState) -> Split:
         """What the texts do to the lexeme in progress, which hardly depends on what else is open."""
@@ -89,10 +94,10 @@ class MaskStore:
 
     def _keep(self, what: str, lexer: LexerState, made: Split | LexedSuffixes | TokenGroups) -> None:
         self._kept[what, lexer] = made
-        self.n_bytes += made.n_bytes
+        self._of_tables += made.n_bytes
         while self.n_bytes > MOST_BYTES and len(self._kept) > 1:
             _, dropped = self._kept.popitem(last=False)
-            self.n_bytes -= dropped.n_bytes
+            self._of_tables -= dropped.n_bytes
 
     def key(self, lexer: LexerState) -> LexerState | None:
         """The state that stands for all in which the texts mean the same as in *lexer*.
@@ -112,9 +117,12 @@ class MaskStore:
 
 
 def store_of(tables: LanguageTables, vocabulary: Vocabulary) -> MaskStore:
-    """The mask store of a language and a vocabulary; it is kept with the vocabulary."""
+    """The mask store of a language and a vocabulary; it is kept with the vocabulary.
+
+    A new one where half of the old one is lexer states, as these are only forgotten all together.
+    """
     found = vocabulary.stores.get(tables)
-    if found is None:
+    if found is None or found.ends.n_bytes > MOST_BYTES // 2:
         found = vocabulary.stores[tables] = MaskStore(tables, vocabulary)
     assert isinstance(found, MaskStore)
     return found

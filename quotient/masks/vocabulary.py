@@ -13,7 +13,7 @@ import numpy as np
 from fimlsp.quotient.masks import array_files, suffixes, text_trie
 from fimlsp.quotient.masks.array_files import Arrays
 from fimlsp.quotient.masks.suffixes import Suffixes
-from fimlsp.quotient.masks.text_trie import Texts, TextTrie
+from fimlsp.quotient.masks.text_trie import Ints, Texts, TextTrie
 from numpy.typing import NDArray
 
 WORD_BITS = 32
@@ -115,15 +115,22 @@ class Vocabulary:
         *allowed* has a truth value for each text and a last one, False. The answer ends with the last word of
         a mask.
         """
-        found = np.zeros(self.n_words * WORD_BITS, np.bool_)
-        np.take(allowed, self.text_of_token, out=found[: len(self)], mode="clip")
+        found = self._looked_up(allowed, self.text_of_token)
         if complete:
             found[list(self.stops)] = True
         return found
 
-    def words(self, allowed: NDArray[np.bool_]) -> Words:
-        """As `tokens`, without stops, as words of bits."""
-        tokens = self.tokens(allowed, complete=False)
+    def _looked_up(self, allowed: NDArray[np.bool_], numbers: Ints) -> NDArray[np.bool_]:
+        found = np.zeros(self.n_words * WORD_BITS, np.bool_)
+        np.take(allowed, numbers, out=found[: len(self)], mode="clip")
+        return found
+
+    def words(self, allowed: NDArray[np.bool_], of_token: Ints | None = None) -> Words:
+        """As `tokens`, without stops, as words of bits.
+
+        With *of_token* the truth values are those of groups, and it has the number of each token's.
+        """
+        tokens = self._looked_up(allowed, self.text_of_token if of_token is None else of_token)
         words: Words = np.packbits(tokens, bitorder="little").view("<u4").astype(np.uint32, copy=False)
         return words
 

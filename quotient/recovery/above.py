@@ -8,19 +8,20 @@ from functools import cached_property
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.contexts.right import RightContext
-from fimlsp.quotient.recovery.layout.brackets import Unit
+from fimlsp.quotient.recovery.layout.brackets import Unit, is_deeper
 from fimlsp.quotient.recovery.layout.cursor_line import CursorLine, cursor_line
 from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.statements.blocks import missing_below
-from fimlsp.quotient.recovery.statements.placing import laid_out, with_header
-from fimlsp.quotient.recovery.statements.statements import Brackets, Edit, Statements
+from fimlsp.quotient.recovery.statements.placing import laid_out, with_header, with_line_before
+from fimlsp.quotient.recovery.statements.readings import Edit
+from fimlsp.quotient.recovery.statements.statements import Brackets, Statements
 
 _MOST_MENDS = 60
 _MOST_TRIES = 3
 _MOST_LINES = 30
-_MOST_NEAR = 12
+_MOST_NEAR = 40
 
 
 class Above:
@@ -77,18 +78,17 @@ class Above:
         if tries == 1 and (closer := statements.lacking_closer(place)):
             self.text.replace([closer])
             return
-        if tries == 1 and self.text.data.count(b"\n", start, place) > _MOST_LINES:
-            if edits := self._closed_before(place, start):
-                self.text.replace(edits)
-                return
-            here = self.text.document.left_at(place)[1]
-            inner = statements.in_place(place, here.group)
-            if inner is not None and not statements.is_outside(place, start):
-                self.text.replace(inner.edits)
-                return
+        is_long = self.text.data.count(b"\n", start, place) > _MOST_LINES
+        is_far = tries == 1 and (is_long or statements.is_unaligned(place, start))
+        if is_far and (edits := self._mend_near(place, start)):
+            self.text.replace(edits)
+            return
         if tries > _MOST_TRIES:
             end = min(self.text.document.line_at(place).size + place, self.stop)
             self.text.replace([(place, end, b"")])
+            return
+        if tries == 1 and (edits := with_line_before(statements, context, start)):
+            self.text.replace(edits)
             return
         reading = statements.read(start)
         if tries == _MOST_TRIES:
@@ -99,22 +99,38 @@ class Above:
             edits = laid_out(self.assumed, statements, context, reading)
         self.text.replace(edits)
 
-    def _closed_before(self, place: int, start: int) -> tuple[Edit, ...]:
-        """The edit that closes the brackets of the last lines that the line at *place* is outside of."""
+    def _mend_near(self, place: int, start: int) -> tuple[Edit, ...]:
+        """The edits that mend the line at *place*, in brackets, far behind the *start* of its logical line.
+
+        Either it is outside the brackets that are open, and they are closed before it, or the lines from the
+        last one on that is no deeper are read inside them, or this line alone.
+        """
+        statements = self.statements()
+        line, units = statements.unit(place), self._units_near(place, start)
+        layout = self.assumed.layout
+        if statements.is_outside(place, start):
+            text = layout.text_of(layout.left_before(units, line, outermost=True))
+            read = units[-1].found.read
+            return ((read[-1].end, read[-1].end, text),) if text and read else ()
+        first = next((n for n in reversed(range(1, len(units))) if not is_deeper(units[n], line)), 0)
+        if first and line.column is not None:
+            chart = self.text.document.left_at(units[first].start)[1].group
+            near = statements.near(units[first].start, line.end, chart, units[:first])
+            if near is not None:
+                return near.edits
+        reading = statements.in_place(place, self.text.document.left_at(place)[1].group)
+        return () if reading is None else reading.edits
+
+    def _units_near(self, place: int, start: int) -> list[Unit]:
+        """The line at *start*, and some lines before that at *place*."""
         statements, units = self.statements(), list[Unit]()
-        position = place
-        if statements.is_hopeless(statements.unit(place)):
-            return ()
         for _ in range(_MOST_NEAR):
-            before = statements.line_before(position)
+            before = statements.line_before(place)
             if before is None or before[0] <= start:
                 break
-            position = before[0]
-            units.insert(0, statements.unit(position))
-        layout = self.assumed.layout
-        text = layout.text_of(layout.left_before(units, statements.unit(place), outermost=True))
-        read = units[-1].found.read if units else ()
-        return ((read[-1].end, read[-1].end, text),) if text and read else ()
+            place = before[0]
+            units.append(statements.unit(place))
+        return [statements.unit(start), *reversed(units)]
 
     @property
     def depth(self) -> int:
@@ -130,6 +146,8 @@ class Above:
             return True
         if self._is_outside(line):
             return False
+        if self.statements().is_unaligned(self.stop, start):
+            return True
         if self._begins_behind_a_closer:
             return True
         if self.statements().hangs(start):
@@ -137,8 +155,15 @@ class Above:
         below = self._below()
         after = below.next_line(below.begin)
         if after is None or after.column != line.column or not below.is_line(after.start):
-            return line.column.deeper_than(column)
+            return line.column.deeper_than(column) or self._is_blank
         return self.statements(open_end=False).read_up_to(start).lacks_header
+
+    @property
+    def _is_blank(self) -> bool:
+        """Whether nothing stands in the cursor's line, so that it may become a closing bracket."""
+        lines, cursor_end = self.text.document.transitions.lines, self.text.cursor_end
+        after = self.text.data[cursor_end : lines.end_of_stretch(self.text.data, cursor_end)]
+        return not self.text.data[self.stop : self.text.cursor].strip() and not after.strip()
 
     @property
     def _begins_behind_a_closer(self) -> bool:
@@ -172,7 +197,8 @@ class Above:
         if context.modes.depth <= len(closes) or not self.may_be_inside:
             return None
         chart = tables.forward.read(context.group, tables.terminals(closes))
-        return None if chart is None else Brackets(chart, self.statements().units_from(start))
+        found = Brackets(context.group, self.statements().units_from(start))
+        return None if chart is None else found.after(chart, closes, self.stop)
 
     def lacking_column(self) -> Column | None:
         """The first column to which the text below dedents although no open block has it; None: all have."""

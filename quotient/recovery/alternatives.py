@@ -12,7 +12,8 @@ from itertools import chain
 from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.statements.blocks import header_above
 from fimlsp.quotient.recovery.statements.placing import laid_out
-from fimlsp.quotient.recovery.statements.statements import Reading, Statements
+from fimlsp.quotient.recovery.statements.readings import Reading
+from fimlsp.quotient.recovery.statements.statements import Statements
 
 
 def closed(above: Above) -> Iterator[Above]:

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
+from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above
-from fimlsp.quotient.recovery.layout.lexemes import lexemes
+from fimlsp.quotient.recovery.layout.brackets import Unit
+from fimlsp.quotient.recovery.layout.lexemes import Lexemes, lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
 from fimlsp.quotient.recovery.statements.blocks import is_slip
+from fimlsp.quotient.recovery.statements.closers import Closer, closer_below
 from fimlsp.quotient.recovery.statements.placing import with_header
-from fimlsp.quotient.recovery.statements.statements import Brackets, Edit, Reading, Statements
+from fimlsp.quotient.recovery.statements.readings import Edit, Reading
+from fimlsp.quotient.recovery.statements.statements import Brackets, Statements
 
 _MOST_MENDS = 60
 _MOST_TRIES = 3
 _MOST_LINES = 40
 _OPENED = 5
 """What it costs that the cursor's line opens a bracket with which the lines below still are not in order."""
-
-
-class Closer(NamedTuple):
-    """A line that closes a bracket of the kind *opening*, and perhaps more."""
-
-    start: int
-    end: int
-    opening: str
-    closes_more: bool
 
 
 class Below:
@@ -130,31 +124,16 @@ class Below:
 
     def _opened(self, statements: Statements) -> Closer | None:
         """The line that closes a bracket which the cursor's line opens, as the layout tells."""
-        tables, column = self.assumed.tables, self._line_column
-        line, depth = statements.next_line(self.start), 0
-        if column is None or line is None or not line.column.deeper_than(column):
-            return None
-        for _ in range(_MOST_LINES):
-            unit = statements.unit(line.start)
-            closers, openers = statements.unmatched(line.start)
-            if not line.column.deeper_than(column):
-                if line.column != column or not self.assumed.layout.closes(unit):
-                    return None
-                depth = 0  # whatever is open in the lines above
-            if len(closers) > depth:
-                opening = tables.opening_of[closers[depth]]
-                return Closer(line.start, line.end, opening, closes_more=len(closers) > depth + 1)
-            depth += len(openers) - len(closers)
-            line = statements.next_line(line.end)
-            if line is None:
-                return None
-        return None
+        column = self._line_column
+        return None if column is None else closer_below(statements, self.start, column)
 
     def _in_opened(self, statements: Statements) -> Reading | None:
         """The reading of the lines in a bracket that the cursor's line opens."""
-        closer = self._opened(statements)
-        if closer is None or self._is_header:
+        if self._is_header:
             return None
+        closer = self._opened(statements) or self._opened(statements.early)
+        if closer is None:
+            return self._in_unclosed(statements)
         found = statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
         if found is None or statements.is_apart(self.start, found, or_ends=True):
             return None
@@ -163,6 +142,27 @@ class Below:
         if apart and line is not None and (alone := statements.read(line.start)).end >= closer.end:
             apart = min(apart, alone.cost)
         return found if found.cost + (_OPENED if found.cost else 0) <= apart else None
+
+    def _in_unclosed(self, statements: Statements) -> Reading | None:
+        """The reading of the deeper lines in brackets that the cursor's line opens and nothing closes."""
+        tables, text, column = self.assumed.tables, self.text, self._line_column
+        begin = text.document.transitions.lines.start_of_stretch(text.data, text.cursor)
+        before = lexemes(tables.lexical, text.data, begin, text.cursor).read
+        after = lexemes(tables.lexical, text.data, text.cursor_end, self.start).read
+        own = Unit(begin, self.start, column, Lexemes((*before, *after), (), joined=False))
+        opened = self.assumed.layout.left_open((own,))
+        if not after or not opened or column is None:
+            return None
+        end = self.start
+        while (line := statements.next_line(end)) is not None and line.column.deeper_than(column):
+            end = line.end
+        chart = self.assumed.inside(tables.opening_of[opened[-1][0]])
+        return statements.unclosed(own, self.start, end, chart) if end > self.start else None
+
+    @property
+    def closes_for_line(self) -> bool:
+        """Whether the layout tells that the lines below close a bracket which the cursor's line opens."""
+        return self._opened(self.statements()) is not None
 
     @property
     def _opens_none(self) -> bool:
@@ -174,7 +174,7 @@ class Below:
 
     def _in_brackets(self, statements: Statements) -> Reading | None:
         """The reading of the lines behind the cursor's in the brackets that it is in."""
-        if self._brackets is None:
+        if self._brackets is None or self._closes_all(self._brackets):
             return None
         closer = self._opened(statements)
         if closer is not None and closer.closes_more:
@@ -187,6 +187,13 @@ class Below:
             self._brackets.above[0].column or Column()
         )
         return None if is_closed and statements.cost_apart(place, found.end) < found.cost else found
+
+    def _closes_all(self, brackets: Brackets) -> bool:
+        """Whether the rest of the cursor's line closes all of *brackets*."""
+        lexical, rest = self.assumed.tables.lexical, self.rest
+        kinds = [lexical.kinds[lexeme.kind] for lexeme in lexemes(lexical, rest, 0, len(rest)).read]
+        closers, _ = unmatched_brackets(lexical.brackets, kinds)
+        return len(closers) >= len(self.assumed.layout.left_open(brackets.above))
 
     def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
         """Edits that let the lines below follow the cursor's, whatever is written there; gentlest first."""
@@ -265,6 +272,19 @@ class Below:
         return (
             behind is not None and tables.backward.read(behind, (tables.newline, *symbols[::-1])) is not None
         )
+
+    def completed_rest(self) -> tuple[Edit, ...]:
+        """The edits that close the strings and brackets which the rest of the cursor's line leaves open."""
+        rest = self.rest
+        found = lexemes(self.assumed.tables.lexical, rest, 0, len(rest)).read
+        cut_off = [(lexeme.end, lexeme.missing) for lexeme in found if lexeme.missing]
+        layout = self.assumed.layout
+        opened = layout.left_open((Unit(0, len(rest), None, Lexemes(found, (), joined=False)),))
+        closers = b"".join(layout.closer(closing)[1] for closing, _ in reversed(opened))
+        ends = {len(rest): closers} if closers else {}
+        for end, missing in reversed(cut_off):
+            ends[end] = missing + ends.get(end, b"")
+        return tuple((self.text.cursor_end + end,) * 2 + (text,) for end, text in ends.items())
 
     def without_rest(self) -> tuple[Edit, ...]:
         """The edit that passes over the rest of the cursor's line."""

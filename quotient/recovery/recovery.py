@@ -23,7 +23,8 @@ from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.layout.nesting import Nesting
 from fimlsp.quotient.recovery.mended_text import Mend, MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
-from fimlsp.quotient.recovery.statements.statements import Edit, Statements
+from fimlsp.quotient.recovery.statements.readings import Edit
+from fimlsp.quotient.recovery.statements.statements import Statements
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
@@ -132,18 +133,29 @@ class Recovery:
             return False  # it makes a comment of the rest of the line
         closers, openers = self._unmatched(completion)
         may_close = opened + (reading.left.depth if reading.left.may_be_inside else 0)
-        return openers <= max(closed_after - opened, 0) and closers <= may_close
+        needed = closed_after + self._unmatched_below(reading) - reading.left.depth - opened
+        return openers <= max(needed, 0) and closers <= may_close
 
     def _fits(self, reading: _Reading) -> bool:
         """Whether the lines below may follow those above with any whole line between, outside brackets."""
         number = reading.number
         if number not in self._known_fits:
             left, document = reading.left, reading.text.document
-            start = reading.text.cursor_end + self._below.start - self._below.text.cursor_end
+            start = self._start_below(reading)
             fits = not left.depth and not document.right_at(start).unmatched and left.takes_line()
             below = self._below.statements_of(document, start)
             self._known_fits[number] = fits and not left.missing_below(below)
         return self._known_fits[number]
+
+    def _start_below(self, reading: _Reading) -> int:
+        """Where the line after the cursor's begins in *reading*."""
+        return reading.text.cursor_end + self._below.start - self._below.text.cursor_end
+
+    def _unmatched_below(self, reading: _Reading) -> int:
+        """How many brackets the lines below close for the cursor's line or those above it to open."""
+        if self._below.has_strays or not self._below.closes_for_line:
+            return 0
+        return reading.text.document.right_at(self._start_below(reading)).unmatched
 
     def _unmatched(self, text: bytes) -> tuple[int, int]:
         """How many brackets *text* closes and opens."""
@@ -157,6 +169,8 @@ def _line_around(document: Document, cursor: int, cursor_end: int) -> tuple[int,
     """The start and the end of the line from *cursor* to *cursor_end*, as a string may continue it."""
     lines, data = document.transitions.lines, document.data
     start, end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
+    while end < len(data) and _ends_joined(document.tables.lexical, data, cursor_end, end):
+        end = lines.end_of_stretch(data, end)
     first, _ = document.left_at(cursor)
     line = document.line_at(first)
     is_joined = first < len(data) and not line.broken and first + line.size > start
@@ -228,6 +242,8 @@ def _changes(below: Below) -> Iterator[tuple[Edit, ...]]:
         yield closers
     if strays:
         yield ()
+    if rest := below.completed_rest():
+        yield rest
     if rest := below.without_rest():
         yield rest
 

@@ -15,8 +15,9 @@ from fimlsp.quotient.masks.viability import Need, need_of
 DEAD_GROUP = 0
 """The group of texts that are lexically impossible."""
 
-_BYTES_PER_GROUP, _BYTES_PER_NODE = 40, 400
+_BYTES_PER_GROUP, _BYTES_PER_NODE, _BYTES_PER_END = 40, 400, 500
 _MOST_KNOWN = 2_000
+_MOST_SELECTIONS = 32
 _NO_INTS = np.zeros(0, np.int32)
 
 
@@ -31,6 +32,11 @@ class Ends:
         self._numbers: dict[LexerState, int] = {}
         self._needs: dict[int, Need] = {}
         self._within: dict[LexerState, dict[tuple[int, int, int], int]] = {}
+
+    @property
+    def n_bytes(self) -> int:
+        """About what they hold in memory."""
+        return _BYTES_PER_END * len(self.states)
 
     def within(self, lexer: LexerState) -> dict[tuple[int, int, int], int]:
         """The numbers of states in which texts end that do not end the lexeme of *lexer*, as far as noted.
@@ -82,35 +88,45 @@ class Known(NamedTuple):
 class Groups:
     """Groups of texts, in a trie of the symbols that they finish; node 0 is the root.
 
-    `children[node]` holds pairs of a symbol and a node. The *ends* are shared by all groups of a vocabulary.
+    `children[node]` holds pairs of a symbol and a node, which has a higher number; `parents` is the inverse.
+    `node_of` and `end_of` are the node of each group and the number of the state that it ends in, once all
+    groups are there. The *ends* are shared by all groups of a vocabulary.
     """
 
     def __init__(self, ends: Ends) -> None:
         self.ends = ends
         self.children: list[list[tuple[Symbol, int]]] = [[]]
-        self.n_groups = 1
-        self._members: list[list[tuple[int, int]]] = [[]]
-        self._alike: list[tuple[tuple[Alike, ...], int] | None] = [None]
+        self.parents = [0]
+        self.node_of: Ints = _NO_INTS
+        self.end_of: Ints = _NO_INTS
+        self._added = [(0, 0)]
         self._nodes: dict[tuple[int, Symbol], int] = {}
         self._read: dict[tuple[int, int], int] = {}
+        self._by_node: tuple[list[int], list[int], list[int]] = [], [], []
+        self._alike: list[tuple[tuple[Alike, ...], int] | None] = []
+        self._only: BoundedDict[bytes, Groups] = BoundedDict(_MOST_SELECTIONS)
         self._known: BoundedDict[tuple[int, int], Known] = BoundedDict(_MOST_KNOWN)
 
     @classmethod
     def of(
-        cls, ends: Ends, children: list[list[tuple[Symbol, int]]], members: list[list[tuple[int, int]]]
+        cls,
+        ends: Ends,
+        children: list[list[tuple[Symbol, int]]],
+        parents: list[int],
+        node_of: Ints,
+        end_of: Ints,
     ) -> Groups:
-        """Groups from what `children` and `members` gave."""
+        """Groups from what these attributes of others were."""
         found = cls(ends)
         found.children = children
-        found.n_groups = 1 + sum(map(len, members))
-        found._members = members
-        found._alike = [None] * len(members)
+        found.parents = parents
+        found._set(node_of, end_of)
         return found
 
     @property
-    def members(self) -> list[list[tuple[int, int]]]:
-        """The groups of each node, and the numbers of their ends; not those that were asked for by need."""
-        return self._members
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return len(self.node_of) or len(self._added)
 
     @property
     def n_bytes(self) -> int:
@@ -118,9 +134,47 @@ class Groups:
         return _BYTES_PER_GROUP * self.n_groups + _BYTES_PER_NODE * len(self.children)
 
     def finish(self) -> None:
-        """Forget what only adding groups needs."""
+        """Add no more groups, and forget what only adding them needs."""
+        nodes, ends = zip(*self._added, strict=True)
+        self._set(np.array(nodes, np.int32), np.array(ends, np.int32))
+        self._added.clear()
         self._nodes.clear()
         self._read.clear()
+
+    def _set(self, node_of: Ints, end_of: Ints) -> None:
+        self.node_of, self.end_of = node_of, end_of
+        order = np.argsort(node_of[1:], kind="stable") + 1
+        firsts = np.searchsorted(node_of[order], np.arange(len(self.children) + 1))
+        self._by_node = order.tolist(), end_of[order].tolist(), firsts.tolist()
+        self._alike = [None] * len(self.children)
+
+    def only(self, numbers: Ints) -> Groups:
+        """The groups of these *numbers*, which are sorted and not dead, numbered anew in the same order.
+
+        The same object for the same numbers, as long as it is remembered.
+        """
+        key = numbers.tobytes()
+        found = self._only.get(key)
+        if found is None:
+            found = self._only[key] = self._make_only(numbers)
+        return found
+
+    def _make_only(self, numbers: Ints) -> Groups:
+        found = Groups(self.ends)
+        nodes = self.node_of[numbers].tolist()
+        wanted = {0, *nodes}
+        for node in nodes:
+            while (node := self.parents[node]) not in wanted:
+                wanted.add(node)
+        new = {0: 0}
+        for node in sorted(wanted):
+            for symbol, child in self.children[node]:
+                if child in wanted:
+                    new[child] = found.node(new[node], (symbol,))
+        for node, end in zip(nodes, self.end_of[numbers].tolist(), strict=True):
+            found.add(new[node], end)
+        found.finish()
+        return found
 
     def node(self, node: int, symbols: Iterable[Symbol]) -> int:
         """The node that *symbols* lead to from *node*."""
@@ -130,17 +184,14 @@ class Groups:
                 found = self._nodes[node, symbol] = len(self.children)
                 self.children[node].append((symbol, found))
                 self.children.append([])
-                self._members.append([])
-                self._alike.append(None)
+                self.parents.append(node)
             node = found
         return node
 
     def add(self, node: int, end: int) -> int:
         """A new group of texts that finish the symbols of *node* and end in the state of number *end*."""
-        group = self.n_groups
-        self.n_groups += 1
-        self._members[node].append((group, end))
-        return group
+        self._added.append((node, end))
+        return len(self._added) - 1
 
     def read(self, node: int, start: LexerState, text: bytes) -> int:
         """The group of a *text* that begins in *start*, behind the symbols of *node*."""
@@ -164,7 +215,9 @@ class Groups:
         if found is None:
             by_need: dict[Need, tuple[list[int], list[int]]] = {}
             relevant, need_of_end = 0, self.ends.need
-            for group, end in self._members[node]:
+            numbers, ends, firsts = self._by_node
+            own = slice(firsts[node], firsts[node + 1])
+            for group, end in zip(numbers[own], ends[own], strict=True):
                 need = need_of_end(end, tables)
                 members = by_need.get(need)
                 if members is None:
@@ -179,7 +232,6 @@ class Groups:
                 ]
             )
             found = self._alike[node] = alike, relevant
-            self._members[node] = []
         return found
 
     def known(self, node: int, expected: int, tables: LanguageTables) -> Known:

@@ -19,12 +19,19 @@ from fimlsp.quotient.masks.text_trie import Ints, smallest
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 from numpy.typing import NDArray
 
+_FEW = 40
+"""Groups of which at most one in so many occurs behind some symbols are taken apart there."""
+
 
 class Part(NamedTuple):
-    """Groups of what is left of tokens behind *symbols*."""
+    """Groups of what is left of tokens behind *symbols*.
+
+    If they are but a few of others, `among` has these, and the number there of each.
+    """
 
     symbols: tuple[Symbol, ...]
     groups: Groups
+    among: tuple[Groups, Ints] | None = None
 
 
 class Lexed(Protocol):
@@ -99,24 +106,22 @@ class TokenGroups:
     """The texts of a vocabulary, read from a lexer state.
 
     Groups are numbered through all of `parts`; `of_text` is the group of each text, and that of one more,
-    which no token is.
+    which no token is; `of_token` that of each token. `n_bytes` is about what it holds in memory beside the
+    groups of other tables.
     """
 
-    __slots__ = ("of_text", "parts")
+    __slots__ = ("n_bytes", "of_text", "of_token", "parts")
 
-    def __init__(self, parts: tuple[Part, ...], of_text: Ints) -> None:
+    def __init__(self, parts: tuple[Part, ...], of_text: Ints, of_token: Ints, n_bytes: int) -> None:
         self.parts = parts
         self.of_text = of_text
-
-    @property
-    def n_bytes(self) -> int:
-        """What it holds in memory."""
-        return self.of_text.nbytes + self.parts[0].groups.n_bytes
+        self.of_token = of_token
+        self.n_bytes = n_bytes
 
     def within_symbol(self, tables: LanguageTables, holds: Callable[[LexerState], bool]) -> NDArray[np.bool_]:
         """Which groups finish no symbol and end in a state for which *holds* does."""
         found: list[NDArray[np.bool_]] = []
-        for symbols, groups in self.parts:
+        for symbols, groups, *_ in self.parts:
             within = np.zeros(groups.n_groups, np.bool_)
             for alike in () if symbols else groups.alike(0, tables):
                 ends = alike.ends.tolist()
@@ -137,16 +142,18 @@ class _Grouping:
         self.parts: list[tuple[tuple[Symbol, ...], Groups, Ints, Ints]] = []
 
     def result(self) -> TokenGroups:
-        parts = [Part((), self.own)]
-        first = self.own.n_groups
-        for symbols, groups, texts, numbers in self.parts:
-            self.of_text[texts] = np.where(
-                numbers == DEAD_GROUP, DEAD_GROUP, numbers.astype(np.int32) + first
-            )
-            parts.append(Part(symbols, groups))
-            first += groups.n_groups
         self.own.finish()
-        return TokenGroups(tuple(parts), self.of_text.astype(smallest(first)))
+        parts = [Part((), self.own)]
+        first, n_bytes = self.own.n_groups, self.own.n_bytes
+        for symbols, groups, texts, numbers in self.parts:
+            part, numbers = _part(symbols, groups, numbers)
+            self.of_text[texts] = np.where(numbers == DEAD_GROUP, DEAD_GROUP, numbers + first)
+            parts.append(part)
+            first += part.groups.n_groups
+            n_bytes += part.groups.n_bytes if part.among is not None else 0
+        of_text = self.of_text.astype(smallest(first))
+        of_token = of_text[self.vocabulary.text_of_token]
+        return TokenGroups(tuple(parts), of_text, of_token, of_text.nbytes + of_token.nbytes + n_bytes)
 
     def at_start(self) -> TokenGroups:
         """The groups if the state is between two lexemes."""
@@ -210,6 +217,20 @@ class _Grouping:
         if kind >= 0:
             return lexer._replace(state=state, accepted=kind, leftover=text)
         return lexer._replace(state=state, leftover=lexer.leftover + text)
+
+
+def _part(symbols: tuple[Symbol, ...], groups: Groups, numbers: Ints) -> tuple[Part, Ints]:
+    """The part of the texts that are in the groups of these *numbers*, and these as numbers of the part.
+
+    Answers about all groups serve many states of the lexer, those about a few are quick to get.
+    """
+    occurring = np.bincount(numbers, minlength=groups.n_groups) > 0
+    occurring[DEAD_GROUP] = False
+    few = np.flatnonzero(occurring).astype(np.int32)
+    if len(few) * _FEW > groups.n_groups:
+        return Part(symbols, groups), numbers.astype(np.int32)
+    own = np.where(occurring, np.cumsum(occurring), DEAD_GROUP)
+    return Part(symbols, groups.only(few), (groups, np.append(DEAD_GROUP, few))), own[numbers]
 
 
 def token_groups(lexed: Lexed, lexer: LexerState) -> TokenGroups:

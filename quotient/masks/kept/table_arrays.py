@@ -63,25 +63,21 @@ def suffix_arrays(lexed: LexedSuffixes, start: LexerState) -> Arrays | None:
             nodes[child] = parent, *(symbol if isinstance(symbol, Column) else (symbol, _NONE)), 0
             nodes[child, 3] = isinstance(symbol, Column)
     modes = _modes(start, nodes)
-    members = np.zeros((groups.n_groups, 2), np.int32)
-    rows: dict[int, tuple[int, ...]] = {}
-    texts = []
-    numbers: dict[int, int] = {}
-    for node, found in enumerate(groups.members):
-        for group, end in found:
-            lexer = groups.ends.states[end]
-            if lexer.modes is not modes[node] or lexer.indents is not None:
-                return None
-            if end not in numbers:
-                numbers[end] = len(numbers)
-                rows[end] = _row(lexer, node)
-                texts.append(lexer.leftover + lexer.word)
-            members[group] = node, numbers[end]
+    ends, where, numbers = np.unique(groups.end_of[1:], return_index=True, return_inverse=True)
+    rows, texts = [], []
+    for end, node in zip(ends.tolist(), groups.node_of[1:][where].tolist(), strict=True):
+        lexer = groups.ends.states[end]
+        rows.append(_row(lexer, node))
+        texts.append(lexer.leftover + lexer.word)
+    for end, node in zip(groups.end_of[1:].tolist(), groups.node_of[1:].tolist(), strict=True):
+        lexer = groups.ends.states[end]
+        if lexer.modes is not modes[node] or lexer.indents is not None:
+            return None
     return {
         "of_suffix": lexed.of_suffix,
         "nodes": nodes,
-        "members": members[1:],
-        "ends": np.array([*rows.values()], np.int32).reshape(-1, 12),
+        "members": np.column_stack((groups.node_of[1:], numbers)).astype(np.int32),
+        "ends": np.array(rows, np.int32).reshape(-1, 12),
         "texts": np.frombuffer(b"".join(texts), np.uint8),
     }
 
@@ -108,10 +104,12 @@ def suffixes_from(arrays: Arrays, start: LexerState, ends: Ends) -> LexedSuffixe
             start.lexical, state, mode, None, accepted, leftover, margin, (last, count), word, counted
         )
         numbers.append(ends.number(lexer))
-    members: list[list[tuple[int, int]]] = [[] for _ in nodes]
-    for group, (node, end) in enumerate(arrays["members"].tolist(), 1):
-        members[node].append((group, numbers[end]))
-    return LexedSuffixes(Groups.of(ends, children, members), arrays["of_suffix"])
+    members = arrays["members"]
+    node_of, end_of = np.zeros((2, 1 + len(members)), np.int32)
+    node_of[1:], end_of[1:] = members[:, 0], np.array(numbers, np.int32)[members[:, 1]]
+    return LexedSuffixes(
+        Groups.of(ends, children, nodes[:, 0].tolist(), node_of, end_of), arrays["of_suffix"]
+    )
 
 
 def _row(lexer: LexerState, node: int) -> tuple[int, ...]:

@@ -40,6 +40,11 @@ class Unit(NamedTuple):
         return self._replace(found=self.found._replace(read=(*self.found.read, lexeme)))
 
 
+def is_deeper(unit: Unit, other: Unit) -> bool:
+    """Whether *unit* is deeper than *other*; no if one of them is blank."""
+    return bool(unit.column and other.column and unit.column.deeper_than(other.column))
+
+
 class _Opened(NamedTuple):
     """An open bracket: what closes it, and the column of the line that opened it.
 
@@ -70,18 +75,30 @@ class Layout:
         """What closes the brackets that are open after *units*, outermost first.
 
         And for each whether it was the last lexeme of its line. A closer of another kind than those open is
-        no closer.
+        no closer, nor is one of an outer bracket in a line that is deeper than the one that opened an inner
+        one.
         """
-        opened: list[tuple[str, bool]] = []
+        opened: list[tuple[str, bool, Column | None]] = []
         for unit in units:
             for lexeme in unit.found.read:
                 kind = self._kinds[lexeme.kind]
                 if kind in self._brackets:
-                    opened.append((self._brackets[kind], lexeme is unit.found.read[-1]))
-                elif kind in self._opening_of and any(closing == kind for closing, _ in opened):
-                    while opened.pop()[0] != kind:
-                        pass
-        return opened
+                    opened.append((self._brackets[kind], lexeme is unit.found.read[-1], unit.column))
+                elif kind in self._opening_of:
+                    del opened[self._closed_by(kind, unit.column, opened) :]
+        return [(closing, is_last) for closing, is_last, _ in opened]
+
+    def _closed_by(
+        self, kind: str, column: Column | None, opened: list[tuple[str, bool, Column | None]]
+    ) -> int:
+        """How many of *opened* stay open behind a closer of *kind* in a line of *column*."""
+        for number in reversed(range(len(opened))):
+            closing, _, outer = opened[number]
+            if closing == kind:
+                return number
+            if column is not None and outer is not None and column.deeper_than(outer):
+                break
+        return len(opened)
 
     def closed(self, units: Sequence[Unit], before: Sequence[Unit] = ()) -> tuple[list[Unit], int]:
         """*units* with every bracket closed where the lines are no deeper any more; and how many were closed.
@@ -111,13 +128,25 @@ class Layout:
 
         It is in the first of them, unless that may be left as well, the *outermost* too.
         """
-        opened: list[_Opened] = []
-        for each in units:
-            self._read(opened, each)
+        opened = self._opened_by(units)
         found: list[int] = []
         while self._is_left(opened, unit, least=1 if outermost else 2):
             found.append(self._number_of[opened.pop().closing])
         return found
+
+    def deeper_than(self, units: Iterable[Unit], column: Column) -> list[int]:
+        """The kinds that close what *units* leave open in lines deeper than *column*, innermost first."""
+        opened = self._opened_by(units)
+        found: list[int] = []
+        while opened and opened[-1].column.deeper_than(column):
+            found.append(self._number_of[opened.pop().closing])
+        return found
+
+    def _opened_by(self, units: Iterable[Unit]) -> list[_Opened]:
+        opened: list[_Opened] = []
+        for each in units:
+            self._read(opened, each)
+        return opened
 
     def closer(self, closing: str) -> tuple[int, bytes]:
         """The number of the kind *closing*, and its text."""
@@ -129,8 +158,10 @@ class Layout:
         return b"".join(self._word(kind) for kind in kinds)
 
     def _is_left(self, opened: list[_Opened], unit: Unit, least: int = 2) -> bool:
-        if len(opened) < least or unit.column is None or self.closes(unit):
+        if len(opened) < least or unit.column is None:
             return False
+        if self.closes(unit):
+            return opened[-1].column.deeper_than(unit.column)
         contents = [bracket.content for bracket in opened]
         is_aligned_outside = unit.column.tabs1 in contents and unit.column.tabs1 != contents[-1]
         return is_aligned_outside or not unit.column.deeper_than(opened[-1].column)
@@ -161,13 +192,43 @@ class Layout:
                     return self._with_opener(units, number, self._opening_of[kind])
         return None
 
-    def _with_opener(self, units: Sequence[Unit], number: int, kind: str) -> list[Unit]:
+    def opened_alike(self, units: Sequence[Unit]) -> list[Unit] | None:
+        """*units* with openers at lines that leave none open, but have a closer in their column.
+
+        None if there are no such lines.
+        """
+        found = list(units)
+        for number, unit in enumerate(units):
+            if not self.closes(unit):
+                continue
+            before = [n for n in range(number) if units[n].found.read and not is_deeper(units[n], unit)]
+            place = before[-1] if before else number
+            is_deep = any(is_deeper(each, unit) for each in units[place + 1 : number])
+            if is_deep and units[place].column == unit.column and not self.left_open((units[place],)):
+                found[place] = self._with(
+                    units[place], self._opening_of[self._kinds[unit.found.read[0].kind]]
+                )
+        return found if found != list(units) else None
+
+    def _with_opener(self, units: Sequence[Unit], number: int, kind: str) -> list[Unit] | None:
         column = units[number].column
         alike = [n for n in range(number) if units[n].column == column and units[n].found.read]
         place = alike[-1] if alike and self.closes(units[number]) else 0
         if not units[place].found.read:
             return list(units)
+        if place in alike and self.left_open((units[place],)):
+            return None  # a bracket is open there, so that it is closed twice
         return [*units[:place], self._with(units[place], kind), *units[place + 1 :]]
+
+    def followed_by(self, units: list[Unit], kinds: Iterable[int]) -> list[Unit]:
+        """*units* with brackets of *kinds* at the end of the last one with code."""
+        found = list(units)
+        last = max((number for number, unit in enumerate(units) if unit.found.read), default=None)
+        for kind in kinds:
+            if last is None:
+                break
+            found[last] = found[last].followed_by(kind, self._word(kind))
+        return found
 
     def with_opener(self, units: Sequence[Unit], kind: str) -> list[Unit]:
         """*units* with the bracket *kind* opened at the end of the first."""

@@ -25,11 +25,14 @@ _MISFIT = 25
 """What it costs if a line that should open a block does not, or the other way round."""
 _OWN_LINE = 12
 """Extra cost of a change before a line in brackets that might as well stand outside them."""
+_HEADER = 2
+"""Extra cost of a line that has to be changed to go on, although it ends and is followed like a header."""
 _BRACKET = 2
 """Extra cost of a bracket that is assumed to open, as it takes one that closes."""
 _MOST_STEPS = 60
 _MOST_ASSUMED = 4
 _AHEAD = 6
+_NEAR = 3
 _BACK = 12
 
 
@@ -91,6 +94,7 @@ class Search:
     def best(self, start: EarleySet) -> Repair | None:
         """The cheapest repair of the line after *start*; None if none was found."""
         self._push(0, 0, start, None)
+        self._begin_header(start)
         best: Repair | None = None
         size = len(self.symbols)
         for _ in range(_MOST_STEPS):
@@ -100,24 +104,41 @@ class Search:
             if cost >= (PASSED_LINE if best is None else best.cost):
                 break
             index = -negative
+            trail: list[_Begun] = []
             while index < size and (following := self.scan(chart, (self.symbols[index],))) is not None:
                 if index in self.line_ends:
                     begun = index, chart
+                    trail = []
+                trail.append((index, chart))
                 chart, index = following, index + 1
             if index < size:
-                self._change(cost, index, chart, path)
+                if not self._change(cost, index, chart, path) and not self.backward:
+                    self._assume_two(cost, index, chart, path)
+                    self._assume_before(cost, index, trail[-_NEAR:], path)
+                if not self.backward and not self._closes(index) and self._line_lacks_opener(index):
+                    self._open_before(cost, index, trail[-_BACK:], path)
                 if begun is not None and begun[0] < index <= begun[0] + _BACK and not self.backward:
                     self._change_before(cost, index, begun, path)
             else:
                 best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
         return best
 
+    def _begin_header(self, start: EarleySet) -> None:
+        """Begin with one more lexeme if a line that ends and is followed like a header is one with that."""
+        size = len(self.symbols)
+        if not self.opens or self.backward or not size or not self._ends_header(size - 1):
+            return
+        expected = start.expected() & self.ends.costs.keys()
+        ways = sorted((self.ends.costs[each], (each,)) for each in expected if each not in self.enclosures)
+        for price, symbols, following in self._read_on(start, ways, 0, size - 1):
+            if following.expects(self.newline):
+                self._push(price, size, following, (None, Change(0, symbols)))
+
     def _push(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
         heappush(self._queue, (cost, -index, next(self._serial), chart, path, None))
 
-    def _change(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
-        """Go on behind the lexeme of number *index*, which is not expected."""
-        symbol = self.symbols[index]
+    def _change(self, cost: int, index: int, chart: EarleySet, path: _Path) -> bool:
+        """Go on behind the lexeme of number *index*, which is not expected; whether one before it will do."""
         extra = _OWN_LINE if self._is_in_own_line(index) else 0
         passed = PASSED + (_OWN_LINE if self._ends_header(index) else extra)
         self._push(cost + passed, index + 1, chart, (path, Change(index)))
@@ -126,18 +147,47 @@ class Search:
         for number in range(index, end):
             rest = rest, Change(number)
         self._push(cost + _PASSED_REST, end, chart, rest)
-        found = [
-            (*self._advanced(following, index), more + self._cost_of_bracket(index, assumed), assumed)
-            for assumed in chart.expected() & self.ends.kinds
-            if (more := self.ends.costs.get(assumed)) is not None and self._may_meet(assumed, symbol)
-            if (following := self.scan(chart, (assumed,))) is not None and following.expects(symbol)
-        ]
-        found.sort(key=lambda way: (-way[0], way[2:]))
+        found = sorted(self._assumed_before(index, chart), key=lambda way: (-way[0], way[2:]))
         likely = found[:_MOST_ASSUMED]
         if self._lacks_opener:
-            likely += [way for way in found[_MOST_ASSUMED:] if self.enclosures.unmatched((way[3],))[1]]
+            likely += [way for way in found[_MOST_ASSUMED:] if self._opens(way[3])]
         for place, following, more, assumed in likely:
             self._push(cost + more + extra, place, following, (path, Change(index, (assumed,))))
+        return bool(found)
+
+    def _assumed_before(self, index: int, chart: EarleySet) -> Iterator[tuple[int, EarleySet, int, int]]:
+        """What may be assumed before lexeme number *index*: how far it leads, the set there, cost, terminal.
+
+        The cheapest come first. What cannot lead further than as many cheaper ones as are tried is left out.
+        """
+        symbol = self.symbols[index]
+        meeting = [each for each in chart.expected() & self.ends.kinds if self._may_meet(each, symbol)]
+        furthest, count = min(index + _AHEAD, len(self.symbols)), 0
+        for more, assumed in sorted(
+            (self.ends.costs[each] + self._cost_beside(index, each), each) for each in meeting
+        ):
+            if count >= _MOST_ASSUMED and not (self._lacks_opener and self._opens(assumed)):
+                continue
+            following = self.scan(chart, (assumed,))
+            if following is not None and following.expects(symbol):
+                place, advanced = self._advanced(following, index)
+                count += place == furthest
+                yield place, advanced, more, assumed
+
+    def _opens(self, symbol: int) -> bool:
+        """Whether *symbol* is an opening bracket."""
+        return self.enclosures.unmatched((symbol,))[1]
+
+    def _assume_two(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
+        """Go on behind lexeme number *index*, before which two are assumed, the first in the cheapest way."""
+        cost += _OWN_LINE if self._is_in_own_line(index) else 0
+        ways = sorted((self.ends.costs[each], (each,)) for each in chart.expected() & self.ends.kinds)
+        if plain := [way for way in ways if way[1][0] not in self.enclosures]:
+            price, first, operand = self._operand(chart, plain)
+            expected = operand.expected() & self.ends.kinds
+            more = sorted((price + self.ends.costs[each], (first, each)) for each in expected)
+            for total, symbols, following in self._read_on(operand, more, index, index):
+                self._push(cost + total, index + 1, following, (path, Change(index, symbols)))
 
     def _change_before(self, cost: int, index: int, begun: _Begun, path: _Path) -> None:
         """Go on behind lexeme number *index*: something is assumed before its line.
@@ -155,6 +205,40 @@ class Search:
             found += self._read_on(operand, more, first, index)
         for price, symbols, following in found:
             self._push(cost + price + extra, index + 1, following, (path, Change(first, symbols)))
+
+    def _assume_before(self, cost: int, index: int, trail: Sequence[_Begun], path: _Path) -> None:
+        """Go on behind lexeme number *index*: another one is assumed before one of the last in its line.
+
+        What a logical line begins with stays.
+        """
+        for first, chart in trail:
+            if not first:
+                continue
+            expected = chart.expected() & self.ends.kinds
+            ways = sorted(
+                (self.ends.costs[each], (each,)) for each in expected if each not in self.enclosures
+            )
+            for price, symbols, following in self._read_on(chart, ways, first, index):
+                self._push(cost + price, index + 1, following, (path, Change(first, symbols)))
+
+    def _open_before(self, cost: int, index: int, trail: Sequence[_Begun], path: _Path) -> None:
+        """Go on behind lexeme number *index*: a bracket is opened before one of the last in its line."""
+        for first, chart in trail:
+            expected = chart.expected() & self.ends.kinds
+            openers = [each for each in expected if self._opens(each)]
+            ways = sorted((self.ends.costs[each], (each,)) for each in openers)
+            for price, symbols, following in self._read_on(chart, ways, first, index):
+                self._push(cost + price, index + 1, following, (path, Change(first, symbols)))
+
+    def _line_lacks_opener(self, index: int) -> bool:
+        """Whether the physical line with lexeme number *index* closes a bracket that it does not open."""
+        start = max((end for end in self.line_ends if end <= index), default=0)
+        end = next(end for end in self.line_ends if end > index)
+        return self.enclosures.unmatched(self.symbols[start:end])[0]
+
+    def _closes(self, index: int) -> bool:
+        """Whether the lexeme of number *index* is a closing bracket."""
+        return self.enclosures.unmatched((self.symbols[index],))[0]
 
     def _operand(self, chart: EarleySet, ways: Sequence[_Way]) -> tuple[int, int, EarleySet]:
         """The one of the cheapest *ways* behind which most may follow: its price, its symbol, and the set."""
@@ -175,14 +259,12 @@ class Search:
             for symbol in self.symbols[first : index + 1]:
                 following = following and self.scan(following, (symbol,))
             if following is not None:
-                yield price + self._cost_left_open(symbols[-1]), symbols, following
+                yield price + self._cost_to_match(symbols[-1]), symbols, following
 
-    def _cost_left_open(self, assumed: int) -> int:
-        """What it costs to match the bracket that *assumed* is, if nothing asks for that at the end."""
+    def _cost_to_match(self, assumed: int) -> int:
+        """What it costs that *assumed* is a bracket, which has to be matched."""
         closes, opens = self.enclosures.unmatched((assumed,))
-        if not (closes if self.backward else opens):
-            return 0
-        return _BRACKET + (INSERTED if self.open_end else 0)
+        return _BRACKET if (closes if self.backward else opens) else 0
 
     def _ends_header(self, index: int) -> bool:
         """Whether the lexeme of number *index* ends its physical line as headers end."""
@@ -212,9 +294,9 @@ class Search:
             return False
         return pair[0] not in self.enclosures or any(self.enclosures.unmatched(pair))
 
-    def _cost_of_bracket(self, index: int, assumed: int) -> int:
-        """As `_cost_left_open`, and what it costs to close a bracket around nothing."""
-        return self._cost_left_open(assumed) + self._closes_nothing(index, assumed)
+    def _cost_beside(self, index: int, assumed: int) -> int:
+        """As `_cost_to_match`, and what it costs to close a bracket around nothing."""
+        return self._cost_to_match(assumed) + self._closes_nothing(index, assumed)
 
     def _closes_nothing(self, index: int, assumed: int) -> bool:
         """Whether *assumed* closes the bracket that the lexeme before number *index* opens."""
@@ -241,6 +323,10 @@ class Search:
         """The line ends after *chart*, in the cheapest way."""
         if self.open_end:
             changes = _changes(path)
+            opened = self._left_open(changes)
+            cost += INSERTED * sum(opened)
+            if opened and self.opens and changes and self._ends_header(len(self.symbols) - 1):
+                cost += _HEADER
             return Repair(cost, self._turned(changes) if self.backward else changes)
         size = len(self.symbols)
         found = [
@@ -253,6 +339,17 @@ class Search:
         ]
         return min(found, default=None)
 
+    def _left_open(self, changes: Sequence[Change]) -> list[bool]:
+        """For each bracket that is not matched at the end, whether *changes* assume it."""
+        opened: list[bool] = []
+        for _, symbol, is_assumed in read_with(self.symbols, changes):
+            closes, opens = self.enclosures.unmatched((symbol,))
+            if closes if self.backward else opens:
+                opened.append(is_assumed)
+            elif opened and (closes or opens):
+                opened.pop()
+        return opened
+
     def _turned(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """*changes* of the line read backwards, as those of the line."""
         size = len(self.symbols)
@@ -260,6 +357,21 @@ class Search:
             Change(size - place, symbols[::-1]) if symbols else Change(size - 1 - place)
             for place, symbols in reversed(changes)
         )
+
+
+def read_with(symbols: Sequence[int], changes: Sequence[Change]) -> Iterator[tuple[int, int, bool]]:
+    """The terminals *symbols* with *changes* made: for each the number of the one of *symbols* that it is.
+
+    For one that is assumed, which the third element tells, it is that of the one that it stands before.
+    """
+    assumed: dict[int, list[int]] = {}
+    for change in changes:
+        assumed.setdefault(change.place, []).extend(change.symbols)
+    passed = {change.place for change in changes if not change.symbols}
+    for place, symbol in enumerate((*symbols, -1)):
+        yield from ((place, each, True) for each in assumed.get(place, ()))
+        if place not in passed and symbol >= 0:
+            yield place, symbol, False
 
 
 def _changes(path: _Path) -> tuple[Change, ...]:

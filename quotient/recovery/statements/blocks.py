@@ -6,7 +6,8 @@ from fimlsp.lexing.columns import Column
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
 from fimlsp.quotient.recovery.statements.lines import NextLine
-from fimlsp.quotient.recovery.statements.statements import Edit, Statements
+from fimlsp.quotient.recovery.statements.readings import Edit
+from fimlsp.quotient.recovery.statements.statements import Statements
 
 _MOST_LINES = 200
 

@@ -7,18 +7,19 @@ which never stands in brackets. If it closes a bracket that it never opened, it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.line import unmatched_brackets
-from fimlsp.quotient.recovery.layout.brackets import Unit
+from fimlsp.quotient.recovery.layout.brackets import Unit, is_deeper
 from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
 from fimlsp.quotient.recovery.statements.lines import Lines
 
 MOST_UNITS = 40
 _MOST_OWN_LINES = 3
 _MOST_SEARCHED = 100
+_MOST_SKIPPED = 400
 
 
 class Extent(NamedTuple):
@@ -77,9 +78,14 @@ class Extents(Lines):
         return self.extent(self.unit(start)).lacking is not None
 
     def _own_lines(self, units: Sequence[Unit]) -> Iterator[int]:
-        """The numbers of those of *units* but the first that begin as logical lines do."""
-        for number, unit in enumerate(units[1:], 1):
-            if unit.found.read and self.begins_line(unit):
+        """The numbers of those of *units* but the first that begin as logical lines do.
+
+        The likelier come first: those that are less deep than the line before them.
+        """
+        coded = [number for number, unit in enumerate(units) if unit.column is not None]
+        less_deep = [b for a, b in pairwise(coded) if is_deeper(units[a], units[b])]
+        for number in (*less_deep, *(each for each in coded[1:] if each not in less_deep)):
+            if units[number].found.read and self.begins_line(units[number]):
                 yield number
 
     def _further(self, units: Sequence[Unit], first: Unit) -> tuple[list[Unit], str | None]:
@@ -89,6 +95,7 @@ class Extents(Lines):
         """
         found: list[Unit] = []
         depth = outer = 0
+        end = self.stop
         for unit, is_beyond in self._lines_from(units[-1].end):
             if not is_beyond or unit.start == self.stop:
                 outer = depth
@@ -109,7 +116,30 @@ class Extents(Lines):
                 if not unit.column.deeper_than(first.column or Column()):
                     break
             found += () if is_beyond else (unit,)
+            end, outer = unit.end, min(outer, depth)
+        else:
+            if lacking := self._closed_far(end, first):
+                return found, lacking
         return [], None
+
+    def _closed_far(self, place: int, first: Unit) -> str | None:
+        """What the first line from *place* on that is no deeper than *first* closes, if it has its column."""
+        below, column = self._below, first.column or Column()
+        for _ in range(_MOST_SKIPPED):
+            line = below.next_line(place)
+            if line is None:
+                return None
+            if not line.column.deeper_than(column):
+                unit = below.unit(line.start)
+                kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read[:1]]
+                return self.tables.opening_of.get(kinds[0]) if kinds and line.column == column else None
+            place = line.end
+        return None
+
+    @property
+    def _below(self) -> Lines:
+        """The lines of the whole text, also beyond the line with the cursor."""
+        return Lines(self.assumed, self.lines, self.data, len(self.data))
 
     def _may_follow_opener(self, unit: Unit) -> bool:
         """Whether *unit*, below the cursor's line, may be in a bracket that this line opens."""
@@ -134,8 +164,7 @@ class Extents(Lines):
             yield Unit(place, place, then.column, Lexemes(brackets, (), joined=False)), True
         if self.beyond is None:
             return
-        below = Lines(self.assumed, self.lines, self.data, len(self.data))
-        place = self.beyond
+        below, place = self._below, self.beyond
         while place < len(self.data) and count < _MOST_SEARCHED:
             yield (unit := below.unit(place)), True
             place, count = unit.end, count + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
@@ -16,6 +17,7 @@ from fimlsp.quotient.recovery.repairs.assumed import Assumed
 _MOST_LINES_SEARCHED = 400
 _MOST_BLANKS = 10
 _MOST_LINES_ABOVE = 40
+_LEAST_UNALIGNED = 4
 LEAD = re.compile(rb"[ \t\f]*")
 
 
@@ -141,7 +143,7 @@ class Lines:
         if unit.column is None or not unit.found.read or not self.is_hopeless(unit):
             return None
         layout, position = self.assumed.layout, start
-        symbol = self.tables.terminal_of[unit.found.read[0].kind]
+        symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
         for _ in range(_MOST_LINES_ABOVE):
             if position <= 0:
                 return None
@@ -153,8 +155,8 @@ class Lines:
             if above.column != unit.column or not opened or not opened[-1][1]:
                 return None
             kind, text = layout.closer(opened[-1][0])
-            may_follow = (self.tables.terminal_of[kind], symbol) in self.tables.neighbours
-            return (unit.code, unit.code, text) if may_follow else None
+            pairs = pairwise((self.tables.terminal_of[kind], *symbols))
+            return (unit.code, unit.code, text) if self.tables.neighbours.issuperset(pairs) else None
         return None
 
     def is_line(self, start: int) -> bool:
@@ -174,7 +176,12 @@ class Lines:
         return chart is not None and (opens or chart.expects(self.tables.newline))
 
     def is_hopeless(self, unit: Unit) -> bool:
-        """Whether no valid line begins like *unit*, so that a repair is not worth while."""
+        """Whether no valid line begins like *unit*, so that a repair is not worth while.
+
+        Without a layout a line means nothing, so nothing tells that.
+        """
+        if not self.tables.offside:
+            return False
         read = unit.found.read
         if not read:
             return bool(unit.found.unreadable)
@@ -188,7 +195,23 @@ class Lines:
     def is_outside(self, place: int, start: int) -> bool:
         """Whether the layout says that the line at *place* is not in brackets open since *start*."""
         unit = self.unit(place)
+        if self.is_unaligned(place, start):
+            return False
         return self._is_outside(unit, self.unit(start)) and not self.is_hopeless(unit)
+
+    def is_unaligned(self, place: int, start: int) -> bool:
+        """Whether many lines before *place*, in brackets open since *start*, are no deeper than it.
+
+        Then columns tell nothing about these brackets.
+        """
+        column, count = self.unit(start).column or Column(), 0
+        for _ in range(2 * _LEAST_UNALIGNED):
+            before = self.line_before(place)
+            if before is None or before[0] <= start:
+                break
+            place = before[0]
+            count += not before[1].deeper_than(column) and not self.assumed.layout.closes(self.unit(place))
+        return count >= _LEAST_UNALIGNED
 
     def _is_outside(self, unit: Unit, first: Unit) -> bool:
         """Whether the layout says that *unit* is not in brackets that *first* left open."""
@@ -202,9 +225,9 @@ class Lines:
         return not unit.column.deeper_than(first.column) and kind not in self.tables.opening_of
 
     def hangs(self, start: int) -> bool:
-        """Whether the innermost bracket left open since *start* was the last lexeme of its line."""
+        """Whether a bracket left open since *start* was the last lexeme of its line."""
         opened = self.assumed.layout.left_open(self.units_from(start) if start < self.stop else ())
-        return bool(opened) and opened[-1][1]
+        return any(is_last for _, is_last in opened)
 
     def column_before(self, start: int) -> Column | None:
         """The column of the last line with code before *start*; None if there is none near."""

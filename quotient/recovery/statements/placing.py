@@ -6,7 +6,8 @@ from fimlsp.lexing.columns import Column
 from fimlsp.quotient.contexts.left import Frame, LeftContext
 from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
 from fimlsp.quotient.recovery.statements.blocks import header_above, is_slip
-from fimlsp.quotient.recovery.statements.statements import Edit, Reading, Statements
+from fimlsp.quotient.recovery.statements.readings import Edit, Reading
+from fimlsp.quotient.recovery.statements.statements import Statements
 
 
 def laid_out(
@@ -17,7 +18,7 @@ def laid_out(
     if start < statements.stop and is_slip(column, frame.column):
         return ((start, statements.unit(start).code, indentation(frame.column)),)
     if column.deeper_than(frame.column):
-        if edits := _with_line_before(statements, start):
+        if edits := with_line_before(statements, context, start):
             return edits
         header = assumed.header(statements.clause_after(start, frame.column))
         return ((start, start, indentation(frame.column) + header + b"\n"),)
@@ -27,10 +28,12 @@ def laid_out(
     return _closing(assumed, context, statements, column, start)
 
 
-def _with_line_before(statements: Statements, start: int) -> tuple[Edit, ...]:
-    """The edits by which the line at *start*, which is too deep, belongs to the one before it."""
-    before = statements.line_before(start)
-    if before is None:
+def with_line_before(statements: Statements, context: LeftContext, start: int) -> tuple[Edit, ...]:
+    """The edits by which the line at *start*, if too deep for *context*, belongs to the one before it."""
+    before, line = statements.line_before(start), statements.next_line(start)
+    if before is None or line is None or not line.column.deeper_than(context.frame.column):
+        return ()
+    if context.opened(line.column) is not None:
         return ()
     if start == statements.stop and not statements.lacks_opener(before[0]):
         return ()
@@ -52,6 +55,8 @@ def _closing(
     if context.frame.column == column:
         rest = None if context.completed else assumed.rest_of_group(context)
         return statements.passed(start).edits if rest is None else ((start, start, rest),)
+    if is_slip(column, context.frame.column):
+        return ((start, statements.unit(start).code, indentation(context.frame.column)),)
     after = statements.next_line(statements.unit(start).end)
     is_alone = after is not None and after.start < statements.stop and column.deeper_than(after.column)
     if inner is not None and not is_alone and (header := header_above(assumed, statements, start, column)):

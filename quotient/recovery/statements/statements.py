@@ -11,34 +11,14 @@ from fimlsp.lexing.columns import Column
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
-from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
-from fimlsp.quotient.recovery.repairs.search import PASSED, PASSED_LINE, Repair, Search
-from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, Extents, passed_over
-from fimlsp.quotient.recovery.statements.lines import LEAD
-
-Edit = tuple[int, int, bytes]
-"""A span of a text, and what it is replaced by."""
+from fimlsp.quotient.recovery.repairs.search import PASSED, PASSED_LINE, Search
+from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, passed_over
+from fimlsp.quotient.recovery.statements.readings import MISALIGNED, Reading, Readings
 
 _MOST_RATED = 8
-_MISALIGNED = 15
-"""What it costs if a line in brackets is not deeper than the one that opened them."""
-
-
-class Reading(NamedTuple):
-    """How the logical line from `start` to `end` is read: the `edits` that make it valid, and their cost.
-
-    `passed` means that no repair was found, so that all of it is passed over. `lacks_header` means that the
-    lines after it are deeper although it is no header.
-    """
-
-    cost: int
-    start: int
-    end: int
-    column: Column
-    edits: tuple[Edit, ...]
-    passed: bool = False
-    lacks_header: bool = False
+_OWN_LINE = 12
+"""What it costs that a line that might stand alone is in brackets of which nothing else tells."""
 
 
 class Brackets(NamedTuple):
@@ -47,12 +27,17 @@ class Brackets(NamedTuple):
     chart: EarleySet
     above: Sequence[Unit]
 
+    def after(self, chart: EarleySet, closers: Iterable[int], place: int) -> Brackets:
+        """Those that are open at *place*, behind *closers*, where the Earley set is *chart*."""
+        read = tuple(Lexeme(kind, place, place) for kind in closers)
+        return Brackets(chart, (*self.above, Unit(place, place, None, Lexemes(read, (), joined=False))))
 
-class Statements(Extents):
+
+class Statements(Readings):
     """Reads the logical lines of a broken text."""
 
     @cached_property
-    def _early(self) -> Statements:
+    def early(self) -> Statements:
         """The same with strings that end early where they are cut off."""
         return Statements(
             self.assumed,
@@ -97,45 +82,82 @@ class Statements(Extents):
         for count in reversed(ends):  # of equally cheap readings the longest
             extra = self._cost_of(units[count:])
             is_all = count == len(units)
-            for variant, more in self._variants(units[:count], lacking if is_all else None):
-                found = self._repaired(variant, is_open=is_open and is_all)
+            goes_on = is_open and is_all
+            for variant, more in self._variants(units[:count], lacking if is_all else None, goes_on=goes_on):
+                found = self._repaired(variant, is_open=goes_on)
+                if found is not None and lacking is not None and more and not found.cost:
+                    continue  # what lacks is in another line
                 if found is not None and (best is None or found.cost + more + extra < best.cost):
                     best = found._replace(cost=found.cost + more + extra)
+        other = best and self._closed_by_cursor(first)
+        if best and other and other.cost < best.cost + self._cost_of(self._units(best.end, self.stop)):
+            best = other
         if closing:
             found = self._repaired([*closing], is_open=False)
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
         if self._may_end_early(units):
-            other = self._early._read_from(first.start, first.end)
+            other = self.early._read_from(first.start, first.end)
             if best is None or other.cost <= best.cost:
                 best = other
         return best or self._passed(units[0])
+
+    def _closed_by_cursor(self, first: Unit) -> Reading | None:
+        """The reading of the lines from *first* on in a bracket that it lacks, for the cursor to close.
+
+        That line has the same column, and nothing before the cursor, and all lines between are deeper.
+        """
+        then = self.then
+        if then is None or not self.open_end or then.first is not None or then.closes:
+            return None
+        if then.column is None or then.column != first.column or first.end >= self.stop:
+            return None
+        units = [first]
+        while units[-1].end < self.stop and len(units) < MOST_UNITS:
+            units.append(self.unit(units[-1].end))
+            if units[-1].found.read and self._is_outside(units[-1], first):
+                return None
+        is_next = not any(unit.found.read for unit in units[1:])
+        if is_next or units[-1].end < self.stop or self.assumed.layout.left_open(units):
+            return None
+        lines = sum(self.is_line(unit.start) for unit in units[1:] if unit.found.read)
+        ways = (self.assumed.layout.with_opener(units, kind) for kind in self.tables.lexical.brackets)
+        found = [way for way in (self._repaired(units, is_open=True) for units in ways) if way is not None]
+        best = min(found, key=lambda way: way.cost, default=None)
+        return best and best._replace(cost=best.cost + INSERTED + _OWN_LINE * lines)
 
     def _read_from(self, start: int, end: int) -> Reading:
         """The cheapest reading of the logical line that begins with the text from *start* to *end*."""
         return self._read(self._unit(start, end))
 
-    def _variants(self, units: list[Unit], lacking: str | None) -> Iterator[tuple[list[Unit], int]]:
+    def _variants(
+        self, units: list[Unit], lacking: str | None, *, goes_on: bool
+    ) -> Iterator[tuple[list[Unit], int]]:
         """*units*, and the same with brackets where the layout says that they lack; with what each costs.
 
-        If a bracket of the kind *lacking* is closed after them, it is that one.
+        If a bracket of the kind *lacking* is closed after them, it is that one. If it *goes_on*,
+        the cursor's line is next.
         """
         layout = self.assumed.layout
         if lacking is not None:
             yield layout.with_opener(units, lacking), 0
+            yield units, INSERTED
             return
         closed, count = layout.closed(units)
-        yield units, _MISALIGNED * count
+        if goes_on and self.then is not None and self.then.column is not None:
+            kinds = layout.deeper_than(closed, self.then.column)
+            closed, count = layout.followed_by(closed, kinds), count + len(kinds)
+        yield units, MISALIGNED * count
         if count:
             yield closed, 0
         if len(units) > 1 and (opened := layout.opened(units)) is not None:
             yield opened, 0
 
-    def _cost_of(self, units: Sequence[Unit]) -> int:
+    def _cost_of(self, units: Sequence[Unit], most: int = _MOST_RATED) -> int:
         """What it costs that these lines are statements of their own, the last of which may go on."""
         cost = 0
         statement: list[int] = []
-        for unit in units[:_MOST_RATED]:
+        for unit in units[:most]:
             statement += self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
             if statement and not self.tables.enclosures.unmatched(statement)[1]:
                 cost += 0 if self.assumed.is_line(statement) else PASSED
@@ -149,9 +171,11 @@ class Statements(Extents):
         The others are for the cursor's line to close.
         """
         line = self.next_line(place)
+        while line is not None and self.is_hopeless(self.unit(line.start)):
+            line = self.next_line(line.end)
         if line is None:
             return brackets
-        chart, closers = brackets.chart, list[Lexeme]()
+        chart, closed = brackets.chart, list[int]()
         for kind in self.assumed.layout.left_before(brackets.above, self.unit(line.start)):
             symbol = self.tables.terminal_of[kind]
             behind = self.assumed.before(chart, symbol)
@@ -159,9 +183,8 @@ class Statements(Extents):
             if following is None:
                 break
             chart = following
-            closers.append(Lexeme(kind, place, place))
-        closing = Unit(place, place, None, Lexemes(tuple(closers), (), joined=False))
-        return Brackets(chart, (*brackets.above, closing))
+            closed.append(kind)
+        return brackets.after(chart, closed, place)
 
     def is_apart(self, place: int, found: Reading, *, or_ends: bool = False) -> bool:
         """Whether the line from *place* on is one of its own that *found* changes, *or_ends* at its end."""
@@ -170,30 +193,46 @@ class Statements(Extents):
             return False
         unit = self.unit(line.start)
         end_of_line = unit.content + or_ends
-        return any(unit.code < start and end < end_of_line for start, end, _ in found.edits)
+        cut_off = {(lexeme.end, lexeme.end, lexeme.missing) for lexeme in unit.found.read}
+        changes = [
+            edit for edit in found.edits if edit not in cut_off
+        ]  # what is cut off is so in any reading
+        return any(unit.code < start and end < end_of_line for start, end, _ in changes)
 
     def cost_apart(self, place: int, end: int) -> int:
-        """What it costs that the lines from *place* to *end* are statements of their own."""
-        return self._cost_of(self._units(place, end))
+        """What it costs that the lines from *place* to *end* are statements of their own.
+
+        If the last one begins with a closing bracket, something is opened in its column.
+        """
+        units = self._units(place, end)
+        is_closed = bool(units) and self.assumed.layout.closes(units[-1])
+        return self._cost_of(units, len(units)) + MISALIGNED * is_closed
 
     def in_place(self, start: int, chart: EarleySet, *, backward: bool = False) -> Reading | None:
         """The line at *start* inside open brackets: read after *chart*, or before it if *backward*."""
         unit = self.unit(start)
         if unit.column is None:
             return None
+        if self.is_hopeless(unit):
+            return self._left_out(unit)
         symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
         search = Search(self.tables, self.assumed.ends, symbols, open_end=True, backward=backward)
         found = search.best(chart)
         if self._may_end_early((unit,)):
-            other = self._early.in_place(start, chart, backward=backward)
+            other = self.early.in_place(start, chart, backward=backward)
             if other is not None and (found is None or other.cost <= found.cost + INSERTED):
                 return other
         is_cut_off = any(lexeme.missing for lexeme in unit.found.read)
         if found is None or (is_cut_off and found.cost >= PASSED and self.tables.offside):
-            return Reading(PASSED_LINE, start, unit.end, unit.column, ((unit.code, unit.content, b""),))
+            return self._left_out(unit)
         reading = self._as_reading([unit], found)
         edits = [(a, b, new or b"\n" * (b == unit.end > a)) for a, b, new in reading.edits]
         return reading._replace(edits=tuple(edits))  # where a line ended with a separator, it still ends
+
+    def _left_out(self, unit: Unit) -> Reading:
+        """The reading of *unit* inside brackets as a line of which nothing is read."""
+        assert unit.column is not None
+        return Reading(PASSED_LINE, unit.start, unit.end, unit.column, ((unit.code, unit.content, b""),))
 
     def within(self, place: int, chart: EarleySet, above: Sequence[Unit]) -> Reading | None:
         """The rest of a logical line inside brackets, from *place* on, where the Earley set is *chart*.
@@ -219,10 +258,24 @@ class Statements(Extents):
             if other is not None and (found is None or other.cost < found.cost):
                 found = other
         if self._may_end_early(units):
-            other = self._early.within(begin, chart, above)
+            other = self.early.within(begin, chart, above)
             if other is not None and (found is None or other.cost <= found.cost):
                 return other
         return found
+
+    def near(self, place: int, end: int, chart: EarleySet, above: Sequence[Unit]) -> Reading | None:
+        """The lines from *place* to *end* inside brackets, which cannot be read after *chart*.
+
+        Those *above* are lines of the same brackets before them. None if no repair was found.
+        """
+        units = self._units(place, end)
+        read = [passed_over(unit) if self.is_hopeless(unit) else unit for unit in units]
+        found = self._within(read, chart, above, goes_on=True)
+        if self._may_end_early(units):
+            other = self.early.near(place, end, chart, above)
+            if other is not None and (found is None or other.cost <= found.cost + INSERTED):
+                return other
+        return found if found is not None and found.edits and found.cost < PASSED_LINE else None
 
     def _own_lines_behind(self, units: Sequence[Unit], chart: EarleySet) -> int:
         """How many of *units* can be read after *chart* before one that cannot, but is a line of its own."""
@@ -249,10 +302,20 @@ class Statements(Extents):
         units = self._units(place, end)
         found = self._within(units, chart, (), goes_on=True)
         if self._may_end_early(units):
-            other = self._early.inside(units[0].start, end, chart)
+            other = self.early.inside(units[0].start, end, chart)
             if other is not None and (found is None or other.cost <= found.cost):
                 return other
         return found
+
+    def unclosed(self, line: Unit, place: int, end: int, chart: EarleySet) -> Reading | None:
+        """The lines from *place* to *end* in brackets that *line* opens, which are closed behind them.
+
+        The Earley set in the innermost one is *chart*.
+        """
+        layout, units = self.assumed.layout, self._units(place, end)
+        opened = layout.left_open((line, *units))
+        kinds = [layout.closer(closing)[0] for closing, _ in reversed(opened)]
+        return self._within(layout.followed_by(units, kinds), chart, (), goes_on=True)
 
     def _within(
         self, units: list[Unit], chart: EarleySet, above: Sequence[Unit], *, goes_on: bool
@@ -264,7 +327,10 @@ class Statements(Extents):
             return None
         closed, count = self.assumed.layout.closed(units, above)
         best: Reading | None = None
-        for variant, more in ((units, _MISALIGNED * count), (closed, 0)):
+        variants = [(units, MISALIGNED * count), (closed, 0)]
+        if (opened := self.assumed.layout.opened_alike(units)) is not None:
+            variants.append((opened, 0))
+        for variant, more in variants:
             found = self._searched(variant, chart, goes_on=goes_on)
             if found is not None and (best is None or found.cost + more < best.cost):
                 best = found._replace(cost=found.cost + more)
@@ -281,91 +347,3 @@ class Statements(Extents):
             return None
         units[0] = units[0]._replace(column=units[0].column or Column())
         return self._as_reading(units, found)
-
-    def _as_reading(self, units: list[Unit], found: Repair, *, lacks_header: bool = False) -> Reading:
-        """How *found* reads the lines *units*."""
-        read = [lexeme for unit in units for lexeme in unit.found.read]
-        unreadable = [span for unit in units for span in unit.found.unreadable]
-        missing = sum(bool(lexeme.missing) for lexeme in read)
-        cost = found.cost + INSERTED * (missing + len(unreadable))
-        edits = (*_edits(self.assumed, read, found), *((start, end, b"") for start, end in unreadable))
-        column = units[0].column
-        assert column is not None
-        return Reading(cost, units[0].start, units[-1].end, column, edits, lacks_header=lacks_header)
-
-    def _repaired(self, units: list[Unit], *, is_open: bool) -> Reading | None:
-        column = units[0].column
-        assert column is not None
-        symbols = self.tables.terminals([lexeme.kind for unit in units for lexeme in unit.found.read])
-        opens = self._opens(units[-1].end, column)
-        line_ends = list(accumulate(len(unit.found.read) for unit in units))
-        search = Search(self.tables, self.assumed.ends, symbols, opens, line_ends=line_ends, open_end=is_open)
-        key = tuple(symbols), opens, tuple(line_ends), is_open
-        if key not in self.assumed.repairs:
-            self.assumed.repairs[key] = search.best(self.assumed.any_line) if symbols else None
-        found = self.assumed.repairs[key]
-        if found is None:
-            return None
-        lacks_header = not is_open and opens is True and not found.opens
-        return self._as_reading(units, found, lacks_header=lacks_header)
-
-    def _passed(self, unit: Unit) -> Reading:
-        """*unit* is passed over."""
-        return self.passed(unit.start)
-
-    def passed(self, start: int) -> Reading:
-        """The line at *start* is passed over; if a block follows, a header stands in for it."""
-        unit = self._physical(start)
-        column = unit.column
-        if column is None:
-            return Reading(0, start, unit.end, Column(), ())
-        end = start + len(self.data[start : unit.end].rstrip(b"\r\n"))
-        lead = LEAD.match(self.data, start)
-        assert lead is not None
-        text = b""
-        if self._opens(unit.end, column) and not self._is_led(start, unit.end):
-            text = self.assumed.header(self.clause_after(unit.end, column))
-        return Reading(PASSED_LINE, start, unit.end, column, ((lead.end(), end, text),), passed=True)
-
-    def without(self, start: int) -> tuple[Edit, ...]:
-        """The edit that leaves out the line at *start*; with a layout its line end stays."""
-        end = self.unit(start).end
-        if self.tables.offside:
-            end = start + len(self.data[start:end].rstrip(b"\r\n"))
-        return ((start, end, b""),)
-
-    def _is_led(self, start: int, end: int) -> bool:
-        """Whether the line at *end* may follow the line before *start*: that is as deep, or a header."""
-        after, before = self.next_line(end), self._line_before(start)
-        if after is None or before is None or before[1].column is None:
-            return False
-        line, column = before[1], self.unit(start).column
-        assert line.column is not None
-        if column is not None and line.column.deeper_than(column) and after.column.deeper_than(column):
-            return True  # it stands apart from the lines around it
-        if not after.column.deeper_than(line.column):
-            return True
-        symbols = (*self.tables.terminals(line.kinds), self.tables.newline)
-        chart = self.tables.forward.read(self.assumed.any_line, symbols)
-        return chart is not None and any(map(chart.expects, self.tables.suites))
-
-
-def _edits(assumed: Assumed, read: list[Lexeme], found: Repair) -> Iterator[Edit]:
-    """What *found* changes in the text of the lexemes *read*; lexemes that were cut off are completed."""
-    passed = {change.place for change in found.changes if not change.symbols}
-    assumed_at: dict[int, bytes] = {}
-    for change in found.changes:
-        if change.symbols:
-            text = b" " + assumed.words(change.symbols) + (b" " if change.place < len(read) else b"")
-            assumed_at[change.place] = assumed_at.get(change.place, b"") + text
-    added: dict[int, bytes] = {}
-    for index in range(len(read) + 1):
-        if index in assumed_at:
-            place = read[index - 1].end if index else read[0].start
-            added[place] = added.get(place, b"") + assumed_at[index]
-        if index in passed:
-            yield read[index].start, read[index].end, b""
-        elif index < len(read) and read[index].missing:
-            added[read[index].end] = added.get(read[index].end, b"") + read[index].missing
-    for place, text in added.items():
-        yield place, place, text

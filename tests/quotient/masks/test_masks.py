@@ -151,15 +151,21 @@ def test_an_empty_vocabulary_has_an_empty_mask():
     assert bits(start.mask(Vocabulary([None, None]))) == set()
 
 
-def test_the_store_forgets_what_was_not_used_for_longest(monkeypatch):
-    monkeypatch.setattr("fimlsp.quotient.masks.store.MOST_BYTES", 400_000)
+@pytest.mark.parametrize(("most", "begins_anew"), [(400_000, True), (800_000, False)])
+def test_the_store_forgets_what_was_not_used_for_longest_or_all_where_it_is_lexer_states(
+    most, begins_anew, monkeypatch
+):
+    monkeypatch.setattr("fimlsp.quotient.masks.store.MOST_BYTES", most)
     rng = random.Random(5)
     texts = random_texts(rng, source("python"), 400)
     vocabulary = Vocabulary(texts)
+    stores = []
     for state in random_states(rng, "python", texts, 60):
         expected = allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data))
         assert (state.allowed_texts(vocabulary) == expected).all()
-    assert store_of(engine("python").tables, vocabulary).n_bytes < 400_000
+        stores.append(store_of(engine("python").tables, vocabulary))
+        assert stores[-1].n_bytes < most
+    assert (len(set(stores)) > 1) == begins_anew
 
 
 def test_the_walk_that_judges_feeds_every_text():

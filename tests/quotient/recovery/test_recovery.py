@@ -89,6 +89,7 @@ def test_two_breaks(above, below):
     check(left, f"\n{filler(2)}{BREAKS[below]}{LATER}")
 
 
+TABLE = "x = {\n" + "".join(f"    'k{number}': [{number}, a],\n" for number in range(45))
 SEEN = {
     # left<|>right: a middle that is complete there, and what is offered
     "x = [1, 2\ny = <|>\n": (b"1", b"0"),
@@ -226,6 +227,70 @@ SEEN = {
     ): (
         b"b",
         b"0",
+    ),
+    # lines that no line begins like, in brackets over many lines
+    "x = (\n    a<|>\n    b,\n>>>>>>> c\n)\n": (b",", b","),
+    "def f():\n    m = g([[1, 2],\n           [3, <|>],\n<<<<<<< a\n           [4, 5]])\n": (b"6", b""),
+    # brackets over many lines
+    TABLE + "    'm': f({'n': s, *[t] * 2]}),\n    'o': f({'n': [s]}),\n    <|>\n}\n": (b"'c': 2,", b""),
+    (
+        "x = [\n    {\n        'a': [\n            1,\n        ]],\n    },\n    <|>\n        'b': 2,\n"
+        "    },\n]\n"
+    ): (
+        b"{",
+        b"{",
+    ),
+    "x =\n    {\n        'a': 1,\n    }<|>\n" + "    {\n        'a': 1,\n    },\n" * 60 + "]\n": (b",", b","),
+    "def f():\n    a.b\n        c='d',\n        e='f'<|>\n    )\n": (b",", b""),
+    "x = (\n" + "1, 2,\n 3, 4,\n" * 6 + "5, 6\n7, 8,\n<|>\n9, 10,\n)\n": (b"11, 12,", b""),
+    "x = g((\n    (\n        a,\n    )<|>\n    (\n        h(b, c=(.d(), e)),\n    ),\n))\n": (b",", b""),
+    (
+        "x = [\n    {\n        'n': f(\n            t=g(\n                [\n                    a,\n"
+        "                <|>\n            ),\n            b=c,\n        ),\n    },\n    {\n        'n':\n"
+        "            t=g(\n                [\n                    a,\n                ]\n            ),\n"
+        "        ),\n    },\n]\n"
+    ): (b"]", b"]"),
+    # brackets that the cursor's line closes
+    ("class A:\n    def f\n        self,\n        a: str,\n    <|>\n        b = 1\n        return b\n"): (
+        b") -> C:",
+        b"):",
+    ),
+    "def f():\n    g(a,\n      b,\n    <|>\n\n\ndef h():\n    return )\n": (b")", b")"),
+    "def f():\n    a = (b, c) if d\n\n    <|>\n": (b"e = 1", b""),
+    # brackets that it opens
+    "def f():\n    <|>\n" + "        'a'\n" * 9 + "        'a',\n        B\n        c=3\n    )\n": (
+        b"g(",
+        b"0(",
+    ),
+    "if a:\n    raise E<|>\n        f'{a} b\n    )\n    b = 1\n": (b"(", b"("),
+    "def f():\n    if a:\n        <|> = (b.c\n             == d(e, f)\n        g(h)\n    i()\n": (
+        b"x",
+        b"()",
+    ),
+    "class A:\n    a = 1\n    <|>\n        'b '\n        'c'\n    )\n     = 'd'\n    e = 1\n": (
+        b"f = (",
+        b"(",
+    ),
+    # lines that line joiners join to it
+    "def f():\n    x = <|> \\\n        b(c - d\n": (b"a *", b""),
+    (
+        "def f(a, b=1)\n    if a:\n        c = b\n        if d <|> '\\n'  \\\n"
+        "                or (d == e and a != b):\n            c = 1\n"
+    ): (b"in", b"<"),
+    # headers
+    "@a\ndef f(:\n    <|>\n\n\ndef g(h):\n    pass\n": (b"return b", b"0"),
+    "def f(\n    a,\n    b<|> c) -> d:\n    if a is not b\n        e = 1\n    g = 2\n": (b":", b","),
+    (
+        "class A:\n    def f(self,\n          a=1,\n          b=2, c=3,\n          d=4,\n          e=5,\n"
+        "          g=None\n\n        self.a = a\n        self.b = b\n        <|>\n        self.c = c\n"
+    ): (b"self.d = d", b""),
+    # what a line lacks at its beginning
+    (
+        "def f():\n    if a:\n        b = c(\n            d\n        )\n\n     = e(\n        d\n    )\n"
+        "    <|>\n        g\n    h\n"
+    ): (
+        b"if e:",
+        b"if 0:",
     ),
     # what they say of blocks
     "def f():\n        a\n        b\n    c\n    <|>\n\nd = )\n": (b"e", b""),
