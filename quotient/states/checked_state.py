@@ -214,13 +214,16 @@ class CheckedState:
         if in_lexeme and not is_half and not becomes_finer and not self.spells:
             return CheckedState(self.around, state, text, self._line, fine=fine)
         statement = text[self._line :] if self._line else self.around.statement + text
-        if (is_half or self.around.suspects(statement, len(data))) and self._is_wrong(state, text):
+        spells = self.spells or any(word in text for word in self.around.check.spelt_behind)
+        is_begun = spells and len(statement.lstrip()) <= len(data)  # which may have ended a block
+        is_suspect = is_half or is_begun or self.around.suspects(statement, len(data))
+        if is_suspect and self._is_wrong(state, text):
             return None
         line = self._line
         if not state.lexer.modes.depth:
             line = max(line, text.rfind(b"\n", len(self.text)) + 1)
         found = CheckedState(self.around, state, text, line, fine=fine)
-        found.spells = self.spells or any(word in text for word in self.around.check.spelt_behind)
+        found.spells = spells
         return found
 
     def _needs_finer(self, state: GrammarState, text: bytes, fresh: int) -> bool:
@@ -310,5 +313,5 @@ def checked(around: Surroundings, finer: State | None = None) -> CheckedState | 
         return first
     completion = first.state.shortest_completion
     given = [fault for fault in around.all_faults(completion) if around.is_given(fault, completion)]
-    may_be_mended = all(fault.mended_until > len(around.left) for fault in given)
+    may_be_mended = all(fault.mended_until >= len(around.left) for fault in given)
     return first if may_be_mended and not (given and around.faults(first.shortest_completion)) else None

@@ -63,14 +63,17 @@ class Mending:
             reached = self.state.feed(before) if 0 <= place <= len(shortest) else None
             if isinstance(reached, GrammarState):
                 yield from (before + rest for rest in islice(other_completions(reached), _UNCOMMON_TRIES))
-        yield from self._mending_at_once(faults, written)
-        for line in dict.fromkeys(fault.mended_by for fault in (*faults, *self._faults_of_uncommon())):
+        once = list(islice(self._mending_at_once(shortest, faults), FIRST_TRIES))
+        yield from once
+        for text in once:
+            yield from islice(self._mending_at_once(text, self._faults_of(text)), FIRST_TRIES)
+        uncommon = self._faults_of(next(completions_of(self.state, uncommon=True), b""))
+        for line in dict.fromkeys(fault.mended_by for fault in (*faults, *uncommon)):
             for beginning in self._line_beginnings() if line else ():
                 yield from self._going_on(beginning + line)
 
-    def _faults_of_uncommon(self) -> Sequence[Fault]:
-        """What is wrong with the whole text if it goes on with a name of its own."""
-        text = next(completions_of(self.state, uncommon=True), b"")
+    def _faults_of(self, text: bytes) -> Sequence[Fault]:
+        """What is wrong with the whole text if it goes on with *text*."""
         return self.check.faults(b"".join((self.left, text, self.right)))
 
     def _spelling(self) -> Iterator[bytes]:
@@ -106,17 +109,17 @@ class Mending:
         if isinstance(reached, GrammarState):
             yield from (text + rest for rest in islice(completions_of(reached), FIRST_TRIES))
 
-    def _mending_at_once(self, faults: Sequence[Fault], written: int) -> Iterator[bytes]:
-        """Completions with what one of *faults* says would mend it; the text so far ends at *written*."""
-        shortest = self.state.shortest_completion
+    def _mending_at_once(self, text: bytes, faults: Sequence[Fault]) -> Iterator[bytes]:
+        """Completions with what one of the *faults* of the completion *text* says would mend it."""
+        written = len(self.left)
         for fault in faults:
             place = (fault.mended_until or fault.spans[-1][1]) - written
-            for before in dict.fromkeys((shortest[: max(place, 0)], b"")) if fault.goes_on else ():
+            for before in dict.fromkeys((text[: max(place, 0)], b"")) if fault.goes_on else ():
                 yield from self._going_on(before + fault.goes_on)
         for word, other in dict.fromkeys(fault.rather for fault in faults if fault.rather is not None):
-            for text in islice(completions_of(self.state), FIRST_TRIES):
-                for place in _places(word, text):
-                    mended = text[:place] + other + text[place + len(word) :]
+            for each in (text, *islice(completions_of(self.state), FIRST_TRIES)):
+                for place in _places(word, each):
+                    mended = each[:place] + other + each[place + len(word) :]
                     reached = self.state.feed(mended)
                     if reached is not None and reached.complete:
                         yield mended

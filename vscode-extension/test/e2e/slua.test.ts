@@ -33,10 +33,12 @@ const FILES = {
   end
 });
 `,
-  "result.slua": `NewEffect({
+  "result.slua": `local loss: number = 1;
+local label: string = "poisoned";
+NewEffect({
   id = "poison",
   OnTurn = function(victim)
-    victim.Hit(1, victim);
+    victim.Hit(loss, victim);
   end,
   Describe = function()
     <|>

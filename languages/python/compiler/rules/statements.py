@@ -58,8 +58,8 @@ class StatementRules(SimpleStatementRules):
 
     @property
     def file_end(self) -> int:
-        """Behind the whole file: what can be mended anywhere."""
-        return len(self.source.data) + 1
+        """The end of the file, or of the statement of its own block: up to where something can be mended."""
+        return len(self.source.data)
 
     def visit_file(self) -> None:
         """Visit all lines."""
