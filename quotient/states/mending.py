@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 
 from fimlsp.lexing.values import value
 from fimlsp.quotient.completion.shortest import completions_of, other_completions
@@ -95,11 +95,12 @@ class Mending:
         indentation = above[above.rfind(b"\n") + 1 :]
         if not indentation.strip():
             yield from (each[len(indentation) :] for each in margins if each.startswith(indentation))
-        texts = chain(
-            islice(completions_of(self.state), _MENDED_TRIES),
-            islice(completions_of(self.state, uncommon=True), _MENDED_TRIES),
-        )
-        heads = [text.split(b"\n")[0] for text in texts]
+        heads = [
+            head
+            for uncommon in (False, True)
+            for text in islice(completions_of(self.state, uncommon=uncommon), _MENDED_TRIES)
+            for head in (text.split(b"\n")[0], text)
+        ]
         for head in dict.fromkeys((*heads, b"")):
             yield from (head + b"\n" + margin for margin in margins)
 

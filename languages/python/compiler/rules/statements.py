@@ -80,6 +80,7 @@ class StatementRules(SimpleStatementRules):
                     local=False,
                     mended_until=self.file_end if may_come else 0,
                     mended_by=self.binding(name) if may_come else b"",
+                    goes_on=f"({name}:=0)".encode() if may_come and name != DEBUG else b"",
                 )
             elif found == "type parameter":
                 self.report(f"nonlocal binding not allowed for type parameter '{name}'", span, local=False)
