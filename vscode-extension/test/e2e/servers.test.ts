@@ -78,6 +78,15 @@ async function isServed(): Promise<boolean> {
   return (await code.tooltip()).includes("own.gguf (llama-server)");
 }
 
+/** Wait until the tooltip has *reason* in it. */
+async function tells(reason: string): Promise<void> {
+  let told = "";
+  await until(
+    async () => (told = await code.tooltip()).includes(reason),
+    () => `it says ${JSON.stringify(told)}`,
+  );
+}
+
 scene(code, "a running server is chosen from the menu, and writes", async () => {
   await startServer();
   await code.chooses("Choose the model");
@@ -94,10 +103,7 @@ scene(code, "a running server is chosen from the menu, and writes", async () => 
 scene(code, "it is gone: the reason is told, and the bundled model writes meanwhile", async () => {
   await stopServer();
   await code.type("(");
-  await until(
-    async () => (await code.tooltip()).includes(`No model server answers at 127.0.0.1:${port}`),
-    () => "no reason",
-  );
+  await tells(`No model server answers at 127.0.0.1:${port}`);
   assert.ok((await code.tooltip()).includes("Model: bundled"));
   await code.screenshot("gone");
 });
@@ -111,10 +117,7 @@ scene(code, "it wants a key: that is told, and a key of the secret store is used
   await stopServer();
   await startServer(KEY);
   await code.command("fimlsp: Load the Model Again");
-  await until(
-    async () => (await code.tooltip()).includes("wants another key"),
-    () => "no reason",
-  );
+  await tells("wants another key");
   await code.command("fimlsp: Set the Key of a Model Server");
   await code.page.locator(".quick-input-widget input[type=password]").waitFor();
   await code.page.keyboard.type(KEY);
