@@ -24,7 +24,9 @@ from_debian() { # NAME RELEASE
   local root=$folder/$1.files apt=$folder/$1.apt
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$root"
   touch "$apt/status"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $2 main" >"$apt/sources.list"
+  local mirror # that of the system, which has all releases
+  mirror=$(apt-cache policy | grep --only-matching --extended-regexp 'https?://[^ ]+/debian' | sort --unique | head -n 1)
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $2 main" >"$apt/sources.list"
   local options=(-qq -o "Dir::State=$apt" -o "Dir::State::status=$apt/status" -o "Dir::Cache=$apt/cache"
     -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null)
   apt-get "${options[@]}" update
