@@ -11,11 +11,14 @@ from collections.abc import Callable
 
 import click
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.analysis.client import Analysis
+from fimlsp.languages.python.analysis.questions import Cursor
 from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, Shown, make
 from fimlsp.lsp_server.documents.text_positions import Text
 from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import DocumentId, Limits, Load
 from fimlsp.lsp_server.worker.backend import Backend
+from fimlsp.lsp_server.worker.file_guard import GUARDED_COMMAND
 from fimlsp.models.errors import MissingExtraError, require
 from fimlsp.models.served.connecting.gguf_model import is_gguf
 from fimlsp.models.served.http.address import is_address
@@ -30,6 +33,9 @@ PACKAGES = ("pygls", "lsprotocol", "tokenizers", "transformers", "torch", "xllam
 
 COST_SAMPLES = 5
 
+NAMES_S = 20.0
+"""How long names are waited for; while somebody types, nobody waits for them."""
+
 SAMPLE_LEFT = b"def area(width, height):\n    return width * "
 SAMPLE_RIGHT = b"\n\n\nprint(area(2, 3))\n"
 
@@ -41,6 +47,7 @@ def run_checks(model: Load) -> bool:
     backend = Backend()
     checks = {
         "engine": lambda: parse_sample(backend),
+        "names": find_names,
         "device": lambda: find_device(model),
         "model": lambda: load(backend, model),
         "first completion": lambda: complete_sample(backend),
@@ -74,6 +81,26 @@ def parse_sample(backend: Backend) -> str:
     while backend.prepare():
         pass
     return "the grammar of Python is loaded and parses"
+
+
+def find_names() -> str:
+    """Look names up for the sample, in the process that does so for editors.
+
+    Raises:
+        NoSuggestion: They are not found; why.
+    """
+    analysis, cursor = Analysis(GUARDED_COMMAND), Cursor(None, (), SAMPLE_LEFT, SAMPLE_RIGHT)
+    try:
+        analysis.look("sample", cursor)
+        analysis.wait("sample", NAMES_S)
+        if (problem := analysis.problem("sample", cursor)) is not None:
+            raise NoSuggestion(problem)
+        visible = analysis.known("sample", cursor).visible
+        if visible is None or not all(name in visible for name in (b"width", b"area", b"len")):
+            raise NoSuggestion("jedi does not find all names of the sample")
+    finally:
+        analysis.close()
+    return "those that are visible in a sample are found"
 
 
 def find_device(model: Load) -> str:

@@ -96,7 +96,12 @@ class _Script:
             question.indentation + _STUB[kind].replace(b"%b", name) for kind, name in question.wanted
         ]
         self._first = above.count(b"\n") + 1
-        code = b"\n".join([above + b"\n".join(self._lines), below])
+        # where only blanks end a block, jedi is not in it: a statement behind the place keeps it there
+        lines = [
+            line + b"pass" * (kind == "visible")
+            for line, (kind, _) in zip(self._lines, question.wanted, strict=True)
+        ]
+        code = b"\n".join([above + b"\n".join(lines), below])
         places = search_path(question.path, question.folders)
         project = jedi.Project(places[0], smart_sys_path=False, added_sys_path=places)
         self._script = jedi.Script(

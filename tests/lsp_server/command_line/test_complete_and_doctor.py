@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,17 @@ def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
 @pytest.mark.parametrize(
     ("model", "code", "said"),
     [
-        ([], 0, ["ok     model: bundled on cpu", "ok     next completion: ", "ok     cost: ", " ms a token"]),
+        (
+            [],
+            0,
+            [
+                "ok     names: ",
+                "ok     model: bundled on cpu",
+                "ok     next completion: ",
+                "ok     cost: ",
+                " ms a token",
+            ],
+        ),
         (
             ["--model", os.devnull],
             1,
@@ -100,6 +111,16 @@ def test_doctor(monkeypatch, model, code, said):
     assert result.exit_code == code, result.output
     for words in said:
         assert words in result.stdout
+
+
+def test_doctor_tells_that_names_are_not_found(monkeypatch):
+    monkeypatch.setattr(doctor_command, "find_device", lambda _: "")
+    monkeypatch.setattr(doctor_command, "GUARDED_COMMAND", (sys.executable, "-c", "raise SystemExit(1)"))
+    monkeypatch.setattr(doctor_command, "NAMES_S", 0.5)
+    result = run("doctor")
+    assert result.exit_code == 1, result.output
+    assert "failed names: " in result.stdout
+    assert "ok     next completion: " in result.stdout
 
 
 def test_doctor_tries_a_model_server(tmp_path):

@@ -57,6 +57,21 @@ FOUND = [
 ]
 
 
+# what is visible at a cursor where nothing of its block follows
+VISIBLE = [
+    ("def area(width, height):\n    <|>\n\n\nprint(area(2, 3))\n", "width height area"),
+    ("def area(width):\n    x = 1\n    return <|>\n", "width x area"),
+    ("class A:\n    def f(self, width):\n        <|>\n\n    def g(self): pass\n", "self width A"),
+    ("def f(x):\n    for i in x:\n        <|>\n\ndef g(): pass\n", "x i f g"),
+    ("import os\n<|>", "os"),
+]
+
+
+@pytest.mark.parametrize(("marked", "names"), VISIBLE)
+def test_what_is_visible_at_the_end_of_a_block(marked, names):
+    assert set(map(str.encode, names.split())) <= found(cursor(marked))["visible", b""]
+
+
 @pytest.mark.parametrize(("line", "kind", "name", "there", "not_there"), FOUND)
 def test_what_is_found_at_a_cursor(line, kind, name, there, not_there):
     names = found(cursor(SHOP.replace("<|>", line + "<|>")))[kind, name.encode()]
