@@ -601,13 +601,19 @@ NOT_YET_WRONG = {
 }
 
 
+def between(left: bytes, text: bytes, right: bytes, version: PythonVersion) -> State | None:
+    """The state behind *text* between two sides that are read as they are; None if it is refused."""
+    start = Engine(python(version, "compile")).document(left + right)
+    state = start.middle(len(left), len(left), relax=False).start
+    assert state is not None
+    return state.feed(text)
+
+
 @pytest.mark.parametrize("sides", NOT_YET_WRONG)
 def test_what_is_not_yet_wrong_is_completed(sides: tuple[bytes, bytes, bytes]) -> None:
     left, text, right = sides
     version = NOT_YET_WRONG[sides]
-    start = Engine(python(version, "compile")).document(left + right)
-    state = start.middle(len(left), len(left), relax=False).start
-    state = state and state.feed(text)
+    state = between(*sides, version)
     assert state is not None
     assert FileCheck(version).faults(left + text + state.shortest_completion + right) == []
 
@@ -635,11 +641,7 @@ WRONG = {
 
 @pytest.mark.parametrize("sides", WRONG)
 def test_what_nothing_mends_is_refused(sides: tuple[bytes, bytes, bytes]) -> None:
-    left, text, right = sides
-    start = Engine(python(WRONG[sides], "compile")).document(left + right)
-    state = start.middle(len(left), len(left), relax=False).start
-    assert state is not None
-    assert state.feed(text) is None
+    assert between(*sides, WRONG[sides]) is None
 
 
 def test_a_binding_that_a_declaration_lacks_may_come_in_the_middle() -> None:
