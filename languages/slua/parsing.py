@@ -70,10 +70,9 @@ def _parser(grammar: str) -> Lark:
 
 def _fault(parser: Lark, text: str, error: UnexpectedInput) -> Fault:
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        lines = text.split("\n")
-        return Fault(
-            (len(lines), len(lines[-1]) + 1), f"the text ends here; {_wanted(parser, error.accepts)}"
-        )
+        lines = text.rstrip("\r\n").split("\n")
+        wanted = "a `;` is missing" if "SEMICOLON" in error.accepts else _wanted(parser, error.accepts)
+        return Fault((len(lines), len(lines[-1]) + 1), f"the text ends here; {wanted}")
     at = (error.line, error.column)
     if isinstance(error, UnexpectedToken):
         if "SEMICOLON" in error.accepts and re.match("[A-Za-z]", error.token):

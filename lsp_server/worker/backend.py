@@ -182,8 +182,6 @@ class Backend:
         except Exception:
             self.documents.renew(request.document)
             raise
-        if answer.reason is not None and self._is_strange(entry):
-            answer = replace(answer, reason=f"{answer.reason}; {KNOWS_PYTHON_ONLY}")
         if names is None or self._names is None:
             return answer
         self._names.learn(request.document, names)
@@ -247,7 +245,12 @@ class Backend:
         if ignored := constraint.ignored:
             relaxed += faults_in_words(document.data, ignored)
         with interruptible(time_limit(CHOOSING_S)):
-            return self._chosen(written, request, entry, model, left, right, constraint.start, relaxed, names)
+            answer = self._chosen(
+                written, request, entry, model, left, right, constraint.start, relaxed, names
+            )
+        if answer.reason is not None and self._is_strange(entry):
+            return replace(answer, reason=f"{answer.reason}; {KNOWS_PYTHON_ONLY}")
+        return answer
 
     def _beside(self, model: FimModel, request: Complete, entry: Entry) -> Beside:
         files = self._other_files.get(request.document.client) or OtherFiles()

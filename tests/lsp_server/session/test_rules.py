@@ -179,6 +179,16 @@ def test_the_bundled_model_writes_other_languages_only_by_hand(tmp_path, asked):
     assert len(asked) == 1
 
 
+def test_no_other_model_is_recommended_where_none_could_write(tmp_path, asked):
+    backend = backend_of(tmp_path)
+    backend._loaded = Load()
+    document = DocumentId(1, (tmp_path / "a.lua").as_uri())
+    backend.open(document, 1, b"f(]\n", lua)
+    told = backend.complete(Complete(1, document, 1, 3, Limits(relaxed_contexts=False), 0.0), lambda: False)
+    assert told.reason == "the file is broken elsewhere (option relaxedContexts)"
+    assert asked == []
+
+
 def test_what_a_client_leaves_behind_is_forgotten(tmp_path, asked):
     backend = backend_of(tmp_path)
     ask(backend, tmp_path)
