@@ -111,6 +111,10 @@ def test_how_likely_the_model_finds_it_is_told():
         (b"b.a = self.a\nself.", b"a", b"\n", {"like_above": 0.0}),
         (b"x = self.a\n    ", b"self", b"\n", {"like_above": 0.0}),
         (b"self.a\n" + b"b\n" * 7 + b"self.", b"a", b"\n", {"like_above": 1.0}),
+        (b"self.a = b\nself.", b"a = c", b"\n", {"as_above": 0.9}),
+        (b"x\nself.a = b\nx\nself.", b"a\nb", b"\n", {"as_above": 1.0}),
+        (b"    ", b"x", b"\n", {"as_above": 0.0}),
+        (b"x\n", b"", b"\n", {"as_above": 0.0}),
         (b"self.a\n" + b"b\n" * 8 + b"self.", b"a", b"\n", {"like_above": 0.0}),
     ],
 )
