@@ -19,19 +19,12 @@ from fimlsp.quotient.masks.text_trie import Ints, smallest
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 from numpy.typing import NDArray
 
-_FEW = 40
-"""Groups of which at most one in so many occurs behind some symbols are taken apart there."""
-
 
 class Part(NamedTuple):
-    """Groups of what is left of tokens behind *symbols*.
-
-    If they are but a few of others, `among` has these, and the number there of each.
-    """
+    """Groups of what is left of tokens behind *symbols*."""
 
     symbols: tuple[Symbol, ...]
     groups: Groups
-    among: tuple[Groups, Ints] | None = None
 
 
 class Lexed(Protocol):
@@ -110,10 +103,11 @@ class TokenGroups:
     groups of other tables.
     """
 
-    __slots__ = ("n_bytes", "of_text", "of_token", "parts")
+    __slots__ = ("n_bytes", "n_groups", "of_text", "of_token", "parts")
 
     def __init__(self, parts: tuple[Part, ...], of_text: Ints, of_token: Ints, n_bytes: int) -> None:
         self.parts = parts
+        self.n_groups = sum(part.groups.n_groups for part in parts)
         self.of_text = of_text
         self.of_token = of_token
         self.n_bytes = n_bytes
@@ -121,11 +115,10 @@ class TokenGroups:
     def within_symbol(self, tables: LanguageTables, holds: Callable[[LexerState], bool]) -> NDArray[np.bool_]:
         """Which groups finish no symbol and end in a state for which *holds* does."""
         found: list[NDArray[np.bool_]] = []
-        for symbols, groups, *_ in self.parts:
+        for symbols, groups in self.parts:
             within = np.zeros(groups.n_groups, np.bool_)
             for alike in () if symbols else groups.alike(0, tables):
-                ends = alike.ends.tolist()
-                within[alike.numbers] = [holds(groups.ends.states[end]) for end in ends]
+                within[alike.numbers] = [holds(groups.ends.states[end]) for end in alike.ends]
             found.append(within)
         return np.concatenate(found)
 
@@ -146,11 +139,10 @@ class _Grouping:
         parts = [Part((), self.own)]
         first, n_bytes = self.own.n_groups, self.own.n_bytes
         for symbols, groups, texts, numbers in self.parts:
-            part, numbers = _part(symbols, groups, numbers)
+            numbers = numbers.astype(np.int32)
             self.of_text[texts] = np.where(numbers == DEAD_GROUP, DEAD_GROUP, numbers + first)
-            parts.append(part)
-            first += part.groups.n_groups
-            n_bytes += part.groups.n_bytes if part.among is not None else 0
+            parts.append(Part(symbols, groups))
+            first += groups.n_groups
         of_text = self.of_text.astype(smallest(first))
         of_token = of_text[self.vocabulary.text_of_token]
         return TokenGroups(tuple(parts), of_text, of_token, of_text.nbytes + of_token.nbytes + n_bytes)
@@ -217,20 +209,6 @@ class _Grouping:
         if kind >= 0:
             return lexer._replace(state=state, accepted=kind, leftover=text)
         return lexer._replace(state=state, leftover=lexer.leftover + text)
-
-
-def _part(symbols: tuple[Symbol, ...], groups: Groups, numbers: Ints) -> tuple[Part, Ints]:
-    """The part of the texts that are in the groups of these *numbers*, and these as numbers of the part.
-
-    Answers about all groups serve many states of the lexer, those about a few are quick to get.
-    """
-    occurring = np.bincount(numbers, minlength=groups.n_groups) > 0
-    occurring[DEAD_GROUP] = False
-    few = np.flatnonzero(occurring).astype(np.int32)
-    if len(few) * _FEW > groups.n_groups:
-        return Part(symbols, groups), numbers.astype(np.int32)
-    own = np.where(occurring, np.cumsum(occurring), DEAD_GROUP)
-    return Part(symbols, groups.only(few), (groups, np.append(DEAD_GROUP, few))), own[numbers]
 
 
 def token_groups(lexed: Lexed, lexer: LexerState) -> TokenGroups:
