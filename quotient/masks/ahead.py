@@ -44,14 +44,14 @@ class Within(NamedTuple):
 class Answer(NamedTuple):
     """As `Within` for many rests; here `passed` says which of them may be complete at which nodes.
 
-    `nodes` are those at which they are expected.
+    The groups of `undecided` are at nodes where these are expected: they may straddle the end of the middle.
     """
 
     allowed: int
     asked: int
     passed: tuple[tuple[Rests, Nodes], ...]
     line_ends: Nodes
-    nodes: Nodes
+    undecided: int
 
 
 _NO_RESTS: Rests = frozenset()
@@ -83,7 +83,7 @@ class Ahead:
         return found
 
     def _of_all(self, groups: Groups, nodes: Nodes, rests: Rests, again: Rests) -> Answer:
-        allowed, asked = 0, 0
+        allowed, asked, undecided = 0, 0, 0
         line_ends: set[int] = set()
         passed: dict[Rest, set[int]] = {}
         firsts = [(rest, self._start(rest[0]).predicted.expected_bits) for rest in rests]
@@ -93,6 +93,7 @@ class Ahead:
             said = groups.at(node, self._tables)
             allowed |= said.always
             asked |= said.asked
+            undecided |= said.undecided
             if said.columns:
                 line_ends.add(node)
             for rest, first in firsts:
@@ -110,7 +111,7 @@ class Ahead:
             if at and rest not in again:
                 by_nodes.setdefault(frozenset(at), []).append(rest)
         together = tuple([(frozenset(each), at) for at, each in by_nodes.items()])
-        return Answer(allowed, asked, together, frozenset(line_ends), frozenset(seen))
+        return Answer(allowed, asked, together, frozenset(line_ends), undecided)
 
     def _of_rest(self, groups: Groups, node: int, rest: Rest) -> Within:
         key = groups, node, rest
@@ -192,5 +193,5 @@ def _weight(_: object, answer: Within | Answer) -> int:
 
 
 def _weight_of_many(key: object, answer: Answer) -> int:
-    nodes = len(answer.nodes) + sum(len(at) for _, at in answer.passed)
-    return _weight(key, answer) + _BYTES_PER_NODE * nodes
+    nodes = sum(len(at) for _, at in answer.passed)
+    return _weight(key, answer) + _BYTES_PER_NODE * nodes + answer.undecided.bit_length() // 8

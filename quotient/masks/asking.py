@@ -18,7 +18,7 @@ from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.masks.ahead import Ahead, Nodes
-from fimlsp.quotient.masks.grouping.groups import Groups, bit_set, members
+from fimlsp.quotient.masks.grouping.groups import Groups, bits_of, members
 from fimlsp.quotient.masks.grouping.token_groups import TokenGroups
 from fimlsp.quotient.masks.repetition import changes_nothing
 from fimlsp.quotient.masks.rests import OpenRests
@@ -28,7 +28,7 @@ from fimlsp.quotient.masks.vocabulary import Words
 IsViable = Callable[[LexerState, EarleySet], bool]
 """Whether a middle may go on in a lexer state behind an Earley set."""
 
-_MOST_MASKS, _MOST_ANSWERS, _MOST_STRADDLING = 256, 2_000, 4_000
+_MOST_MASKS, _MOST_ANSWERS, _MOST_STRADDLING = 256, 2_000, 256
 
 
 class Place(NamedTuple):
@@ -46,8 +46,8 @@ class Asked:
     def __init__(self, connection: Connection) -> None:
         self.masks: BoundedDict[tuple[LexerState, Place], Words] = BoundedDict(_MOST_MASKS)
         self.answers: BoundedDict[tuple[Groups, Place], int] = BoundedDict(_MOST_ANSWERS)
-        self.straddling: BoundedDict[tuple[Groups, int, int], int] = BoundedDict(_MOST_STRADDLING)
-        self.right = RightLexemes(connection.right_entries)
+        self.straddling: BoundedDict[tuple[Groups, int], int] = BoundedDict(_MOST_STRADDLING)
+        self.right = RightLexemes(connection.tables.lexical, connection.right_entries)
         self.rests = OpenRests(connection.grammar, self.right.markers)
 
 
@@ -163,9 +163,8 @@ class Questions:
             allowed |= answer.allowed
             asked |= answer.asked
             line_ends |= answer.line_ends
-            if markers:
-                for at in answer.nodes:
-                    allowed |= self._straddling(groups, at, markers)
+            if markers and answer.undecided:
+                allowed |= answer.undecided & self._straddling(groups, markers)
             waiting += following
         return allowed, asked, line_ends
 
@@ -179,16 +178,14 @@ class Questions:
             places[node] = found
         return found
 
-    def _straddling(self, groups: Groups, node: int, markers: int) -> int:
-        """Which groups of *node* may end in a lexeme that straddles the end of the middle."""
-        key = groups, node, markers
+    def _straddling(self, groups: Groups, markers: int) -> int:
+        """Which *groups* may end in a lexeme that straddles the end of the middle."""
+        key = groups, markers
         found = self._straddles.get(key)
         if found is None:
-            found = 0
-            for alike in groups.at(node, self._tables).undecided:
-                chosen = self._right.among(groups.ends.states, np.array(alike.ends), markers)
-                found |= bit_set(np.array(alike.numbers)[chosen].tolist())
-            self._straddles[key] = found
+            ends, states = groups.ends, groups.ends.dfa_states(groups.end_of)
+            among = self._right.among(ends.states, groups.end_of, states, markers)
+            found = self._straddles[key] = bits_of(np.array(among, np.bool_))
         return found
 
     def _each(self, groups: Groups, numbers: Iterable[int], places: dict[int, Place]) -> int:

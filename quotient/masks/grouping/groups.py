@@ -32,12 +32,21 @@ class Ends:
         self.states: list[LexerState] = []
         self._numbers: dict[LexerState, int] = {}
         self._needs: dict[int, Need] = {}
+        self._dfa_states = _NO_INTS
         self._within: dict[LexerState, dict[tuple[int, int, int], int]] = {}
 
     @property
     def n_bytes(self) -> int:
         """About what they hold in memory."""
         return _BYTES_PER_END * len(self.states)
+
+    def dfa_states(self, numbers: Ints) -> Ints:
+        """The states of the automaton in which those of these *numbers* are."""
+        known = len(self._dfa_states)
+        if known < len(self.states):
+            fresh = [lexer.state for lexer in self.states[known:]]
+            self._dfa_states = np.concatenate((self._dfa_states, np.array(fresh, np.int32)))
+        return self._dfa_states[numbers]
 
     def within(self, lexer: LexerState) -> dict[tuple[int, int, int], int]:
         """The numbers of states in which texts end that do not end the lexeme of *lexer*, as far as noted.
@@ -80,7 +89,7 @@ class Node(NamedTuple):
 
     The groups of the bit set `always` are viable wherever the symbols of the node are read; those of `asked`
     may be, for more reasons than what symbols are expected. `needed` has what the others need, and the bit
-    sets of those that do. The `undecided` among them may as well straddle the end of the middle. The bit set
+    sets of those that do; the `undecided` (a bit set) may as well straddle the end of the middle. The bit set
     `symbols` is all that is needed, or leads on: to the nodes `children` with terminals. To those of
     `columns` the beginning of a line leads.
     """
@@ -88,7 +97,7 @@ class Node(NamedTuple):
     always: int
     asked: int
     needed: tuple[tuple[int, int], ...]
-    undecided: tuple[Alike, ...]
+    undecided: int
     symbols: int
     children: tuple[tuple[int, int], ...]
     columns: tuple[tuple[Column, int], ...]
@@ -215,7 +224,7 @@ class Groups:
 
     def _say(self, node: int, tables: LanguageTables) -> Node:
         always, asked, symbols = 0, 0, 0
-        undecided: list[Alike] = []
+        undecided = 0
         for each in self.alike(node, tables):
             if each.need.symbols < 0:
                 always |= each.bits
@@ -224,7 +233,7 @@ class Groups:
                 if each.need.more:
                     asked |= each.bits
                 else:
-                    undecided.append(each)
+                    undecided |= each.bits
         needed = [
             (each.need.symbols, each.bits) for each in self.alike(node, tables) if each.need.symbols > 0
         ]
@@ -236,7 +245,7 @@ class Groups:
             elif (terminal := tables.terminal_of[symbol]) >= 0:
                 children.append((terminal, child))
                 symbols |= 1 << terminal
-        return Node(always, asked, tuple(needed), tuple(undecided), symbols, tuple(children), tuple(columns))
+        return Node(always, asked, tuple(needed), undecided, symbols, tuple(children), tuple(columns))
 
     def numbers(self, node: int) -> list[int]:
         """The groups of a node."""
