@@ -18,8 +18,8 @@ from fimlsp.quotient.masks.grouping.groups import Groups
 from fimlsp.quotient.masks.repetition import changes_nothing
 
 _MOST_SCANS = 10_000
-_MOST_BYTES = 8 * MEGABYTE
-_BYTES_PER_ANSWER, _BYTES_PER_NODE = 400, 60
+_MOST_BYTES = 12 * MEGABYTE
+_BYTES_PER_ANSWER, _BYTES_PER_NODE = 300, 40
 
 Nodes = frozenset[int]
 Rest = tuple[int, ...]
@@ -54,6 +54,14 @@ class Answer(NamedTuple):
     undecided: int
 
 
+class _Reached(NamedTuple):
+    """A set, *chart*, the bit set of what is *expected* there, and whether the symbol is complete."""
+
+    chart: EarleySet
+    is_complete: bool
+    expected: int
+
+
 _NO_RESTS: Rests = frozenset()
 
 
@@ -65,9 +73,7 @@ class Ahead:
         self._rules = Rules()
         self._earley = Earley(Automaton(self._rules, tables.forward.earley.automaton))
         self._starts: dict[int, EarleySet] = {}
-        self._scans: BoundedDict[tuple[EarleySet, int], tuple[EarleySet, bool] | None] = BoundedDict(
-            _MOST_SCANS
-        )
+        self._scans: BoundedDict[tuple[EarleySet, int], _Reached] = BoundedDict(_MOST_SCANS)
         self._of_rests = WeighedDict[tuple[Groups, int, Rest], Within](_MOST_BYTES, _weight)
         self._of_many = WeighedDict[tuple[Groups, Nodes, Rests, Rests], Answer](_MOST_BYTES, _weight_of_many)
 
@@ -147,42 +153,42 @@ class Ahead:
         allowed, asked = 0, 0
         line_ends: list[int] = []
         passed: list[int] = []
-        waiting = [(node, self._start(symbol))]
+        start = self._start(symbol)
+        waiting = [(node, start, start.predicted.expected_bits)]
         while waiting:
-            node, chart = waiting.pop()
-            expected = chart.predicted.expected_bits
-            for state, _ in chart.entries:
-                expected |= state.expected_bits
-            allowed |= groups.allowed(node, expected, tables)
+            node, chart, expected = waiting.pop()
             said = groups.at(node, tables)
+            allowed |= said.always
             asked |= said.asked
             if said.columns:
                 line_ends.append(node)
             if not said.symbols & expected:
                 continue
+            for symbols, bits in said.needed:
+                if symbols & expected:
+                    allowed |= bits
             for terminal, child in said.children:
                 if expected >> terminal & 1:
-                    reached = self._after(symbol, chart, terminal)
-                    if reached is not None:
-                        waiting.append((child, reached[0]))
-                        if reached[1]:
-                            passed.append(child)
+                    reached = self._scans.get((chart, terminal))
+                    if reached is None:
+                        reached = self._scans[chart, terminal] = self._after(symbol, chart, terminal)
+                    waiting.append((child, reached.chart, reached.expected))
+                    if reached.is_complete:
+                        passed.append(child)
         return Within(allowed, asked, frozenset(passed), frozenset(line_ends))
 
-    def _after(self, symbol: int, chart: EarleySet, terminal: int) -> tuple[EarleySet, bool] | None:
-        """The set after *terminal*, *chart* itself if nothing changes, and whether *symbol* is complete."""
-        key = chart, terminal
-        if key not in self._scans:
-            after = self._earley.scan(chart, (terminal,))
-            reached = None
-            if after is not None:
-                whole = self._tables.first_free_symbol + symbol
-                is_complete = whole in after.completed_from(self._starts[symbol])
-                if changes_nothing(chart, after, self._tables.forward.rules, None):
-                    after = chart
-                reached = after, is_complete
-            self._scans[key] = reached
-        return self._scans[key]
+    def _after(self, symbol: int, chart: EarleySet, terminal: int) -> _Reached:
+        """Where *terminal* leads, which is expected at *chart*."""
+        after = self._earley.scan(chart, (terminal,))
+        assert after is not None
+        whole = self._tables.first_free_symbol + symbol
+        is_complete = whole in after.completed_from(self._starts[symbol])
+        if changes_nothing(chart, after, self._tables.forward.rules, None):
+            after = chart
+        expected = after.predicted.expected_bits
+        for state, _ in after.entries:
+            expected |= state.expected_bits
+        return _Reached(after, is_complete, expected)
 
 
 def _weight(_: object, answer: Within | Answer) -> int:

@@ -104,8 +104,8 @@ def _words(state: ParserState, store: MaskStore, key: LexerState, place: Place) 
     bits = _questions(state, store).of_tokens(groups, place)
     found = store.words.get((groups, bits))
     if found is None:
-        truths = truths_of(bits, groups.n_groups)
-        found = store.words[groups, bits] = store.vocabulary.words(truths, groups.of_token)
+        allowed = np.take(truths_of(bits, groups.n_groups), groups.of_text)
+        found = store.words[groups, bits] = store.vocabulary.words(allowed)
     return found
 
 

@@ -34,16 +34,16 @@ _NOTHING = Expected(frozenset(), 0)
 class OpenRests:
     """Finds the rests of rules at the sets of the middles of a *grammar*, and where they lead.
 
-    *markers* is the bit set of the markers that matter.
+    *markers* are those that matter.
     """
 
-    def __init__(self, grammar: MiddleGrammar, markers: int) -> None:
+    def __init__(self, grammar: MiddleGrammar, markers: Iterable[int]) -> None:
         self._earley = grammar.earley
         self._start = grammar.start
         self._language = grammar.tables.forward.rules
         self._right = grammar.right.partial_rules
         self._first_free = grammar.tables.first_free_symbol
-        self._markers = markers
+        self._markers = frozenset(markers)
         self._expected: BoundedDict[EarleySet, Expected] = BoundedDict(_MOST)
         self._behind: BoundedDict[tuple[EarleySet, Rests], EarleySet] = BoundedDict(_MOST)
         self._equal: BoundedDict[frozenset[tuple[object, EarleySet]], EarleySet] = BoundedDict(_MOST)
@@ -85,11 +85,15 @@ class OpenRests:
         rests: set[Rest] = set()
         markers = 0
         for side in sides:
-            size = next((at for at, symbol in enumerate(side) if symbol >= first_free), len(side))
+            size = 0
+            for symbol in side:
+                if symbol >= first_free:
+                    break
+                size += 1
             if size:
                 rests.add(side[:size])
-            elif side:
-                markers |= 1 << side[0] & self._markers
+            elif side and side[0] in self._markers:
+                markers |= 1 << side[0]
         return Expected(frozenset(rests), markers)
 
     def behind(self, chart: EarleySet, rests: Rests) -> EarleySet:

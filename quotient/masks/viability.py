@@ -79,16 +79,14 @@ def _need(
 class RightLexemes:
     """The lexemes that straddle the end of the middles of a connection: those of *entries*.
 
-    `markers` is the bit set of what the parser must expect for any of them.
+    `markers` are what the parser must expect for them.
     """
 
     def __init__(self, lexical: LexerTables, entries: Sequence[RightEntry]) -> None:
         self._lexical = lexical
         self._entries = tuple(entry for entry in entries if entry.boundary.kind is not None)
         self._admitted: dict[tuple[int, ModeStack, tuple[int, int]], bool] = {}
-        self.markers = 0
-        for entry in self._entries:
-            self.markers |= 1 << entry.marker
+        self.markers = frozenset(entry.marker for entry in self._entries)
 
     def among(self, lexers: Sequence[LexerState], numbers: Ints, states: Ints, expected: int) -> list[bool]:
         """Whether *lexers* of these *numbers*, all in progress, may be one of those that is *expected*.

@@ -31,7 +31,7 @@ class Ends:
     def __init__(self) -> None:
         self.states: list[LexerState] = []
         self._numbers: dict[LexerState, int] = {}
-        self._needs: dict[int, Need] = {}
+        self.needs: dict[int, Need] = {}  # filled by `need`
         self._dfa_states = _NO_INTS
         self._within: dict[LexerState, dict[tuple[int, int, int], int]] = {}
 
@@ -66,9 +66,9 @@ class Ends:
 
     def need(self, number: int, tables: LanguageTables) -> Need:
         """What the state *number* needs of the parser, in the language of *tables*."""
-        found = self._needs.get(number)
+        found = self.needs.get(number)
         if found is None:
-            found = self._needs[number] = need_of(tables, self.states[number])
+            found = self.needs[number] = need_of(tables, self.states[number])
         return found
 
 
@@ -200,11 +200,11 @@ class Groups:
         found = self._alike[node]
         if found is None:
             by_need: dict[Need, tuple[list[int], list[int]]] = {}
-            need_of_end = self.ends.need
+            known, need_of_end = self.ends.needs, self.ends.need
             numbers, ends, firsts = self._by_node
             own = slice(firsts[node], firsts[node + 1])
             for group, end in zip(numbers[own], ends[own], strict=True):
-                need = need_of_end(end, tables)
+                need = known.get(end) or need_of_end(end, tables)
                 members = by_need.get(need)
                 if members is None:
                     members = by_need[need] = [], []
@@ -259,16 +259,6 @@ class Groups:
         for pairs in self.children:
             for symbol, child in pairs:
                 found[child] = symbol
-        return found
-
-    def allowed(self, node: int, expected: int, tables: LanguageTables) -> int:
-        """The bit set of the groups of *node* that are viable where the symbols *expected* are."""
-        said = self.at(node, tables)
-        found = said.always
-        if expected & said.symbols:
-            for symbols, bits in said.needed:
-                if symbols & expected:
-                    found |= bits
         return found
 
 

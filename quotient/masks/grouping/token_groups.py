@@ -99,17 +99,15 @@ class TokenGroups:
     """The texts of a vocabulary, read from a lexer state.
 
     Groups are numbered through all of `parts`; `of_text` is the group of each text, and that of one more,
-    which no token is; `of_token` that of each token. `n_bytes` is about what it holds in memory beside the
-    groups of other tables.
+    which no token is. `n_bytes` is about what it holds in memory beside the groups of other tables.
     """
 
-    __slots__ = ("n_bytes", "n_groups", "of_text", "of_token", "parts")
+    __slots__ = ("n_bytes", "n_groups", "of_text", "parts")
 
-    def __init__(self, parts: tuple[Part, ...], of_text: Ints, of_token: Ints, n_bytes: int) -> None:
+    def __init__(self, parts: tuple[Part, ...], of_text: Ints, n_bytes: int) -> None:
         self.parts = parts
         self.n_groups = sum(part.groups.n_groups for part in parts)
         self.of_text = of_text
-        self.of_token = of_token
         self.n_bytes = n_bytes
 
     def within_symbol(self, tables: LanguageTables, holds: Callable[[LexerState], bool]) -> NDArray[np.bool_]:
@@ -144,8 +142,7 @@ class _Grouping:
             parts.append(Part(symbols, groups))
             first += groups.n_groups
         of_text = self.of_text.astype(smallest(first))
-        of_token = of_text[self.vocabulary.text_of_token]
-        return TokenGroups(tuple(parts), of_text, of_token, of_text.nbytes + of_token.nbytes + n_bytes)
+        return TokenGroups(tuple(parts), of_text, of_text.nbytes + n_bytes)
 
     def at_start(self) -> TokenGroups:
         """The groups if the state is between two lexemes."""
