@@ -74,15 +74,15 @@ class Ahead:
         self._earley = Earley(Automaton(self._rules, tables.forward.earley.automaton))
         self._starts: dict[int, EarleySet] = {}
         self._scans: BoundedDict[tuple[EarleySet, int], _Reached] = BoundedDict(_MOST_SCANS)
-        self._of_rests = WeighedDict[tuple[Groups, int, Rest], Within](_MOST_BYTES, _weight)
-        self._of_many = WeighedDict[tuple[Groups, Nodes, Rests, Rests], Answer](_MOST_BYTES, _weight_of_many)
+        self._of_rests = WeighedDict[tuple[int, int, Rest], Within](_MOST_BYTES, _weight)
+        self._of_many = WeighedDict[tuple[int, Nodes, Rests, Rests], Answer](_MOST_BYTES, _weight_of_many)
 
     def answer(self, groups: Groups, nodes: Nodes, rests: Rests, again: Rests = _NO_RESTS) -> Answer:
         """What may come at any of *nodes*, each reached where all of *rests* are expected.
 
         Where one of *again* is complete, the same are expected again.
         """
-        key = groups, nodes, rests, again
+        key = groups.number, nodes, rests, again
         found = self._of_many.get(key)
         if found is None:
             found = self._of_many[key] = self._of_all(groups, nodes, rests, again)
@@ -120,7 +120,7 @@ class Ahead:
         return Answer(allowed, asked, together, frozenset(line_ends), undecided)
 
     def _of_rest(self, groups: Groups, node: int, rest: Rest) -> Within:
-        key = groups, node, rest
+        key = groups.number, node, rest
         found = self._of_rests.get(key)
         if found is None:
             if len(rest) == 1:

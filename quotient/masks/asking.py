@@ -45,8 +45,8 @@ class Asked:
 
     def __init__(self, connection: Connection) -> None:
         self.masks: BoundedDict[tuple[LexerState, Place], Words] = BoundedDict(_MOST_MASKS)
-        self.answers: BoundedDict[tuple[Groups, Place], int] = BoundedDict(_MOST_ANSWERS)
-        self.straddling: BoundedDict[tuple[Groups, int], int] = BoundedDict(_MOST_STRADDLING)
+        self.answers: BoundedDict[tuple[int, Place], int] = BoundedDict(_MOST_ANSWERS)
+        self.straddling: BoundedDict[tuple[int, int], int] = BoundedDict(_MOST_STRADDLING)
         self.right = RightLexemes(connection.tables.lexical, connection.right_entries)
         self.rests = OpenRests(connection.grammar, self.right.markers)
 
@@ -77,7 +77,7 @@ class Questions:
         return found
 
     def _of(self, groups: Groups, place: Place) -> int:
-        key = groups, place
+        key = groups.number, place
         found = self._answers.get(key)
         if found is None:
             found = self._answers[key] = self._walk(groups, place)
@@ -180,7 +180,7 @@ class Questions:
 
     def _straddling(self, groups: Groups, markers: int) -> int:
         """Which *groups* may end in a lexeme that straddles the end of the middle."""
-        key = groups, markers
+        key = groups.number, markers
         found = self._straddles.get(key)
         if found is None:
             ends, states = groups.ends, groups.ends.dfa_states(groups.end_of)

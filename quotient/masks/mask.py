@@ -102,10 +102,10 @@ def _allowed(state: ParserState, store: MaskStore, key: LexerState, place: Place
 def _words(state: ParserState, store: MaskStore, key: LexerState, place: Place) -> Words:
     groups = store.tokens(key)
     bits = _questions(state, store).of_tokens(groups, place)
-    found = store.words.get((groups, bits))
+    found = store.words.get((groups.number, bits))
     if found is None:
         allowed = np.take(truths_of(bits, groups.n_groups), groups.of_text)
-        found = store.words[groups, bits] = store.vocabulary.words(allowed)
+        found = store.words[groups.number, bits] = store.vocabulary.words(allowed)
     return found
 
 

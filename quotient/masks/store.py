@@ -32,7 +32,7 @@ class MaskStore:
         self.tables = tables
         self.vocabulary = vocabulary
         self.ahead = Ahead(tables)
-        self.words = WeighedDict[tuple[TokenGroups, int], Words](
+        self.words = WeighedDict[tuple[int, int], Words](
             _MOST_WORDS_BYTES, lambda key, words: words.nbytes + key[1].bit_length() // 8
         )
         self.ends = Ends()

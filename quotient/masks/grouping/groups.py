@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ DEAD_GROUP = 0
 _BYTES_PER_GROUP, _BYTES_PER_NODE, _BYTES_PER_END = 40, 400, 500
 _FEW = 24
 _NO_INTS = np.zeros(0, np.int32)
+
+_numbers = count()
 
 
 class Ends:
@@ -108,10 +111,12 @@ class Groups:
 
     `children[node]` holds pairs of a symbol and a node, which has a higher number; `parents` is the inverse.
     `node_of` and `end_of` are the node of each group and the number of the state that it ends in, once all
-    groups are there. The *ends* are shared by all groups of a vocabulary.
+    groups are there. The *ends* are shared by all groups of a vocabulary. What is remembered of groups goes
+    by their `number`, so that it does not hold them.
     """
 
     def __init__(self, ends: Ends) -> None:
+        self.number = next(_numbers)
         self.ends = ends
         self.children: list[list[tuple[Symbol, int]]] = [[]]
         self.parents = [0]
@@ -223,20 +228,19 @@ class Groups:
         return found
 
     def _say(self, node: int, tables: LanguageTables) -> Node:
-        always, asked, symbols = 0, 0, 0
-        undecided = 0
-        for each in self.alike(node, tables):
-            if each.need.symbols < 0:
-                always |= each.bits
+        always, asked, undecided, symbols = 0, 0, 0, 0
+        needed: list[tuple[int, int]] = []
+        for (needs, more), _, _, bits in self.alike(node, tables):
+            if needs < 0:
+                always |= bits
+                continue
+            if more:
+                asked |= bits
             else:
-                symbols |= each.need.symbols
-                if each.need.more:
-                    asked |= each.bits
-                else:
-                    undecided |= each.bits
-        needed = [
-            (each.need.symbols, each.bits) for each in self.alike(node, tables) if each.need.symbols > 0
-        ]
+                undecided |= bits
+            if needs:
+                needed.append((needs, bits))
+                symbols |= needs
         children: list[tuple[int, int]] = []
         columns: list[tuple[Column, int]] = []
         for symbol, child in self.children[node]:

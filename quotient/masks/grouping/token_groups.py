@@ -99,13 +99,15 @@ class TokenGroups:
     """The texts of a vocabulary, read from a lexer state.
 
     Groups are numbered through all of `parts`; `of_text` is the group of each text, and that of one more,
-    which no token is. `n_bytes` is about what it holds in memory beside the groups of other tables.
+    which no token is. `number` is theirs alone, `n_bytes` about what they hold in memory beside the groups of
+    other tables.
     """
 
-    __slots__ = ("n_bytes", "n_groups", "of_text", "parts")
+    __slots__ = ("n_bytes", "n_groups", "number", "of_text", "parts")
 
     def __init__(self, parts: tuple[Part, ...], of_text: Ints, n_bytes: int) -> None:
         self.parts = parts
+        self.number = parts[0].groups.number
         self.n_groups = sum(part.groups.n_groups for part in parts)
         self.of_text = of_text
         self.n_bytes = n_bytes
