@@ -21,7 +21,6 @@ import numpy as np
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.quotient.earley.automaton import Predicted, State
 from fimlsp.quotient.earley.sets import Earley, EarleySet
-from fimlsp.quotient.masks.ahead import UnknownOrigin
 from masks import Settings, cases
 from tokenizers import Tokenizer
 
@@ -164,19 +163,15 @@ class Native:
         self._held: list[np.ndarray] = []
         sets = Lists(), Lists()
         for each in recorded.sets.all:  # more are found on the way
-            is_known = not isinstance(each, UnknownOrigin)
-            sets[0].add(recorded.pairs(each.entries) if is_known else (0, 0))  # whatever they are
-            sets[1].add(recorded.pairs(each.waiting) if is_known else ())
+            sets[0].add(recorded.pairs(each.entries))
+            sets[1].add(recorded.pairs(each.waiting))
         states = Lists(), Lists()
         reads = []
         for state in recorded.states.all:
             states[0].add(state.completed)
             states[1].add(state.expected)
             reads.append(bool(state.by_symbol))
-        predictions = [
-            -1 if isinstance(each, UnknownOrigin) else recorded.predictions[each.predicted]
-            for each in recorded.sets.all
-        ]
+        predictions = [recorded.predictions[each.predicted] for each in recorded.sets.all]
         lists = (*states, *sets, recorded.after, recorded.chain_states)
         maps = (
             recorded.gotos,
