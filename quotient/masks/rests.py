@@ -41,6 +41,7 @@ class OpenRests:
         self._earley = grammar.earley
         self._start = grammar.start
         self._language = grammar.tables.forward.rules
+        self._left = grammar.left
         self._right = grammar.right.partial_rules
         self._first_free = grammar.tables.first_free_symbol
         self._markers = frozenset(markers)
@@ -49,6 +50,7 @@ class OpenRests:
         self._equal: BoundedDict[frozenset[tuple[object, EarleySet]], EarleySet] = BoundedDict(_MOST)
         self._of_states: dict[State, Expected] = {}
         self._of_predicted: dict[Predicted, Expected] = {}
+        self._of_symbols: dict[int, tuple[Expected, tuple[int, ...]]] = {}
 
     def at(self, chart: EarleySet) -> Expected:
         """What is expected at *chart*."""
@@ -72,11 +74,32 @@ class OpenRests:
             return _NOTHING
         found = self._of_predicted.get(predicted)
         if found is None:
-            rules, (symbols, _, below) = predicted.rules, predicted.possible_starts
-            sides = [rules.rhs[item >> DOT_BITS] for symbol in symbols for item in rules.starts(symbol)]
-            own, others = self._cut(sides), self._begun(below) if below is not None else _NOTHING
-            found = Expected(own.rests | others.rests, own.markers | others.markers)
-            self._of_predicted[predicted] = found
+            rests: set[Rest] = set()
+            markers, seen = 0, set[int]()
+            waiting = [symbol for symbol in predicted.symbols if symbol >= self._first_free]
+            while waiting:
+                symbol = waiting.pop()
+                if symbol not in seen:
+                    seen.add(symbol)
+                    own, firsts = self._of_symbol(symbol)
+                    rests |= own.rests
+                    markers |= own.markers
+                    waiting += firsts
+            found = self._of_predicted[predicted] = Expected(frozenset(rests), markers)
+        return found
+
+    def _of_symbol(self, symbol: int) -> tuple[Expected, tuple[int, ...]]:
+        """What the rules of a node expect that is open on one side, and the nodes with which they begin."""
+        found = self._of_symbols.get(symbol)
+        if found is None:
+            left, right = self._left, self._right
+            rules = right if symbol in right.nonterminals else left
+            sides = [rules.rhs[item >> DOT_BITS] for item in rules.starts(symbol)]
+            firsts = {side[0] for side in sides}
+            found = self._of_symbols[symbol] = (
+                self._cut(sides),
+                tuple([each for each in firsts if each in right.nonterminals or each in left.nonterminals]),
+            )
         return found
 
     def _cut(self, sides: Iterable[Rhs]) -> Expected:

@@ -14,10 +14,12 @@ from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
 from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Ends, Groups, after_lexeme
-from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
+from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes, first_in_line
 from fimlsp.quotient.masks.text_trie import Ints, smallest
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 from numpy.typing import NDArray
+
+_NONE = -1
 
 
 class Part(NamedTuple):
@@ -170,9 +172,22 @@ class _Grouping:
         return self.result()
 
     def _behind(self, symbols: tuple[Symbol, ...], lexer: LexerState, texts: Ints, suffixes: Ints) -> None:
-        """Add a part: *suffixes* are what is left of *texts* behind *symbols*."""
-        found = self.lexed.suffixes(lexer)
-        self.parts.append((symbols, found.groups, texts, found.of_suffix[suffixes]))
+        """Add parts: *suffixes* are what is left of *texts* behind *symbols*."""
+        all_suffixes = self.vocabulary.suffixes
+        is_left = np.ones(len(texts), np.bool_)
+        for first in first_in_line(all_suffixes, lexer):
+            rest_of = np.full(len(all_suffixes), _NONE, np.int32)
+            rest_of[first.numbers] = first.rests
+            rests = rest_of[suffixes]
+            chosen = rests != _NONE
+            is_left &= ~chosen
+            self._add((*symbols, *first.symbols), first.lexer, texts[chosen], rests[chosen])
+        self._add(symbols, lexer, texts[is_left], suffixes[is_left])
+
+    def _add(self, symbols: tuple[Symbol, ...], lexer: LexerState, texts: Ints, suffixes: Ints) -> None:
+        if len(texts):
+            found = self.lexed.suffixes(lexer)
+            self.parts.append((symbols, found.groups, texts, found.of_suffix[suffixes]))
 
     def _fall_back(self, texts: Ints) -> None:
         """Read *texts*, which end the lexeme before their first byte."""
