@@ -78,6 +78,9 @@ class Above:
         if tries == 1 and (closer := statements.lacking_closer(place)):
             self.text.replace([closer])
             return
+        if tries == 1 and start < place and (opener := statements.lacking_opener(place)):
+            self.text.replace([opener])
+            return
         is_long = self.text.data.count(b"\n", start, place) > _MOST_LINES
         is_far = tries == 1 and (is_long or statements.is_unaligned(place, start))
         if is_far and (edits := self._mend_near(place, start)):

@@ -15,7 +15,7 @@ from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexemes, lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
-from fimlsp.quotient.recovery.statements.blocks import is_slip
+from fimlsp.quotient.recovery.statements.blocks import header_above, is_slip
 from fimlsp.quotient.recovery.statements.closers import Closer, closer_below
 from fimlsp.quotient.recovery.statements.placing import with_header
 from fimlsp.quotient.recovery.statements.readings import Edit, Reading
@@ -135,6 +135,8 @@ class Below:
         if closer is None:
             return self._in_unclosed(statements)
         found = statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
+        if found is not None and self._ends_with_opener(closer):
+            return found
         if found is None or statements.is_apart(self.start, found, or_ends=True):
             return None
         apart = statements.cost_apart(self.start, closer.end)
@@ -142,6 +144,14 @@ class Below:
         if apart and line is not None and (alone := statements.read(line.start)).end >= closer.end:
             apart = min(apart, alone.cost)
         return found if found.cost + (_OPENED if found.cost else 0) <= apart else None
+
+    def _ends_with_opener(self, closer: Closer) -> bool:
+        """Whether the cursor's line ends with the bracket that *closer*, in its column, closes."""
+        lexical, rest = self.assumed.tables.lexical, self.rest
+        read = lexemes(lexical, rest, 0, len(rest)).read
+        line = self.statements().next_line(closer.start)
+        is_aligned = line is not None and line.column == self._line_column
+        return is_aligned and bool(read) and lexical.kinds[read[-1].kind] == closer.opening
 
     def _in_unclosed(self, statements: Statements) -> Reading | None:
         """The reading of the deeper lines in brackets that the cursor's line opens and nothing closes."""
@@ -390,7 +400,13 @@ class Below:
                 return ((first.start, statements.unit(first.start).code, indentation(after.column)),)
             if inner.deeper_than(after.column):
                 column = after.column.tabs8
-                nearest = inner if 2 * column >= inner.tabs8 + reading.column.tabs8 else reading.column
+                is_nearer = 2 * column >= inner.tabs8 + reading.column.tabs8
+                nearest = inner if is_nearer else reading.column
+                behind = statements.next_line(statements.read(after.start).end)
+                is_alone = behind is not None and behind.column.deeper_than(after.column)
+                header = None if is_alone else header_above(self.assumed, statements, after.start, after.column)
+                if is_nearer and header is not None:
+                    return (header,)
                 return ((after.start, statements.unit(after.start).code, indentation(nearest)),)
             after = statements.next_line(after.end)
         if after is None or after.column != reading.column:

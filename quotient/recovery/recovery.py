@@ -100,7 +100,7 @@ class Recovery:
             reading = found_one._replace(number=number)
             if found is not None and kind is _Kind.ROUGH:
                 break
-            if kind is _Kind.SURE and reading.left.depth:
+            if kind is _Kind.SURE and (reading.left.depth or self._closes_brackets):
                 continue
             text = reading.text
             above = read_up_to(text.document, text.cursor)
@@ -112,6 +112,17 @@ class Recovery:
             if kind is _Kind.ROUGH or self._settles(state, reading, _depth(above[1]) - reading.left.depth):
                 return state, tuple(text.mends)
         return (None, ()) if found is None else (found[0], tuple(found[1].mends))
+
+    @property
+    def _closes_brackets(self) -> bool:
+        """Whether the cursor's line may go on in the brackets above, and closes one that it does not open."""
+        above, assumed = self._above, self._above.assumed
+        text, document = above.text, above.text.document
+        before = lexemes(assumed.tables.lexical, text.data, above.stop, text.cursor).read
+        if self._unmatched(self._below.rest)[0] <= self._unmatched(text.data[above.stop : text.cursor])[1]:
+            return False
+        chart, symbols = document.left_at(above.stop)[1].group, assumed.tables.terminals([each.kind for each in before])
+        return not symbols or assumed.tables.forward.read(assumed.before(chart, symbols[0]), symbols) is not None
 
     def _settles(self, state: State, reading: _Reading, opened: int) -> bool:
         """Whether a middle need not leave a block or bracket that the layout says it is in.
@@ -134,7 +145,16 @@ class Recovery:
         closers, openers = self._unmatched(completion)
         may_close = opened + (reading.left.depth if reading.left.may_be_inside else 0)
         needed = closed_after + self._unmatched_below(reading) - reading.left.depth - opened
-        return openers <= max(needed, 0) and closers <= may_close
+        reopened = closers if self._may_reopen(reading) else 0
+        return openers <= max(needed, 0) + reopened and closers <= may_close
+
+    def _may_reopen(self, reading: _Reading) -> bool:
+        """Whether the columns allow that the cursor's line closes a bracket and opens another one."""
+        column, above = reading.left.cursor_line().column, reading.left.column
+        if column is None or above is None or column.deeper_than(above):
+            return False
+        line = self._below.statements().next_line(self._below.start)
+        return line is not None and line.column.deeper_than(column)
 
     def _fits(self, reading: _Reading) -> bool:
         """Whether the lines below may follow those above with any whole line between, outside brackets."""

@@ -77,6 +77,26 @@ class Extents(Lines):
         """Whether the line at *start* lacks a bracket that is closed beyond the one with the cursor."""
         return self.extent(self.unit(start)).lacking is not None
 
+    def lacking_opener(self, start: int) -> tuple[int, int, bytes] | None:
+        """The edit that adds the bracket that the line before *start* lacks at its end, as columns tell.
+
+        The line at *start* is deeper, and the first one after it that is not closes a bracket in the column of
+        the line before.
+        """
+        line, before = self.unit(start), self.line_before(start)
+        if before is None or line.column is None or not line.column.deeper_than(before[1]):
+            return None
+        above, layout = self.unit(before[0]), self.assumed.layout
+        if not above.found.read or layout.left_open((above,)):
+            return None
+        opening = self._closed_far(line.end, above)
+        if opening is None:
+            return None
+        kind, text = layout.closer(opening)
+        pair = self.tables.terminal_of[above.found.read[-1].kind], self.tables.terminal_of[kind]
+        end = above.found.read[-1].end
+        return (end, end, b" " + text) if pair in self.tables.neighbours else None
+
     def _own_lines(self, units: Sequence[Unit]) -> Iterator[int]:
         """The numbers of those of *units* but the first that begin as logical lines do.
 
