@@ -155,13 +155,9 @@ class Below:
 
     def _in_unclosed(self, statements: Statements) -> Reading | None:
         """The reading of the deeper lines in brackets that the cursor's line opens and nothing closes."""
-        tables, text, column = self.assumed.tables, self.text, self._line_column
-        begin = text.document.transitions.lines.start_of_stretch(text.data, text.cursor)
-        before = lexemes(tables.lexical, text.data, begin, text.cursor).read
-        after = lexemes(tables.lexical, text.data, text.cursor_end, self.start).read
-        own = Unit(begin, self.start, column, Lexemes((*before, *after), (), joined=False))
+        tables, own, column = self.assumed.tables, self._own_line(), self._line_column
         opened = self.assumed.layout.left_open((own,))
-        if not after or not opened or column is None:
+        if not self.rest.strip() or not opened or column is None:
             return None
         end = self.start
         while (line := statements.next_line(end)) is not None and line.column.deeper_than(column):
@@ -191,6 +187,11 @@ class Below:
             return None
         place = self.start if closer is None else closer.end
         found = statements.within(place, *statements.still_in(self._brackets, place))
+        through = None if closer is not None else self._through_line(self._brackets)
+        if through is not None and (found is None or found.cost):
+            other = statements.within(place, *statements.still_in(through, place))
+            if other is not None and (found is None or other.cost < found.cost):
+                found = other
         if found is None or statements.is_apart(place, found):
             return None
         is_closed = self._line_column is not None and not self._line_column.deeper_than(
@@ -198,10 +199,34 @@ class Below:
         )
         return None if is_closed and statements.cost_apart(place, found.end) < found.cost else found
 
+    def _through_line(self, brackets: Brackets) -> Brackets | None:
+        """What is open behind the cursor's line if *brackets* are before it, and the middle opens or closes none.
+
+        None if the line cannot be read so.
+        """
+        tables, own = self.assumed.tables, self._own_line()
+        behind = [lexeme for lexeme in own.found.read if lexeme.start >= self.text.cursor_end]
+        before = [lexeme for lexeme in own.found.read if lexeme.start < self.text.cursor_end]
+        closed = len(brackets.above[-1].found.read)
+        before, behind = (before[closed:], behind) if before else (before, behind[closed:])
+        chart = tables.forward.read(brackets.chart, tables.terminals([lexeme.kind for lexeme in before]))
+        symbols = tables.terminals([lexeme.kind for lexeme in behind])
+        if chart is not None and symbols:
+            chart = tables.forward.read(self.assumed.before(chart, symbols[0]), symbols)
+        return None if chart is None else Brackets(chart, (*brackets.above[:-1], own))
+
+    def _own_line(self) -> Unit:
+        """The cursor's line, as it is without a middle."""
+        lexical, text = self.assumed.tables.lexical, self.text
+        begin = text.document.transitions.lines.start_of_stretch(text.data, text.cursor)
+        before = lexemes(lexical, text.data, begin, text.cursor).read
+        after = lexemes(lexical, text.data, text.cursor_end, self.start).read
+        return Unit(begin, self.start, self._line_column, Lexemes((*before, *after), (), joined=False))
+
     def _closes_all(self, brackets: Brackets) -> bool:
-        """Whether the rest of the cursor's line closes all of *brackets*."""
-        lexical, rest = self.assumed.tables.lexical, self.rest
-        kinds = [lexical.kinds[lexeme.kind] for lexeme in lexemes(lexical, rest, 0, len(rest)).read]
+        """Whether the cursor's line closes all of *brackets*."""
+        lexical = self.assumed.tables.lexical
+        kinds = [lexical.kinds[lexeme.kind] for lexeme in self._own_line().found.read]
         closers, _ = unmatched_brackets(lexical.brackets, kinds)
         return len(closers) >= len(self.assumed.layout.left_open(brackets.above))
 

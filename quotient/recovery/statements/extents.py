@@ -77,6 +77,14 @@ class Extents(Lines):
         """Whether the line at *start* lacks a bracket that is closed beyond the one with the cursor."""
         return self.extent(self.unit(start)).lacking is not None
 
+    def is_closed_beyond(self, units: Sequence[Unit]) -> bool:
+        """Whether the bracket with which the first of *units* ends is closed behind them, as columns tell."""
+        opened = self.assumed.layout.left_open(units[:1])
+        if not opened or not opened[-1][1]:
+            return False
+        closing = self._closed_far(units[-1].end, units[0])
+        return closing is not None and self.tables.lexical.brackets[closing] == opened[-1][0]
+
     def lacking_opener(self, start: int) -> tuple[int, int, bytes] | None:
         """The edit that adds the bracket that the line before *start* lacks at its end, as columns tell.
 

@@ -79,8 +79,9 @@ class Statements(Readings):
         if self.is_hopeless(first):
             return self._passed(first)
         best: Reading | None = None
+        apart = MISALIGNED * (is_open and self.is_closed_beyond(units))
         for count in reversed(ends):  # of equally cheap readings the longest
-            extra = self._cost_of(units[count:])
+            extra = self._cost_of(units[count:]) + (apart if count < len(units) else 0)
             is_all = count == len(units)
             goes_on = is_open and is_all
             for variant, more in self._variants(units[:count], lacking if is_all else None, goes_on=goes_on):
