@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from fimlsp.lexing.columns import Column
@@ -42,7 +42,7 @@ class Below:
         beyond: int,
         column: Column | None,
         line_column: Column | None,
-        brackets: Callable[[], Brackets | None],
+        brackets: Callable[[], tuple[Brackets, ...]],
     ) -> None:
         self.assumed = assumed
         self.text = text
@@ -52,7 +52,7 @@ class Below:
         self._find_brackets = brackets
 
     @cached_property
-    def _brackets(self) -> Brackets | None:
+    def _brackets(self) -> tuple[Brackets, ...]:
         return self._find_brackets()
 
     def move(self, beyond: int, size: int) -> None:
@@ -171,6 +171,12 @@ class Below:
         return self._opened(self.statements()) is not None
 
     @property
+    def goes_on_in_brackets(self) -> bool:
+        """Whether the lines below are valid in the brackets that the cursor's line is in."""
+        found = self._in_brackets(self.statements())
+        return found is not None and not found.cost
+
+    @property
     def _opens_none(self) -> bool:
         """Whether the cursor's line surely opens no bracket that the lines below close."""
         statements = self.statements()
@@ -180,24 +186,32 @@ class Below:
 
     def _in_brackets(self, statements: Statements) -> Reading | None:
         """The reading of the lines behind the cursor's in the brackets that it is in."""
-        if self._brackets is None or self._closes_all(self._brackets):
+        if not self._brackets or self._closes_all(self._brackets[0]):
             return None
         closer = self._opened(statements)
         if closer is not None and closer.closes_more:
             return None
         place = self.start if closer is None else closer.end
-        found = statements.within(place, *statements.still_in(self._brackets, place))
-        through = None if closer is not None else self._through_line(self._brackets)
-        if through is not None and (found is None or found.cost):
-            other = statements.within(place, *statements.still_in(through, place))
+        found: Reading | None = None
+        for brackets in self._behind_line(has_closer=closer is not None):
+            if found is not None and not found.cost:
+                break
+            other = statements.within(place, *statements.still_in(brackets, place))
             if other is not None and (found is None or other.cost < found.cost):
                 found = other
         if found is None or statements.is_apart(place, found):
             return None
         is_closed = self._line_column is not None and not self._line_column.deeper_than(
-            self._brackets.above[0].column or Column()
+            self._brackets[0].above[0].column or Column()
         )
         return None if is_closed and statements.cost_apart(place, found.end) < found.cost else found
+
+    def _behind_line(self, *, has_closer: bool) -> Iterator[Brackets]:
+        """What may be open behind the cursor's line, or behind a line that *has_closer* of what it opens."""
+        yield self._brackets[0]
+        if not has_closer and (through := self._through_line(self._brackets[0])) is not None:
+            yield through
+        yield from self._brackets[1:]
 
     def _through_line(self, brackets: Brackets) -> Brackets | None:
         """What is open behind the cursor's line if *brackets* are before it, and the middle opens or closes none.
@@ -308,8 +322,11 @@ class Below:
             behind is not None and tables.backward.read(behind, (tables.newline, *symbols[::-1])) is not None
         )
 
-    def completed_rest(self) -> tuple[Edit, ...]:
-        """The edits that close the strings and brackets which the rest of the cursor's line leaves open."""
+    def completed_rest(self) -> Iterator[tuple[Edit, ...]]:
+        """The edits that close the strings and brackets which the rest of the cursor's line leaves open.
+
+        Where deeper lines follow, the first ones also end it as headers end.
+        """
         rest = self.rest
         found = lexemes(self.assumed.tables.lexical, rest, 0, len(rest)).read
         cut_off = [(lexeme.end, lexeme.missing) for lexeme in found if lexeme.missing]
@@ -319,6 +336,16 @@ class Below:
         ends = {len(rest): closers} if closers else {}
         for end, missing in reversed(cut_off):
             ends[end] = missing + ends.get(end, b"")
+        if not ends:
+            return
+        line, headers = self.statements().next_line(self.start), self.assumed.ends.of_headers
+        if line is not None and self.column is not None and line.column.deeper_than(self.column):
+            words = [self.assumed.words((symbol,)) for symbol in sorted(headers)]
+            yield from (self._at_ends({**ends, len(rest): closers + word}) for word in words)
+        yield self._at_ends(ends)
+
+    def _at_ends(self, ends: Mapping[int, bytes]) -> tuple[Edit, ...]:
+        """Texts to be added in the rest of the cursor's line, each at a distance from the cursor, as edits."""
         return tuple((self.text.cursor_end + end,) * 2 + (text,) for end, text in ends.items())
 
     def without_rest(self) -> tuple[Edit, ...]:
@@ -374,7 +401,7 @@ class Below:
         """Whether the lines up to *place* may be in brackets that were opened before them."""
         lines, data = self.text.document.transitions.lines, self.text.data
         position, last = self.start, None
-        if self._brackets is None and self._opens_none:
+        if not self._brackets and self._opens_none:
             return False
         while position <= place:
             line = lines.read(data, position)

@@ -173,7 +173,8 @@ class Recovery:
 
     def _unmatched_below(self, reading: _Reading) -> int:
         """How many brackets the lines below close for the cursor's line or those above it to open."""
-        if self._below.has_strays or not self._below.closes_for_line:
+        below = self._below
+        if below.has_strays or not (below.closes_for_line or below.goes_on_in_brackets):
             return 0
         return reading.text.document.right_at(self._start_below(reading)).unmatched
 
@@ -262,8 +263,7 @@ def _changes(below: Below) -> Iterator[tuple[Edit, ...]]:
         yield closers
     if strays:
         yield ()
-    if rest := below.completed_rest():
-        yield rest
+    yield from below.completed_rest()
     if rest := below.without_rest():
         yield rest
 
