@@ -20,6 +20,7 @@ from fimlsp.quotient.recovery.statements.closers import Closer, closer_below
 from fimlsp.quotient.recovery.statements.placing import with_header
 from fimlsp.quotient.recovery.statements.readings import Edit, Reading
 from fimlsp.quotient.recovery.statements.statements import Brackets, Statements
+from fimlsp.quotient.recovery.statements.string_beginnings import lost_beginning
 
 _MOST_MENDS = 60
 _MOST_TRIES = 3
@@ -72,6 +73,9 @@ class Below:
             place = self.text.document.broken_below(self.start)
             if place is None:
                 return
+            if not tried and (edit := lost_beginning(self.statements(), self.start)):
+                self.text.replace([edit])
+                continue
             tried[place] = tries = tried.get(place, 0) + 1
             self._mend_at(place, tries)
         place = self.text.document.broken_below(self.start)

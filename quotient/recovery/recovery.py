@@ -25,6 +25,7 @@ from fimlsp.quotient.recovery.mended_text import Mend, MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.statements.readings import Edit
 from fimlsp.quotient.recovery.statements.statements import Statements
+from fimlsp.quotient.recovery.statements.string_beginnings import lost_beginning
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
@@ -46,9 +47,12 @@ class Recovery:
 
     def __init__(self, document: Document, cursor: int, cursor_end: int) -> None:
         assumed = _assumed_of(document.tables.lexical, document.tables)
-        self._start, line_end = _line_around(document, cursor, cursor_end)
-        self._from_end = len(document.data) - line_end
         self._text = MendedText(document, cursor, cursor_end)
+        beginning = _lost_beginning(assumed, document, cursor)
+        self._text.replace(() if beginning is None else (beginning,))
+        self._is_behind_string = beginning is not None
+        self._start, line_end = self._line_around(document, cursor, cursor_end)
+        self._from_end = len(document.data) - line_end
         if not document.tables.offside:
             self._text.replace(Nesting(document, cursor, cursor_end).edits())
         self._above = Above(assumed, self._text, cursor - self._start)
@@ -65,9 +69,27 @@ class Recovery:
         found = Statements(self._above.assumed, document.transitions.lines, document.data, len(document.data))
         line = found.next_line(self._start)
         line_end = len(document.data) - self._from_end
-        around = _line_around(document, self._start, max(self._start, line_end - 1))
+        around = self._line_around(document, self._start, max(self._start, line_end - 1))
         is_own = line is not None and line.start == self._start
         return is_own and line and (line.column, line.first), around[0], len(document.data) - around[1]
+
+    def _line_around(self, document: Document, cursor: int, cursor_end: int) -> tuple[int, int]:
+        """The start and the end of the line from *cursor* to *cursor_end*, as a string may continue it."""
+        lines, data = document.transitions.lines, document.data
+        start, end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
+        while end < len(data) and _ends_joined(document.tables.lexical, data, cursor_end, end):
+            end = lines.end_of_stretch(data, end)
+        if self._is_behind_string:
+            return start, end  # what seems to be in a string is behind it
+        first, _ = document.left_at(cursor)
+        line = document.line_at(first)
+        is_joined = first < len(data) and not line.broken and first + line.size > start
+        if is_joined and (
+            document.tables.may_follow(line.kinds)
+            or _ends_joined(document.tables.lexical, data, first, start)
+        ):
+            return min(first, start), max(first + line.size, end)
+        return start, end
 
     def follow(self, document: Document, edit: Replacement) -> bool:
         """Whether this serves *document* after *edit*."""
@@ -82,7 +104,7 @@ class Recovery:
 
     def serves(self, document: Document, start: int, end: int) -> bool:
         """Whether a cursor from *start* to *end* is in the line that this was made for."""
-        line_start, line_end = _line_around(document, start, end)
+        line_start, line_end = self._line_around(document, start, end)
         if (line_start, line_end) != (self._start, len(document.data) - self._from_end):
             return False
         data = document.data
@@ -186,20 +208,13 @@ class Recovery:
         return len(closers), len(openers)
 
 
-def _line_around(document: Document, cursor: int, cursor_end: int) -> tuple[int, int]:
-    """The start and the end of the line from *cursor* to *cursor_end*, as a string may continue it."""
+def _lost_beginning(assumed: Assumed, document: Document, cursor: int) -> Edit | None:
+    """The edit that begins a string above the *cursor* of which only the end is there."""
     lines, data = document.transitions.lines, document.data
-    start, end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
-    while end < len(data) and _ends_joined(document.tables.lexical, data, cursor_end, end):
-        end = lines.end_of_stretch(data, end)
-    first, _ = document.left_at(cursor)
-    line = document.line_at(first)
-    is_joined = first < len(data) and not line.broken and first + line.size > start
-    if is_joined and (
-        document.tables.may_follow(line.kinds) or _ends_joined(document.tables.lexical, data, first, start)
-    ):
-        return min(first, start), max(first + line.size, end)
-    return start, end
+    place, stop = document.broken_above(cursor), lines.start_of_stretch(data, cursor)
+    if place is None or place >= stop or not assumed.tables.offside:
+        return None
+    return lost_beginning(Statements(assumed, lines, data, stop), place)
 
 
 def _ends_joined(lexical: LexerTables, data: bytes, first: int, start: int) -> bool:

@@ -68,10 +68,10 @@ class Lines:
         if line.broken and start < start + line.reach <= len(self.data):
             end = start + line.reach
         if end > self.stop or (line.broken and end > self.lines.end_of_stretch(self.data, start)):
-            return self._physical(start)
+            return self.physical(start)
         return self._unit(start, end)
 
-    def _physical(self, start: int) -> Unit:
+    def physical(self, start: int) -> Unit:
         """The physical line at *start*, with those that line joiners join to it."""
         end = min(self.lines.end_of_stretch(self.data, start), self.stop)
         unit = self._unit(start, end)
@@ -110,7 +110,7 @@ class Lines:
                 first = self.tables.terminal_of[line.kinds[0]]
                 return NextLine(position, position + line.size, line.column, first)
             if line.broken:
-                unit = self._physical(position)
+                unit = self.physical(position)
                 if unit.column is not None:
                     read = unit.found.read
                     begin = self.tables.terminal_of[read[0].kind] if read else None

@@ -62,7 +62,7 @@ class Statements(Readings):
             return Reading(0, start, first.end, Column(), ())
         found = self._read(first)
         if found.cost and first.end > self.lines.end_of_stretch(self.data, start):
-            other = self._read(self._physical(start))
+            other = self._read(self.physical(start))
             if other.cost + INSERTED < found.cost:
                 return other
         return found
