@@ -299,14 +299,14 @@ class Below:
             place += line.size
         return False
 
-    def follows_deeper(self, column: Column | None) -> bool:
-        """Whether the next line is deeper than *column*, but a blank line keeps it from being a block."""
-        line = self.statements().next_line(self.start)
+    def follows_deeper(self, document: Document, start: int, column: Column | None) -> bool:
+        """Whether the line from *start* on is deeper than *column*, but a blank line keeps it from a block."""
+        line = self.statements_of(document, start).next_line(start)
         if column is None or line is None or not line.column.deeper_than(column):
             return False
-        after = self.text.data[self.start : line.start].splitlines()[:1]
+        after = document.data[start : line.start].splitlines()[:1]
         is_apart = any(not each.strip() for each in after) or is_slip(line.column, column)
-        return is_apart and not self.text.document.right_at(self.start).unmatched
+        return is_apart and not document.right_at(start).unmatched
 
     @property
     def rest(self) -> bytes:

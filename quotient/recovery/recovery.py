@@ -158,7 +158,8 @@ class Recovery:
         if not isinstance(state, GrammarState):
             return True
         completion = state.shortest_completion
-        if b"\n" in completion or self._below.follows_deeper(reading.left.cursor_line().column):
+        start, column = self._start_below(reading), reading.left.cursor_line().column
+        if b"\n" in completion or self._below.follows_deeper(reading.text.document, start, column):
             return False
         lexical = self._above.assumed.tables.lexical
         read = lexemes(lexical, completion, 0, len(completion)).read
