@@ -97,8 +97,8 @@ class Below:
             return
         after = statements.next_line(statements.unit(place).end)
         for begin in (place, place if after is None else after.start) if tries == 1 else ():
-            if closer := statements.lacking_closer(begin):
-                self.text.replace([closer])
+            if edit := statements.lacking_closer(begin) or statements.lacking_opener(begin):
+                self.text.replace([edit])
                 return
         if tries == 1:
             for read in (self._in_opened, self._in_brackets):
@@ -460,7 +460,9 @@ class Below:
                 nearest = inner if is_nearer else reading.column
                 behind = statements.next_line(statements.read(after.start).end)
                 is_alone = behind is not None and behind.column.deeper_than(after.column)
-                header = None if is_alone else header_above(self.assumed, statements, after.start, after.column)
+                header = (
+                    None if is_alone else header_above(self.assumed, statements, after.start, after.column)
+                )
                 if is_nearer and header is not None:
                     return (header,)
                 return ((after.start, statements.unit(after.start).code, indentation(nearest)),)

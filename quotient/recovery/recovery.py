@@ -14,6 +14,7 @@ from fimlsp.quotient.connect.connect import connect, read_up_to
 from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.contexts.replacement import Replacement
+from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.alternatives import closed, outside, without_all, without_line
@@ -75,18 +76,21 @@ class Recovery:
 
     def _line_around(self, document: Document, cursor: int, cursor_end: int) -> tuple[int, int]:
         """The start and the end of the line from *cursor* to *cursor_end*, as a string may continue it."""
-        lines, data = document.transitions.lines, document.data
+        lines, lexical, data = document.transitions.lines, document.tables.lexical, document.data
         start, end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
-        while end < len(data) and _ends_joined(document.tables.lexical, data, cursor_end, end):
+        while end < len(data) and _ends_joined(lexical, data, cursor_end, end):
             end = lines.end_of_stretch(data, end)
-        if self._is_behind_string:
-            return start, end  # what seems to be in a string is behind it
+        if self._is_behind_string:  # what seems to be in a string is behind it
+            while start and _ends_joined(
+                lexical, data, above := lines.start_of_stretch(data, start - 1), start
+            ):
+                start = above
+            return start, end
         first, _ = document.left_at(cursor)
         line = document.line_at(first)
         is_joined = first < len(data) and not line.broken and first + line.size > start
         if is_joined and (
-            document.tables.may_follow(line.kinds)
-            or _ends_joined(document.tables.lexical, data, first, start)
+            document.tables.may_follow(line.kinds) or _ends_joined(lexical, data, first, start)
         ):
             return min(first, start), max(first + line.size, end)
         return start, end
@@ -139,12 +143,16 @@ class Recovery:
     def _closes_brackets(self) -> bool:
         """Whether the cursor's line may go on in the brackets above, and closes one that it does not open."""
         above, assumed = self._above, self._above.assumed
-        text, document = above.text, above.text.document
-        before = lexemes(assumed.tables.lexical, text.data, above.stop, text.cursor).read
+        text, document, tables = above.text, above.text.document, assumed.tables
         if self._unmatched(self._below.rest)[0] <= self._unmatched(text.data[above.stop : text.cursor])[1]:
             return False
-        chart, symbols = document.left_at(above.stop)[1].group, assumed.tables.terminals([each.kind for each in before])
-        return not symbols or assumed.tables.forward.read(assumed.before(chart, symbols[0]), symbols) is not None
+        chart: EarleySet | None = document.left_at(above.stop)[1].group
+        for part in (text.data[above.stop : text.cursor], self._below.rest):
+            read = lexemes(tables.lexical, part, 0, len(part)).read
+            symbols = tables.terminals([lexeme.kind for lexeme in read])
+            if chart is not None and symbols:
+                chart = tables.forward.read(assumed.before(chart, symbols[0]), symbols)
+        return chart is not None and chart.expects(tables.newline)
 
     def _settles(self, state: State, reading: _Reading, opened: int) -> bool:
         """Whether a middle need not leave a block or bracket that the layout says it is in.

@@ -249,10 +249,19 @@ class Lines:
                 return start, line
         return None
 
+    @property
+    def then_first(self) -> int | None:
+        """The first terminal of the line at `stop`, None if it is unknown."""
+        first = None if self.then is None else self.then.first
+        return None if first is None else self.tables.terminal_of[first]
+
     def clause_after(self, position: int, column: Column) -> int | None:
         """The first terminal of the next line of *column*; None if a shallower one comes before it."""
         for _ in range(_MOST_LINES_SEARCHED):
             line = self.next_line(position)
+            if self.then is not None and self.then.column is not None and position < self.stop:
+                if (line is None or line.start >= self.stop) and not self.then.column.deeper_than(column):
+                    return self.then_first if self.then.column == column else None
             if line is None:
                 return None
             if not line.column.deeper_than(column):

@@ -121,11 +121,17 @@ class Statements(Readings):
         is_next = not any(unit.found.read for unit in units[1:])
         if is_next or units[-1].end < self.stop or self.assumed.layout.left_open(units):
             return None
-        lines = sum(self.is_line(unit.start) for unit in units[1:] if unit.found.read)
+        lines = sum(
+            self.is_line(unit.start) and not self._is_part(unit) for unit in units[1:] if unit.found.read
+        )
         ways = (self.assumed.layout.with_opener(units, kind) for kind in self.tables.lexical.brackets)
         found = [way for way in (self._repaired(units, is_open=True) for units in ways) if way is not None]
         best = min(found, key=lambda way: way.cost, default=None)
         return best and best._replace(cost=best.cost + INSERTED + _OWN_LINE * lines)
+
+    def _is_part(self, unit: Unit) -> bool:
+        """Whether *unit* ends as lines in brackets do, with a comma."""
+        return self.data[unit.content - 1 : unit.content] == b","
 
     def _read_from(self, start: int, end: int) -> Reading:
         """The cheapest reading of the logical line that begins with the text from *start* to *end*."""

@@ -22,7 +22,9 @@ def lost_beginning(statements: Statements, begin: int) -> Edit | None:
         if position >= statements.stop:
             return None
         line, end = lines.read(data, position), lines.end_of_stretch(data, position)
-        if (line.broken or position + line.size > end) and (edit := _begun_above(statements, begin, position)):
+        if (line.broken or position + line.size > end) and (
+            edit := _begun_above(statements, begin, position)
+        ):
             return edit
         position = max(end, 0 if line.broken else position + line.size)
     return None
@@ -36,7 +38,11 @@ def _begun_above(statements: Statements, begin: int, position: int) -> Edit | No
         return None
     following = statements.next_line(unit.end)
     is_known = following is not None and following.start < statements.stop
-    if following is not None and is_known and not statements.begins_line(statements.physical(following.start)):
+    if (
+        following is not None
+        and is_known
+        and not statements.begins_line(statements.physical(following.start))
+    ):
         return None
     first = _first_of_text(statements, begin, unit)
     if first is None:
