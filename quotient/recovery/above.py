@@ -192,8 +192,8 @@ class Above:
     def brackets(self) -> tuple[Brackets, ...]:
         """The brackets around the cursor's line, without those that it closes at its beginning.
 
-        Nothing if there are none, or if its column contradicts that. Where the cursor precedes the closing ones,
-        all of those around it come second, as the middle may open some.
+        Nothing if there are none, or if its column contradicts that. Where the cursor precedes the closing
+        ones, all of those around it come second, as the middle may open some.
         """
         start, _ = self.text.document.statement_before(self.stop)
         context = self.text.document.left_at(self.stop)[1]

@@ -174,10 +174,14 @@ class Recovery:
         if self._below.rest and read and read[-1].end < len(completion.rstrip()):
             return False  # it makes a comment of the rest of the line
         closers, openers = self._unmatched(completion)
-        may_close = opened + (reading.left.depth if reading.left.may_be_inside else 0)
-        needed = closed_after + self._unmatched_below(reading) - reading.left.depth - opened
-        reopened = closers if self._may_reopen(reading) else 0
-        return openers <= max(needed, 0) + reopened and closers <= may_close
+        if closers and closers > opened + (reading.left.depth if reading.left.may_be_inside else 0):
+            return False
+        return not openers or openers <= self._may_open(reading, opened - closed_after, closers)
+
+    def _may_open(self, reading: _Reading, opened: int, closers: int) -> int:
+        """How many brackets a middle with as many *closers* may open, in a line that *opened* so many."""
+        needed = self._unmatched_below(reading) - reading.left.depth - opened
+        return max(needed, 0) + (closers if closers and self._may_reopen(reading) else 0)
 
     def _may_reopen(self, reading: _Reading) -> bool:
         """Whether the columns allow that the cursor's line closes a bracket and opens another one."""

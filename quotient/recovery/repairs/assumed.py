@@ -41,7 +41,7 @@ class Assumed:
         self.tables = tables
         self.ends = LineEnds(tables)
         self.repairs: BoundedDict[Hashable, Repair | None] = BoundedDict(_MOST_REPAIRS)
-        self.lexemes: WeighedDict[tuple[bytes, int, bool], Lexemes] = WeighedDict(
+        self.lexemes: WeighedDict[tuple[bytes, bool], Lexemes] = WeighedDict(
             4 * MEGABYTE, lambda key, found: 300 + len(key[0]) + 100 * len(found.read)
         )
         self._inside: dict[str, EarleySet] = {}
@@ -106,7 +106,7 @@ class Assumed:
         return self._inside[kind]
 
     def before(self, chart: EarleySet, symbol: int) -> EarleySet:
-        """*chart*, or if the terminal *symbol* is not expected there, the set behind cheap ones where it is."""
+        """*chart*, or if the terminal *symbol* is not expected there, the set behind what comes before it."""
         if chart.expects(symbol):
             return chart
         costs, earley = self.ends.costs, self.tables.forward.earley

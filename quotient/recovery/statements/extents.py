@@ -88,8 +88,8 @@ class Extents(Lines):
     def lacking_opener(self, start: int) -> tuple[int, int, bytes] | None:
         """The edit that adds the bracket that the line before *start* lacks at its end, as columns tell.
 
-        The line at *start* is deeper, and the first one after it that is not closes a bracket in the column of
-        the line before.
+        The line at *start* is deeper, and the first one after it that is not closes a bracket in the column
+        of the line before.
         """
         line, before = self.unit(start), self.line_before(start)
         if before is None or line.column is None or not line.column.deeper_than(before[1]):

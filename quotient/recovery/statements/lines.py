@@ -94,11 +94,11 @@ class Lines:
         return unmatched_brackets(self.tables.lexical.brackets, kinds)
 
     def _lexemes(self, start: int, end: int) -> Lexemes:
-        key = self.data[start:end], start, self.ended_early
-        known = self.assumed.lexemes
+        text = self.data[start:end]
+        key, known = (text, self.ended_early), self.assumed.lexemes
         if key not in known:
-            known[key] = lexemes(self.tables.lexical, self.data, start, end, ended_early=self.ended_early)
-        return known[key]
+            known[key] = lexemes(self.tables.lexical, text, 0, len(text), ended_early=self.ended_early)
+        return known[key].shifted(start)
 
     def next_line(self, position: int) -> NextLine | None:
         """The next line with code from *position* on; None if there is none near."""
@@ -259,9 +259,10 @@ class Lines:
         """The first terminal of the next line of *column*; None if a shallower one comes before it."""
         for _ in range(_MOST_LINES_SEARCHED):
             line = self.next_line(position)
-            if self.then is not None and self.then.column is not None and position < self.stop:
-                if (line is None or line.start >= self.stop) and not self.then.column.deeper_than(column):
-                    return self.then_first if self.then.column == column else None
+            then = None if self.then is None else self.then.column
+            is_next = position < self.stop and (line is None or line.start >= self.stop)
+            if is_next and then is not None and not then.deeper_than(column):
+                return self.then_first if then == column else None
             if line is None:
                 return None
             if not line.column.deeper_than(column):
