@@ -115,6 +115,13 @@ class Complete:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitNames:
+    """Asks for an answer, an empty one, as soon as no names are being looked up any more."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """The answer to request *id* is not wanted any more; the worker stops before the next token."""
 
@@ -185,7 +192,7 @@ class Answer:
     ms: float
 
 
-Request = Load | Workspace | Open | Edit | Close | Complete | Cancel | Leave
+Request = Load | Workspace | Open | Edit | Close | Complete | AwaitNames | Cancel | Leave
 Report = Loading | Ready | NotReady | Answer
 
 

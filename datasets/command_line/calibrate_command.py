@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
 from fimlsp.datasets.shown.calibration_report import write_report
-from fimlsp.datasets.shown.cursors import draw_cursors, read_files
+from fimlsp.datasets.shown.cursors import draw_cursors, read_files, workspace_of
 from fimlsp.datasets.shown.fitting import fit
 from fimlsp.datasets.shown.recording import Projects, Recorded, Recorder, record_all
 from fimlsp.datasets.sources.source import SourceError
@@ -68,9 +68,13 @@ def calibrate(
         RunFolder(out).claim(plan, {})
         chosen = model and find_on_command_line(model)
         analysis = Analysis()
-        recorder = Recorder(load_model(chosen or None, device=device), analysis)
-        fitted = _record(recorder, folders, cursors, seed, out / "fit.jsonl")
-        checked = _record(recorder, check, check_cursors, seed, out / "check.jsonl") if check else []
+        loaded = load_model(chosen or None, device=device)
+        fitted = _record(
+            Recorder(loaded, analysis, workspace_of(folders)), folders, cursors, seed, out / "fit.jsonl"
+        )
+        checked = _record(
+            Recorder(loaded, analysis, workspace_of(check)), check, check_cursors, seed, out / "check.jsonl"
+        )
         analysis.close()
         acceptance = fit(fitted)
         path = acceptance.save(out)

@@ -11,7 +11,7 @@ import click
 from fimlsp.datasets.reports.pages import number
 from fimlsp.datasets.runs.plan import ROOMS, about, code_digest
 from fimlsp.datasets.runs.run_folder import RunFolder
-from fimlsp.datasets.shown.cursors import Cursor, EditedFile, draw_cursors, read_files
+from fimlsp.datasets.shown.cursors import Cursor, EditedFile, draw_cursors, read_files, workspace_of
 from fimlsp.datasets.shown.editor import Editor, EditorError
 from fimlsp.datasets.shown.report import Judged, write_report
 from fimlsp.datasets.shown.run import ask_all, read_run
@@ -40,8 +40,7 @@ def judge_server(
         cursors = list(draw_cursors(read_files(folders), n, seed))
         if not cursors:
             raise click.ClickException("There are no Python files to draw cursors from.")
-        workspaces = [folder if folder.is_dir() else folder.parent for folder in folders]
-        with Editor(workspaces, options, console.print) as editor:
+        with Editor(workspace_of(folders), options, console.print) as editor:
             command = shlex.join(["fimlsp", *sys.argv[1:]])
             plan = {
                 "folders": [folder.name for folder in folders],

@@ -85,6 +85,11 @@ def read_files(folders: Sequence[Path]) -> list[EditedFile]:
     return list(files.values())
 
 
+def workspace_of(folders: Sequence[Path]) -> list[Path]:
+    """The folders that an editor has open which edits files below *folders*; a file's is that it lies in."""
+    return list(dict.fromkeys((each if each.is_dir() else each.parent).resolve() for each in folders))
+
+
 def draw_cursors(files: Sequence[EditedFile], n: int, seed: int) -> Iterator[tuple[EditedFile, Cursor]]:
     """About *n* different cursors, of each kind equally many; long files have more of them.
 

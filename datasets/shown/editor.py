@@ -1,15 +1,18 @@
 """The smallest editor: it starts the language server as editors do and asks it one thing at a time.
 
-The server is a process of its own, so what it answers here is what it answers anywhere.
+The server is a process of its own, so what it answers here is what it answers anywhere. A file is opened
+without what stands left of the cursor in its line; that is typed, word by word. Each word waits until the
+server knows which names there are: people type more slowly than they are looked up.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +27,13 @@ AUTOMATIC = 2
 WARNING = 2
 """The protocol's type of a log message that warns; lower ones are errors."""
 
-OPENED_S = 0.3
-"""How long a file is open before something is asked; when people type, it has been for longer."""
+NAMES_KNOWN = "fimlsp.server.names"
+"""The server's command that is answered when it knows the names that there are."""
 
 PATIENCE_S = 120.0
 """After so long without an answer the server counts as stuck."""
+
+_TYPED = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 class EditorError(Exception):
@@ -43,12 +48,14 @@ class Reply:
         texts: what may be inserted, best first.
         status: the state that the server told last, such as `suggestion` or `none`.
         reason: what it told with it, if anything.
+        names: why the server did not know which names there are; None if it did.
         ms: milliseconds from the request to the answer.
     """
 
     texts: tuple[str, ...]
     status: str
     reason: str | None
+    names: str | None
     ms: float
 
 
@@ -126,25 +133,38 @@ class Editor:
             EditorError: the server has died or is stuck.
         """
         uri = path.as_uri()
-        document = {"uri": uri, "languageId": "python", "version": 1, "text": left + right}
+        opened = without_its_line(left)
+        document = {"uri": uri, "languageId": "python", "version": 0, "text": opened + right}
         self._notify("textDocument/didOpen", {"textDocument": document})
-        time.sleep(OPENED_S)
-        line = left[left.rfind("\n") + 1 :]
-        position = {"line": left.count("\n"), "character": len(line.encode("utf-16-le")) // 2}
+        self._wait_for_names()
+        for version, (before, typed) in enumerate(words(opened, left), 1):
+            place = _position(before)
+            change = {"range": {"start": place, "end": place}, "text": typed}
+            document = {"uri": uri, "version": version}
+            self._notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
+            self._wait_for_names()
+        reply = self._ask(uri, left)
+        self._notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        return reply
+
+    def _ask(self, uri: str, left: str) -> Reply:
         begun = time.monotonic()
         result = self._request(
             "textDocument/inlineCompletion",
             {
                 "textDocument": {"uri": uri},
-                "position": position,
+                "position": _position(left),
                 "context": {"triggerKind": AUTOMATIC},
             },
         )
         ms = 1000 * (time.monotonic() - begun)
-        self._notify("textDocument/didClose", {"textDocument": {"uri": uri}})
         items = result.get("items", []) if isinstance(result, dict) else result or []
         texts = tuple(str(item["insertText"]) for item in items)
-        return Reply(texts, str(self._status["state"]), self._status.get("reason"), ms)
+        state, reason, names = (self._status.get(name) for name in ("state", "reason", "names"))
+        return Reply(texts, str(state), reason, names, ms)
+
+    def _wait_for_names(self) -> None:
+        self._request("workspace/executeCommand", {"command": NAMES_KNOWN})
 
     def _notify(self, method: str, params: object) -> None:
         self._send({"method": method, "params": params})
@@ -205,3 +225,21 @@ class Editor:
             self._status = params
         elif message["method"] == "window/logMessage" and params.get("type", 9) <= WARNING:
             self._warn(str(params.get("message")))
+
+
+def without_its_line(left: str) -> str:
+    """*left* as it was before the line that it ends with was written; an empty line was not begun yet."""
+    above, _, line = left.rpartition("\n")
+    return left[: len(left) - len(line.lstrip())] if line.strip() else above
+
+
+def words(opened: str, left: str) -> Iterator[tuple[str, str]]:
+    """The words and signs that make *left* of *opened*, each with what stands before it."""
+    for word in _TYPED.finditer(left, len(opened)):
+        yield left[: word.start()], word[0]
+
+
+def _position(left: str) -> dict[str, int]:
+    """The place behind *left*, in UTF-16."""
+    line = left[left.rfind("\n") + 1 :]
+    return {"line": left.count("\n"), "character": len(line.encode("utf-16-le")) // 2}

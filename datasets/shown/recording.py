@@ -31,8 +31,8 @@ from fimlsp.models.networks.precedents import Precedents
 from fimlsp.models.networks.text_index import TextIndex
 from fimlsp.quotient.engine import Engine
 
-NAMES_S = 3.0
-"""How long the names at a cursor are waited for; an editor has them before, as files are open for longer."""
+NAMES_S = 15.0
+"""How long the names at a cursor are waited for; as they come sooner, little depends on it."""
 
 TOKENS = 64
 """The most that the server lets a model write by default."""
@@ -130,16 +130,20 @@ def _project_of(file: EditedFile) -> str:
 
 
 class Recorder:
-    """Asks *model* for what it writes at cursors, preferring the names that *analysis* finds there."""
+    """Asks *model* for what it writes at cursors, preferring the names that *analysis* finds there.
 
-    def __init__(self, model: FimModel, analysis: Analysis) -> None:
+    *folders* are those of the workspace, where imports are looked for.
+    """
+
+    def __init__(self, model: FimModel, analysis: Analysis, folders: Sequence[Path]) -> None:
         self._model = model
         self._analysis = analysis
+        self._folders = tuple(folders)
         self._engine = Engine(Python())
 
     def prepare(self, file: EditedFile, cursor: Cursor) -> None:
         """Begin to look up the names at *cursor* in *file*."""
-        self._analysis.look(cursor.case, _place_of(file, cursor))
+        self._analysis.look(cursor.case, self._place(file, cursor))
 
     def record(
         self,
@@ -153,7 +157,7 @@ class Recorder:
         *elsewhere* has what stands in other files.
         """
         self._analysis.wait(cursor.case, NAMES_S)
-        place = _place_of(file, cursor)
+        place = self._place(file, cursor)
         names = self._analysis.known(cursor.case, place)
         self._analysis.forget(lambda case: case == cursor.case)
         if following is not None:
@@ -193,10 +197,9 @@ class Recorder:
             [Candidate.of(each, truth, within) for each in found],
         )
 
-
-def _place_of(file: EditedFile, cursor: Cursor) -> Place:
-    text = file.file.content
-    return Place(file.path, (), text[: cursor.start].encode(), text[cursor.end :].encode())
+    def _place(self, file: EditedFile, cursor: Cursor) -> Place:
+        text = file.file.content
+        return Place(file.path, self._folders, text[: cursor.start].encode(), text[cursor.end :].encode())
 
 
 def _told(token: TokenTrace) -> tuple[str, float, float | None, int]:

@@ -115,7 +115,9 @@ def _times(answers: Sequence[Shown]) -> list[str]:
 
 def _reasons(answers: Sequence[Shown]) -> list[str]:
     told = Counter(each.reason or each.status for each in answers if each.text is None)
+    nameless = Counter(each.names for each in answers if each.names is not None)
     rows = [[reason, count] for reason, count in told.most_common(REASONS)]
+    rows += [[f"names were not known: {reason}", count] for reason, count in nameless.most_common(REASONS)]
     return table(["nothing shown because", "cursors"], rows) if rows else []
 
 

@@ -45,9 +45,8 @@ def ask(editor: Editor, edited: EditedFile, cursor: Cursor) -> Shown:
     written = reply.texts[0] if reply.texts else None
     verdict = None if written is None else judge(cursor, written, text)
     before = left[-BEFORE:]
-    return Shown(
-        cursor.to_json(), truth, before, written, reply.status, reply.reason, round(reply.ms, 1), verdict
-    )
+    status, reason, names, ms = reply.status, reply.reason, reply.names, round(reply.ms, 1)
+    return Shown(cursor.to_json(), truth, before, written, status, reason, names, ms, verdict)
 
 
 def read_run(folder: Path) -> list[Shown]:

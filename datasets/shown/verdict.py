@@ -60,7 +60,7 @@ class Shown:
         truth: what stood there.
         before: the end of what stands left of the cursor, for readers.
         text: what was shown; None if nothing was.
-        status, reason, ms: see `fimlsp.datasets.shown.editor.Reply`.
+        status, reason, names, ms: see `fimlsp.datasets.shown.editor.Reply`.
         verdict: on the text, if there is one.
     """
 
@@ -70,6 +70,7 @@ class Shown:
     text: str | None
     status: str
     reason: str | None
+    names: str | None
     ms: float
     verdict: Verdict | None
 

@@ -57,6 +57,11 @@ async def models(ls: HasSession, *_: object) -> dict[str, object]:  # noqa: ARG0
         raise JsonRpcInternalError(str(error)) from error
 
 
+async def names(ls: HasSession, *_: object) -> dict[str, bool]:
+    """Wait until the names that edits ask for are looked up; whether they are."""
+    return {"known": await ls.session.names_are_known()}
+
+
 COMMANDS: dict[str, Callable[..., object]] = {
     ACCEPT: accept,
     "fimlsp.server.dismiss": dismiss,
@@ -65,6 +70,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "fimlsp.server.status": status,
     "fimlsp.server.statistics": statistics,
     "fimlsp.server.models": models,
+    "fimlsp.server.names": names,
 }
 
 

@@ -5,13 +5,14 @@ A session lives on the event loop and never waits for the worker.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
 from fimlsp.languages.python.checks import Check
 from fimlsp.lsp_server.documents.open_documents import Change, Documents, Rules
-from fimlsp.lsp_server.messages import Load, Loading, NotReady, Ready, Request, Workspace
+from fimlsp.lsp_server.messages import AwaitNames, Load, Loading, NotReady, Ready, Request, Workspace
 from fimlsp.lsp_server.python.environments import version_of
 from fimlsp.lsp_server.session.completer import Completer
 from fimlsp.lsp_server.session.status import Status, StatusBoard
@@ -20,6 +21,9 @@ from fimlsp.lsp_server.session.workspace_folders import WorkspaceFolders
 from fimlsp.lsp_server.settings.options import AUTO, Settings, load_of
 from fimlsp.lsp_server.worker_client.worker_pool import TooManyWorkersError, WorkerHandle, WorkerPool
 from fimlsp.lsp_server.workspace.exclusions import exclusions
+
+NAMES_S = 15.0
+"""How long a client may wait for names; they come sooner unless the analysis hangs."""
 
 
 class Session:
@@ -150,6 +154,19 @@ class Session:
         self.completer.requests.drop(uri, "the document was closed")
         self.completer.suggestions.forget(uri)
         self.documents.close(uri)
+
+    async def names_are_known(self) -> bool:
+        """Wait until no names are being looked up, `NAMES_S` at most; whether that came."""
+        worker = self.completer.requests.worker
+        if worker is None:
+            return False
+        answered = asyncio.Event()
+        worker.ask(AwaitNames(self._pool.new_request()), lambda _: answered.set())
+        try:
+            await asyncio.wait_for(answered.wait(), NAMES_S)
+        except asyncio.TimeoutError:
+            return False
+        return True
 
     # The worker
 

@@ -157,6 +157,10 @@ class Backend:
         newest = self.documents.newest()
         return newest is not None and not self._is_strange(newest) and self.documents.prepare_newest()
 
+    def has_names(self, tell: Callable[[], None]) -> bool:
+        """Whether no names are being looked up; if some are, *tell* is called later, by another thread."""
+        return self._names is None or self._names.are_looked_up(tell)
+
     def complete(self, request: Complete, should_stop: Callable[[], bool]) -> Completion:
         """Write middles for the cursor of *request*; they are complete, or there is none and a reason.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -79,6 +79,10 @@ class Names:
         cursor = self.look(document, path, left, right)
         preference = NamePreference(left, right, cursor.state, lambda: self._analysis.known(document, cursor))
         return NamesHere(preference, self._analysis.problem(document, cursor))
+
+    def are_looked_up(self, tell: Callable[[], None]) -> bool:
+        """Whether no names are being looked up; if some are, *tell* is called later, by another thread."""
+        return self._analysis.is_at_rest(tell)
 
     def learn(self, document: DocumentId, here: NamesHere) -> None:
         """Look up with the next question what was missed *here*."""

@@ -27,6 +27,7 @@ from typing import BinaryIO, Protocol
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.messages import (
     Answer,
+    AwaitNames,
     Cancel,
     Close,
     Complete,
@@ -93,6 +94,9 @@ class Backend(Protocol):
 
     def prepare(self) -> bool:
         """Do one piece of work ahead of a request; False when there is none."""
+
+    def has_names(self, tell: Callable[[], None]) -> bool:
+        """Whether no names are being looked up; if some are, *tell* is called later, by another thread."""
 
     def complete(self, request: Complete, should_stop: ShouldStop) -> Completion:
         """Answer *request*, asking *should_stop* before each model step."""
@@ -172,6 +176,8 @@ class Worker:
                 self._load(message)
             case Complete():
                 self._complete(message)
+            case AwaitNames():
+                self._await_names(message)
             case Workspace():
                 self._attempt(backend.enter, message)
             case Open(document, version, data, grammar):
@@ -182,6 +188,11 @@ class Worker:
                 self._attempt(backend.close, document)
             case Leave(client):
                 self._attempt(backend.leave, client)
+
+    def _await_names(self, request: AwaitNames) -> None:
+        """Answer once no names are being looked up; if some are, *request* comes again when that is over."""
+        if self._backend.has_names(partial(self._inbox.put, request)):
+            self._send(Answer(request.id, Completion(), 0.0))
 
     def prepare(self) -> bool:
         """Do one piece of work ahead of a request, and give it up if a message comes."""

@@ -12,7 +12,17 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from fimlsp.lsp_server.messages import Answer, Complete, Leave, Load, Loading, NotReady, Ready, Report
+from fimlsp.lsp_server.messages import (
+    Answer,
+    AwaitNames,
+    Complete,
+    Leave,
+    Load,
+    Loading,
+    NotReady,
+    Ready,
+    Report,
+)
 from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess
 
 from fimlsp.errors import UserError
@@ -130,7 +140,7 @@ class WorkerHandle:
         """Whether the model is being loaded, so that requests wait."""
         return isinstance(self._worker.state, Loading)
 
-    def ask(self, request: Complete, hear: Callable[[Answer], None]) -> None:
+    def ask(self, request: Complete | AwaitNames, hear: Callable[[Answer], None]) -> None:
         """Pass *request* on; *hear* is called with its answer, unless the worker dies before."""
         self._worker.asked[request.id] = self, hear
         self.process.send(request)

@@ -11,8 +11,10 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.prompts.typed_texts import common_length
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 from fimlsp.quotient.states.protocol import State
 
@@ -23,6 +25,13 @@ NAMES_WINDOW = 200_000
 """Bytes on either side of the cursor in which its names are looked for."""
 
 OCCURRENCES_MAX = 50
+
+LINES_ABOVE = 8
+"""Lines above the cursor, blank ones aside, that its line is compared with."""
+
+BEGUN_MIN = 3
+"""Characters that its line must have for that."""
+
 _NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _BEGUN_NAME = re.compile(rb"[\w\x80-\xff]*\Z")
 _WORD = re.compile(rb"[\w\x80-\xff]")
@@ -52,14 +61,19 @@ class Surroundings:
         before = self._near[0]
         begun = _BEGUN_NAME.search(before)
         self._begun = begun[0] if begun else b""
-        self._is_line_begin = not before[before.rfind(b"\n") + 1 :].strip()
+        self._line = before[before.rfind(b"\n") + 1 :].lstrip()
+        self._above = _last_lines(before)
+        line = self._line.rstrip()
+        self._is_like_above = len(line) >= BEGUN_MIN and any(each.startswith(line) for each in self._above)
 
     def features(self, text: bytes, log_probabilities: list[float]) -> dict[str, float]:
         """The features of *text*, whose tokens have these *log_probabilities* (nats).
 
         How likely the model finds it, as log-probability and as probability, and a token of it on average;
-        how often it stands nearby; whether it has a name that the file has not, prose, or several lines; and
-        whether a line begins at the cursor, or a word before it goes on behind it.
+        how long it is, and how often it stands nearby; whether it has a name that the file has not, prose, or
+        several lines; whether a line begins at the cursor, a word before it goes on behind it, or its line
+        begins as one just above does; and as how much of the line with the text such a line begins. Of lines
+        that begin alike, few go on alike.
         """
         total = sum(log_probabilities)
         occurrences = min(OCCURRENCES_MAX, sum(side.count(text) for side in self._near))
@@ -68,19 +82,34 @@ class Surroundings:
             "total": total,
             "probability": math.exp(total),
             "mean": total / len(log_probabilities),
+            "length": math.log(max(1, len(text.strip()))),
             "occurrences": math.log1p(occurrences),
             "new_name": float(not all(map(self._knows, names))),
             "prose": float(self._prose.match(text) is not None),
             "several_lines": float(b"\n" in text.strip()),
-            "line_begins": float(self._is_line_begin),
+            "line_begins": float(not self._line),
             "word_goes_on": float(bool(self._begun)),
+            "like_above": float(self._is_like_above),
+            "as_above": self._as_above(text),
         }
+
+    def _as_above(self, text: bytes) -> float:
+        """The share of the line of the cursor, with *text*, as which a line just above it begins."""
+        line = (self._line + text).partition(b"\n")[0].strip()
+        longest = max((common_length(line, each) for each in self._above), default=0)
+        return longest / max(1, len(line))
 
     def _knows(self, name: bytes) -> bool:
         """Whether *name* need not be defined in a text: it is built in, or stands around the cursor."""
         if name not in self._is_known:
             self._is_known[name] = any(_has_word(text, name) for text in self._around)
         return self._is_known[name]
+
+
+def _last_lines(before: bytes) -> list[bytes]:
+    """The last lines of *before* that are not blank, without that of the cursor."""
+    lines = (line.strip() for line in reversed(before.split(b"\n")[:-1]))
+    return [*islice(filter(None, lines), LINES_ABOVE)]
 
 
 def _has_word(text: bytes, word: bytes) -> bool:

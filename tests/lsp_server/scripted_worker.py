@@ -4,7 +4,8 @@ The line of the cursor decides: `# die` and `# kill` end the process, `# slow` d
 stop, `# stuck` does not even then, `# raise` fails, `# nothing` has nothing to say, `# say 'a', 'b'` says
 these, `# rest 'abc'a` says what is left of the text behind what was typed of it, `# told` says what it was
 told about the document; anything else is answered by the name of the model, the version and what stands
-around the cursor, so that a test sees which text the worker knows.
+around the cursor, so that a test sees which text the worker knows. Names are being looked up for ever if a
+document begins with `# names never`, and until the next message if it begins with `# names soon`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class ScriptedBackend:
         self.texts = {}
         self.grammars = {}
         self.workspaces = {}
+        self.are_names_new = True
 
     def load(self, load, report):
         model = load.model
@@ -62,6 +64,16 @@ class ScriptedBackend:
 
     def prepare(self):
         return False
+
+    def has_names(self, tell):
+        begins = [data.partition(b"\n")[0] for _, data in self.texts.values()]
+        if b"# names never" in begins:
+            return False
+        if b"# names soon" in begins and self.are_names_new:
+            self.are_names_new = False
+            tell()
+            return False
+        return True
 
     def line(self, request):
         """What stands left of the cursor in its line."""

@@ -77,6 +77,8 @@ class Analysis:
         self._keeper: Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._failures = 0
+        self._is_asking = False
+        self._to_tell: list[Callable[[], None]] = []
         self._futile: OrderedDict[tuple[Path | None, Wanted], float] = OrderedDict()
         self._is_installed = importlib.util.find_spec("jedi") is not None
 
@@ -124,6 +126,14 @@ class Analysis:
         with self._changed:
             self._changed.wait_for(lambda: found is None or found.line.is_done, seconds)
 
+    def is_at_rest(self, tell: Callable[[], None]) -> bool:
+        """Whether nothing is being looked up; if something is, its thread calls *tell* once it has ended."""
+        with self._changed:
+            is_at_rest = self._next is None and not self._is_asking
+            if not is_at_rest:
+                self._to_tell.append(tell)
+        return is_at_rest
+
     def miss(self, file: Hashable, missed: Iterable[Wanted]) -> None:
         """Take in what was *missed* in *file*; the next question there looks it up."""
         found = self._files.get(file)
@@ -163,17 +173,20 @@ class Analysis:
                 self._changed.wait_for(lambda: self._next is not None)
                 assert self._next is not None
                 cursor, wanted, line = self._next
-                self._next = None
+                self._next, self._is_asking = None, True
             line.asked.update(wanted)
-            is_answered = self._ask(cursor, wanted, line)
-            with self._changed:
-                self._changed.notify_all()
-            if is_answered:
+            if self._ask(cursor, wanted, line):
                 self._failures = 0
             else:
                 self._end()
                 self._failures += 1
-                time.sleep(min(2.0 ** (self._failures - 2), LONGEST_PAUSE_S) if self._failures > 1 else 0.0)
+            with self._changed:
+                self._is_asking = False
+                told, self._to_tell = self._to_tell, []
+                self._changed.notify_all()
+            for tell in told:
+                tell()
+            time.sleep(min(2.0 ** (self._failures - 2), LONGEST_PAUSE_S) if self._failures > 1 else 0.0)
 
     def _ask(self, cursor: Cursor, wanted: tuple[Wanted, ...], line: _Line) -> bool:
         """Whether the process has answered; what it finds becomes known at once."""

@@ -31,7 +31,7 @@ def answer(request, text):
     if order == "# refuse":
         send(id=request["id"], error={"code": -32600, "message": "no"})
     elif order == "# nothing":
-        status("none", reason="a reason")
+        status("none", reason="a reason", names="no names")
         send(id=request["id"], result={"items": []})
     else:
         status("suggestion")
@@ -39,8 +39,18 @@ def answer(request, text):
         send(id=request["id"], result=items if order == "# list" else {"items": items})
 
 
+def edited(text, change):
+    begin, end = change["range"]["start"], change["range"]["end"]
+    assert begin == end
+    lines = text.split("\n")
+    line = lines[begin["line"]].encode("utf-16-le")
+    at = 2 * begin["character"]
+    lines[begin["line"]] = (line[:at] + change["text"].encode("utf-16-le") + line[at:]).decode("utf-16-le")
+    return "\n".join(lines)
+
+
 def main(state):
-    text = ""
+    text, told = "", []
     while (message := read()) is not None:
         method = message.get("method")
         if method == "initialize":
@@ -56,6 +66,17 @@ def main(state):
             status(state, reason="because")
         elif method == "textDocument/didOpen":
             text = message["params"]["textDocument"]["text"]
+            told = [text]
+        elif method == "textDocument/didChange":
+            (change,) = message["params"]["contentChanges"]
+            text = edited(text, change)
+            told.append(change["text"])
+        elif method == "workspace/executeCommand":
+            assert message["params"] == {"command": "fimlsp.server.names"}
+            told.append("names")
+            send(id=message["id"], result={"known": True})
+        elif method == "textDocument/didClose":
+            send(method="window/logMessage", params={"type": 2, "message": f"{told} made {text!r}"})
         elif method == "textDocument/inlineCompletion":
             answer(message, text)
         elif method == "shutdown":

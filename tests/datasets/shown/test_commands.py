@@ -60,6 +60,7 @@ def test_a_server_is_judged_and_compared(folder):
         "body",
     }
     assert any(row["text"] for row in rows)
+    assert [row["names"] for row in rows] == [None] * 6, "the server knew which names there are"
     assert "maxTokens=8, oneLine=always, confidence=0" in (folder / "out" / "report.md").read_text()
 
     assert call(replay, *command, "--cursors", 8).exit_code == 0

@@ -27,7 +27,29 @@ def test_an_answer_has_texts_and_what_the_status_says(left, right, texts, status
         assert editor.model == "scripted"
         reply = editor.suggestion(SERVER, left, right)
     assert (reply.texts, reply.status, reply.reason) == (texts, status, reason)
+    assert reply.names == (None if texts else "no names")
     assert reply.ms > 0
+
+
+# what stands left and right of a cursor, the text that is opened, and what is typed then
+TYPED = [
+    ("a = b(", ")\n", ")\n", ["a", " ", "=", " ", "b", "("]),
+    ("a\n    b.c", "\n", "a\n    \n", ["b", ".", "c"]),
+    ("def f():\n    ", "\n\nf()\n", "def f():\n\nf()\n", ["\n    "]),
+    ("a\n\n", "b\n", "a\nb\n", ["\n"]),
+    ("", "a\n", "a\n", []),
+    ("    ", "", "", ["    "]),
+    ("# 𝄞\n'𝄞' ", "é\n", "# 𝄞\né\n", ["'", "𝄞", "'", " "]),
+]
+
+
+@pytest.mark.parametrize(("left", "right", "text", "typed"), TYPED)
+def test_the_line_of_the_cursor_is_typed_and_names_are_waited_for(left, right, text, typed):
+    said = []
+    with opened(said.append) as editor:
+        editor.suggestion(SERVER, left, right)
+    told = [each for word in [text, *typed] for each in (word, "names")]
+    assert said[1:] == [f"{told} made {left + right!r}"]
 
 
 def test_warnings_are_passed_on_with_the_options_that_were_sent():

@@ -66,6 +66,7 @@ class Scripted:
             () if text is None else (text,),
             "none" if text is None else "suggestion",
             None if text else "why",
+            None if text else "no names",
             5.0,
         )
 

@@ -32,6 +32,7 @@ async def test_commands(editor):
     assert await editor.suggestion(kind=HAND)
     assert (await editor.command("status")).automatic is False
     assert (await editor.command("toggle", True)).automatic is True
+    assert (await editor.command("names")).known is True
     assert await editor.command("reload") is None
     for name, arguments in NO_SENSE:
         with pytest.raises(JsonRpcException):
@@ -66,7 +67,7 @@ async def test_models_that_cannot_be_found_out(monkeypatch):
 
 async def test_the_commands_are_announced(start_editor):
     result = await (await start_editor()).initialize()
-    names = ["accept", "dismiss", "toggle", "reload", "status", "statistics", "models"]
+    names = ["accept", "dismiss", "toggle", "reload", "status", "statistics", "models", "names"]
     announced = result.capabilities.execute_command_provider.commands
     assert [*announced] == [f"fimlsp.server.{name}" for name in names]
     assert result.capabilities.completion_provider is None

@@ -9,6 +9,7 @@ from operator import attrgetter
 import pytest
 from fimlsp.lsp_server.documents.open_documents import Change
 from fimlsp.lsp_server.session import requests
+from fimlsp.lsp_server.session import session as session_module
 from fimlsp.lsp_server.session.session import Session
 from fimlsp.lsp_server.settings.options import Settings
 from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
@@ -74,6 +75,20 @@ async def test_nothing_is_kept_of_requests_that_are_over(session):
     session.completer.ask(URI, 0, 6, "automatic").pending.cancel()
     assert (await ask(session)).text
     await until(lambda: not session.completer.requests)
+
+
+@pytest.mark.parametrize(
+    ("text", "are_known"), [("", True), ("# names soon", True), ("# names never", False)]
+)
+async def test_names_are_waited_for_but_not_for_ever(session, monkeypatch, text, are_known):
+    monkeypatch.setattr(session_module, "NAMES_S", 60.0 if are_known else 0.1)
+    session.open(URI, "python", 1, text)
+    assert await session.names_are_known() is are_known
+
+
+async def test_without_a_worker_no_names_are_known(scripted_worker):
+    session = Session(WorkerPool(scripted_worker), lambda _: None, lambda _: None)
+    assert await session.names_are_known() is False
 
 
 def timers():

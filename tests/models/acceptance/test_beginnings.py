@@ -80,6 +80,7 @@ def test_how_likely_the_model_finds_it_is_told():
     assert features["total"] == pytest.approx(-0.6)
     assert features["probability"] == pytest.approx(math.exp(-0.6))
     assert features["mean"] == pytest.approx(-0.2)
+    assert features["length"] == pytest.approx(math.log(8))
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,18 @@ def test_how_likely_the_model_finds_it_is_told():
         (b"def f():\n    ", b"x", b"\n", {"line_begins": 1.0, "word_goes_on": 0.0}),
         (b"def f():\n    y = ", b"x", b"\n", {"line_begins": 0.0, "word_goes_on": 0.0}),
         (b"def f():\n    na", b"me", b"\n", {"line_begins": 0.0, "word_goes_on": 1.0}),
+        (b"self.a = a\n\n    self.", b"a", b"\n", {"like_above": 1.0}),
+        (b"self.a = a\nsel", b"f", b"\n", {"like_above": 1.0}),
+        (b"self.a = a\nse", b"lf", b"\n", {"like_above": 0.0}),
+        (b"    self.a = a\n    other.", b"a", b"\n", {"like_above": 0.0}),
+        (b"b.a = self.a\nself.", b"a", b"\n", {"like_above": 0.0}),
+        (b"x = self.a\n    ", b"self", b"\n", {"like_above": 0.0}),
+        (b"self.a\n" + b"b\n" * 7 + b"self.", b"a", b"\n", {"like_above": 1.0}),
+        (b"self.a = b\nself.", b"a = c", b"\n", {"as_above": 0.9}),
+        (b"x\nself.a = b\nx\nself.", b"a\nb", b"\n", {"as_above": 1.0}),
+        (b"    ", b"x", b"\n", {"as_above": 0.0}),
+        (b"x\n", b"", b"\n", {"as_above": 0.0}),
+        (b"self.a\n" + b"b\n" * 8 + b"self.", b"a", b"\n", {"like_above": 0.0}),
     ],
 )
 def test_what_stands_around_is_told(left, text, right, expected):

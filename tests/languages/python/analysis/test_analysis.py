@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 from fimlsp.languages.python.analysis import client
@@ -162,6 +163,27 @@ def test_the_answer_comes_later_and_serves_the_whole_line_and_the_next(analysis)
     elsewhere = cursor(SHOP.replace("<|>", "pass") + "    <|>\n")
     analysis.look("shop", elsewhere)
     assert analysis.known("shop", elsewhere) == KnownNames()
+
+
+def test_who_asks_is_told_once_when_nothing_is_looked_up_any_more(analysis):
+    told = SimpleQueue()
+    at = cursor(SHOP)
+    assert analysis.is_at_rest(lambda: told.put("nothing was asked yet"))
+    analysis.look("shop", at)
+    assert not analysis.is_at_rest(lambda: told.put("answered"))
+    assert told.get(timeout=WAIT_S) == "answered"
+    assert {b"name", b"orders"} <= set(analysis.known("shop", at).attributes[b"self"]._names)
+    assert analysis.is_at_rest(lambda: told.put("again"))
+    assert told.empty()
+
+
+@pytest.mark.parametrize("analysis", [((sys.executable, "-c", "import sys; sys.exit(3)"),)], indirect=True)
+def test_who_asks_is_told_of_a_process_that_dies(analysis):
+    told = SimpleQueue()
+    analysis.look("a", cursor("x = <|>\n"))
+    if not analysis.is_at_rest(lambda: told.put("over")):
+        assert told.get(timeout=WAIT_S) == "over"
+    assert analysis.problem("a", cursor("x = <|>\n")) == client.ENDED
 
 
 def test_what_was_missed_is_known_the_next_time(analysis):
