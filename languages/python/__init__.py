@@ -1,4 +1,4 @@
-"""Python 3.8 to 3.13."""
+"""Python 3.8 to 3.15."""
 
 from fimlsp.languages.python.language import Python, python
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from fimlsp.languages.python.versions import PythonVersion
@@ -15,6 +16,8 @@ _LOOP = frozenset({"break"})
 _DEMANDS = {"MAY_RETURN": "return", "MAY_YIELD": "yield", "MAY_AWAIT": "await", "MAY_BREAK": "break"}
 _OF_EXPRESSIONS = {"MAY_HOLD_YIELD": "yield", "MAY_HOLD_AWAIT": "await", "MAY_HOLD_ASYNC": "async"}
 _WORDS = frozenset({"return", "yield", "await", "async", "break", "continue"})
+_SCOPED_ANNOTATIONS: PythonVersion = (3, 14)
+_LAZY_IMPORTS: PythonVersion = (3, 15)
 _IN_STATEMENTS = {
     "IN_LOOP": Change(_LOOP),
     "IN_FUNCTION": Change(_FUNCTION, keeps={}),
@@ -24,8 +27,18 @@ _IN_STATEMENTS = {
     "IN_STAR_HANDLER": Change(keeps={"yield": "yield", "await": "await", "async": "async"}),
 }
 
-PLACES = Places(frozenset(), _DEMANDS, _IN_STATEMENTS, _WORDS)
-"""What is permitted in the blocks of a file (see the head of `grammar.lark`)."""
+
+def places_of_blocks(version: PythonVersion) -> Places:
+    """What is permitted in the blocks of a file (see the head of `grammar.lark`).
+
+    An import is "lazy" outside of functions, classes and `try` (PEP 810).
+    """
+    if version < _LAZY_IMPORTS:
+        return Places(frozenset(), _DEMANDS, _IN_STATEMENTS, _WORDS)
+    demands = {**_DEMANDS, "MAY_BE_LAZY": "lazy"}
+    in_try = Change(keeps={each: each for each in (*_COROUTINE, *_LOOP, "idle")})
+    changes = {**_IN_STATEMENTS, "IN_TRY": in_try}
+    return Places(frozenset({"lazy"}), demands, changes, _WORDS | {"lazy"})
 
 
 def finer_places(version: PythonVersion) -> Places:
@@ -38,17 +51,17 @@ def finer_places(version: PythonVersion) -> Places:
     cannot know. Up to 3.9 anything may stand in them; later only within lambdas and comprehensions.
     """
     idle = {"idle": "idle"}
-    changes = dict(_IN_STATEMENTS)
+    of_blocks = places_of_blocks(version)
+    changes = dict(of_blocks.changes)
     changes["IN_LAMBDA"] = Change(frozenset({"yield"}), keeps={**idle, "await": "idle", "async": "idle"})
     changes["IN_TYPE"] = Change(keeps={})
     changes["IN_GENERATOR"] = Change(frozenset({"await", "async"}), keeps=idle)
     changes["IN_DISPLAY"] = Change(keeps={**idle, "await": "async", "async": "async"})
     if version >= (3, 10):
         changes["IN_ANNOTATION"] = Change(frozenset({"async", "idle"}))
-        changes["IN_VARIABLE_ANNOTATION"] = Change(
-            frozenset({"async", "idle"}), keeps={"yield": "yield", "await": "yield"}
-        )
+        keeps = {} if version >= _SCOPED_ANNOTATIONS else {"yield": "yield", "await": "yield"}
+        changes["IN_VARIABLE_ANNOTATION"] = Change(frozenset({"async", "idle"}), keeps=keeps)
     else:
         anything = Change(frozenset({"yield", "await", "async", "idle"}), keeps={})
         changes["IN_ANNOTATION"] = changes["IN_VARIABLE_ANNOTATION"] = anything
-    return Places(frozenset(), _DEMANDS | _OF_EXPRESSIONS, changes, _WORDS)
+    return replace(of_blocks, demands={**of_blocks.demands, **_OF_EXPRESSIONS}, changes=changes)

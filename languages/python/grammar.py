@@ -10,7 +10,7 @@ import re
 from functools import cache, partial
 from importlib.resources import files
 
-from fimlsp.languages.python.checks import PLACES, Check, finer_places
+from fimlsp.languages.python.checks import Check, finer_places, places_of_blocks
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
@@ -40,7 +40,7 @@ def python_grammar(
 def _python_grammar(version: PythonVersion, check: Check, fine: bool) -> Grammar:
     places = None
     if check == "compile":
-        places = finer_places(version) if fine else PLACES
+        places = finer_places(version) if fine else places_of_blocks(version)
     switches = partial(switched_on, version=version, check=check, places=places)
     return read_grammar(grammar_text(), START, switches, places, drop_useless=True)
 

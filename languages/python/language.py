@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from fimlsp.languages.python.checks import Check
-from fimlsp.languages.python.fstrings.mode_stack import BRACKETS, field_rules
+from fimlsp.languages.python.fstrings.mode_stack import BRACKETS, STRING_STARTS, field_rules
 from fimlsp.languages.python.suspensions import any_exposed, any_within
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version, version_text
 from fimlsp.lexing.lexis import Lexis
@@ -18,8 +18,13 @@ from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCurs
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 from fimlsp.quotient.language.whole_text import WholeTextCheck
 
-_IN_KINDS = ("FSTRING_START:", "STRING:", "BYTES:", "FSTRING_TEXT:")
-_ENCLOSURES = {**BRACKETS, "FIELD_OPEN": "FIELD_CLOSE", "FSTRING_START": "FSTRING_END"}
+_IN_KINDS = (*STRING_STARTS, "STRING:", "BYTES:", "FSTRING_TEXT:")
+_ENCLOSURES = {
+    **BRACKETS,
+    "FIELD_OPEN": "FIELD_CLOSE",
+    "FSTRING_START": "FSTRING_END",
+    "TSTRING_START": "FSTRING_END",
+}
 
 
 @dataclass(frozen=True)
@@ -108,10 +113,12 @@ class Python(Language):
         for index in reversed(range(len(terminals))):
             if terminals[index] == "FSTRING_END":
                 ended += 1
-            elif terminals[index] == "FSTRING_START" and ended:
+            elif f"{terminals[index]}:" not in STRING_STARTS:
+                continue
+            elif ended:
                 ended -= 1
-            elif terminals[index] == "FSTRING_START" and (style := next(styles, None)) is not None:
-                kinds[index] = f"FSTRING_START:{style}"
+            elif (style := next(styles, None)) is not None:
+                kinds[index] = f"{terminals[index]}:{style}"
         return kinds
 
 

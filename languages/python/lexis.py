@@ -12,6 +12,7 @@ from fimlsp.languages.python.fstrings.mode_stack import (
     BRACKETS,
     MAX_BRACKETS,
     QUOTES,
+    STRING_STARTS,
     UNDECODABLE,
     changes_modes,
     field_rules,
@@ -124,7 +125,7 @@ def too_deep(lexemes: Sequence[str], open_at_end: int, *, sealed: bool) -> bool:
     depth = open_at_end
     strings = 0
     for lexeme in reversed(lexemes):
-        strings += (lexeme == "FSTRING_END") - lexeme.startswith("FSTRING_START")
+        strings += (lexeme == "FSTRING_END") - lexeme.startswith(STRING_STARTS)
         if sealed and strings:
             continue
         depth += (lexeme in _CLOSING) - (lexeme in _OPENING)

@@ -50,6 +50,8 @@ SOFT_KEYWORDS: dict[PythonVersion, tuple[str, ...]] = {
     (3, 11): ("match", "case", "_"),
     (3, 12): ("match", "case", "_", "type"),
     (3, 13): ("match", "case", "_", "type"),
+    (3, 14): ("match", "case", "_", "type"),
+    (3, 15): ("match", "case", "_", "type", "lazy"),
 }
 """Words that are keywords only in some positions, by version."""
 
@@ -62,9 +64,19 @@ OPERATORS = tuple(_OPERATOR_TABLE.split())
 _FIELDS_OF_CODE: PythonVersion = (3, 12)
 """The first version in which fields are read like other code (PEP 701)."""
 
+_TEMPLATE_STRINGS: PythonVersion = (3, 14)
+"""The first version with template strings (PEP 750)."""
+
+_NO_OTHER_CONSTANTS: PythonVersion = (3, 14)
+"""The first version in which no name may stand for `True`, `False` or `None` in other letters."""
+
+_LENIENT_FIELDS = frozenset[PythonVersion]({(3, 12), (3, 13)})
+"""The versions that go on after a line end in a format specification, and decode raw strings there."""
+
 _STR_PREFIXES, _RAW_STR_PREFIXES = ("", "u"), ("r",)
 _BYTES_PREFIXES, _RAW_BYTES_PREFIXES = ("b",), ("br", "rb")
 _F_PREFIXES, _RAW_F_PREFIXES = ("f",), ("fr", "rf")
+_T_PREFIXES, _RAW_T_PREFIXES = ("t",), ("tr", "rt")
 
 _LINE_END = choice("\r\n", "\n", "\r")
 _HEX = one_of(string.hexdigits)
@@ -100,9 +112,11 @@ def python_terminals(version: PythonVersion) -> Terminals:
     brackets in a field, `text:Q` the literal text of an f-string of style `Q`, and `spec:Q` its format
     specifications.
 
-    From 3.12 on, a line end in a format specification of a single-quoted f-string makes CPython continue as
-    in code. That is the mode `tail`, and `plain` is the top level of a field there. `respec:Q` is a format
-    specification after a nested field; 3.13 has forgotten by then that it is one.
+    In 3.12 and 3.13, a line end in a format specification of a single-quoted f-string makes CPython continue
+    as in code. That is the mode `tail`, and `plain` is the top level of a field there. `respec:Q` is a format
+    specification after a nested field; from 3.13 on, CPython has forgotten by then that it is one.
+
+    Template strings differ from f-strings in how they begin only.
     """
 
     def code(strings: tuple[Rule, ...]) -> tuple[Rule, ...]:
@@ -110,7 +124,7 @@ def python_terminals(version: PythonVersion) -> Terminals:
         return (*_words(version), *literals, Rule("SPACE", some(one_of(" \t\f"))), Rule("NL", _LINE_END))
 
     outer = code(_strings())
-    common = code(_strings_in_field()) if version >= _FIELDS_OF_CODE else outer
+    common = code(_strings_in_field()) if version in _LENIENT_FIELDS else outer
     operators = {text: Rule(text, sequence(text)) for text in OPERATORS}
     in_field = tuple(rule for text, rule in operators.items() if text not in (":", ":=", "}", "="))
     no_lambda = Rule(BAD, sequence("lambda"))  # its colon would end the field
@@ -131,7 +145,7 @@ def python_terminals(version: PythonVersion) -> Terminals:
         "code": (*outer, *operators.values(), *outside),
         "nested": (*common, *operators.values(), *as_code),
     }
-    if as_code:
+    if version in _LENIENT_FIELDS:
         modes["plain"] = (*modes["field"], Rule(BAD, sequence(":=")))
         blank = tuple(rule for rule in common if rule.kind in ("SPACE", "NL"))
         modes["tail"] = (
@@ -141,7 +155,7 @@ def python_terminals(version: PythonVersion) -> Terminals:
             Rule("FIELD_CLOSE", sequence("}")),
         )
     for style in F_STRING_STYLES:
-        modes[f"text:{style}"] = _text_rules(style, tells=version >= _FIELDS_OF_CODE)
+        modes[f"text:{style}"] = _text_rules(style, tells=version in _LENIENT_FIELDS)
         modes[f"spec:{style}"] = _spec_rules(style, version)
         if version >= (3, 13):
             modes[f"respec:{style}"] = _spec_rules(style, version, after_field=True)
@@ -153,7 +167,23 @@ def _words(version: PythonVersion) -> tuple[Rule, ...]:
     keywords = [Rule(word, sequence(word)) for word in (*KEYWORDS, *SOFT_KEYWORDS[version])]
     if version == (3, 9):
         keywords.append(Rule(BAD, sequence("__peg_parser__")))
+    if version >= _NO_OTHER_CONSTANTS:
+        keywords += [Rule(BAD, _in_other_letters(word)) for word in ("False", "None", "True")]
     return (*keywords, Rule("NAME", _name(version)))
+
+
+def _in_other_letters(word: str) -> Regex:
+    """*word* with at least one letter that only NFKC takes for it, a full-width one say."""
+    others = [code_points((code, code) for code in _variants(letter)) for letter in word]
+    any_way = [choice(letter, other) for letter, other in zip(word, others, strict=True)]
+    return choice(*(sequence(word[:at], others[at], *any_way[at + 1 :]) for at in range(len(word))))
+
+
+@cache
+def _variants(character: str) -> tuple[int, ...]:
+    """The other characters that stand for *character* in a name (NFKC)."""
+    codes = range(_LAST_ASCII + 1, 0x110000)
+    return tuple(code for code in codes if unicodedata.normalize("NFKC", chr(code)) == character)
 
 
 def _name(version: PythonVersion, at_least: int = 1) -> Regex:
@@ -179,6 +209,9 @@ def _literals(version: PythonVersion, strings: tuple[Rule, ...]) -> Iterator[Rul
     for style in F_STRING_STYLES:
         prefixes = _RAW_F_PREFIXES if style.startswith("r") else _F_PREFIXES
         yield Rule(f"FSTRING_START:{style}", sequence(_prefix(prefixes), style.lstrip("r")))
+        if version >= _TEMPLATE_STRINGS:
+            prefixes = _RAW_T_PREFIXES if style.startswith("r") else _T_PREFIXES
+            yield Rule(f"TSTRING_START:{style}", sequence(_prefix(prefixes), style.lstrip("r")))
 
 
 def _numbers() -> tuple[Regex, Regex]:
@@ -286,9 +319,7 @@ def _field_marks(version: PythonVersion) -> Iterator[Rule]:
     """The lexemes that end the expression of a replacement field."""
     if version >= _FIELDS_OF_CODE:
         # The conversion is a name like others, so its letter may be a variant, for instance full-width.
-        letters = [
-            code for code in range(0x110000) if unicodedata.normalize("NFKC", chr(code)) in _CONVERSIONS
-        ]
+        letters = sorted(code for letter in _CONVERSIONS for code in (ord(letter), *_variants(letter)))
         yield Rule("FIELD_CONVERSION", sequence("!", code_points((code, code) for code in letters)))
         yield Rule(BAD, sequence("!", _name(version, at_least=2)))
     else:  # white space must not follow
@@ -299,7 +330,7 @@ def _field_marks(version: PythonVersion) -> Iterator[Rule]:
     yield Rule("FIELD_CLOSE", sequence("}"))
 
 
-_CONVERSIONS = frozenset("rsa")
+_CONVERSIONS = "rsa"
 
 
 def _text_rules(style: str, *, tells: bool) -> tuple[Rule, ...]:
@@ -322,12 +353,12 @@ def _spec_rules(style: str, version: PythonVersion, *, after_field: bool = False
     special = []
     if _is_triple(quote):
         special.append(Rule(BAD, sequence(quote)))
-    elif version >= _FIELDS_OF_CODE and not after_field:
+    elif version in _LENIENT_FIELDS and not after_field:
         special.append(Rule("SPEC_NL", _LINE_END))
     if after_field:
         special.append(Rule("FSTRING_TEXT", sequence("{{")))
     return (
-        *_characters(style, checked=version >= _FIELDS_OF_CODE),
+        *_characters(style, checked=version in _LENIENT_FIELDS),
         Rule("FIELD_OPEN", sequence("{")),
         Rule("FIELD_CLOSE", sequence("}")),
         *special,

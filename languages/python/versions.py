@@ -6,7 +6,16 @@ from fimlsp.errors import UserError
 
 PythonVersion = tuple[int, int]
 
-PYTHON_VERSIONS: tuple[PythonVersion, ...] = ((3, 8), (3, 9), (3, 10), (3, 11), (3, 12), (3, 13))
+PYTHON_VERSIONS: tuple[PythonVersion, ...] = (
+    (3, 8),
+    (3, 9),
+    (3, 10),
+    (3, 11),
+    (3, 12),
+    (3, 13),
+    (3, 14),
+    (3, 15),
+)
 DEFAULT_VERSION: PythonVersion = (3, 11)
 
 

@@ -135,5 +135,5 @@ PYTHON = click.option(
     default="3.11",
     show_default=True,
     callback=to_python,
-    help="Whose grammar holds: 3.8 to 3.13.",
+    help="Whose grammar holds: 3.8 to 3.15.",
 )

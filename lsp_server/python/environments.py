@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
+from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion
 from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
 
 ENVIRONMENTS = (".venv", "venv")
@@ -22,20 +23,29 @@ def version_of(text: str) -> PythonVersion | None:
     found = _VERSION.match(text.strip())
     if found is None:
         return None
-    version = int(found[1]), int(found[2])
+    return _nearest((int(found[1]), int(found[2])))
+
+
+def running_version() -> PythonVersion:
+    """The version of the Python that runs this, or the nearest that is known."""
+    return _nearest(sys.version_info[:2])
+
+
+def _nearest(version: PythonVersion) -> PythonVersion:
     return min(max(version, PYTHON_VERSIONS[0]), PYTHON_VERSIONS[-1])
 
 
 def version_of_workspace(folder: Path | None, environment: Mapping[str, str] = os.environ) -> PythonVersion:
     """The version that the files in *folder* are for, or those outside of any folder.
 
-    Reads up to four files, so it is not for the event loop: a file system may take its time.
+    Where nothing tells, it is that of this server. Reads up to four files, so it is not for the event loop: a
+    file system may take its time.
     """
     for text in _statements(folder, environment):
         version = version_of(text)
         if version is not None:
             return version
-    return DEFAULT_VERSION
+    return running_version()
 
 
 def _statements(folder: Path | None, environment: Mapping[str, str]) -> Iterator[str]:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Thread
 
-from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion
+from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lsp_server.documents.uris import path_of
-from fimlsp.lsp_server.python.environments import version_of_workspace
+from fimlsp.lsp_server.python.environments import running_version, version_of_workspace
 
 _Versions = dict[Path | None, PythonVersion]
 
@@ -53,7 +53,7 @@ class WorkspaceFolders:
 
     def python_of(self, uri: str) -> PythonVersion:
         """The Python of the innermost folder that has the document, as far as it is known."""
-        return self._versions.get(self._folder_of(uri), DEFAULT_VERSION)
+        return self._versions.get(self._folder_of(uri), running_version())
 
     def _look(self, folders: list[Path | None], look: int, loop: asyncio.AbstractEventLoop) -> None:
         versions = {folder: version_of_workspace(folder) for folder in folders}

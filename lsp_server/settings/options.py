@@ -104,7 +104,7 @@ class Settings:
         AUTO,
         one_of(AUTO, *map(version_text, PYTHON_VERSIONS)),
         "The Python whose grammar holds; auto: that of the workspace's environment (`.venv`, `venv`, "
-        "`$VIRTUAL_ENV`, `.python-version`), else 3.11.",
+        "`$VIRTUAL_ENV`, `.python-version`), else that of the Python that runs the server.",
     )
     check: str = _option(
         "compile",

@@ -23,11 +23,12 @@ _WITNESSES = {
     "FIELD_COLON": (":",),
     "FSTRING_MIDDLE": ("x",),
 }
-_PREFIXES = ("f", "F", "rf", "fR")
+_PREFIXES = {"FSTRING_START": ("f", "F", "rf", "fR"), "TSTRING_START": ("t", "T", "rt", "tR")}
 _QUOTES = ("'''", '"""', "'", '"')
 _TIGHT = frozenset(
     ("FSTRING_TEXT", "FSTRING_END", "FIELD_CLOSE", "FIELD_EQUAL", "FIELD_CONVERSION", "FIELD_COLON")
 )
+_TIGHT_BEHIND = frozenset(("FIELD_OPEN", "FIELD_COLON", *_PREFIXES))
 _MARGINS = (" ", "  ", "    ", "\t")
 _SPACES = ("", "", " ", " ", "  ", "\t", "\\\n")
 _BUDGETS = (0, 5, 10, 20, 40)
@@ -66,16 +67,16 @@ class Texts:
     def _space(self, before: str, name: str, pieces: list[str], margins: list[str]) -> str:
         if before in ("NEWLINE", "INDENT", "DEDENT"):
             return "".join(margins)
-        if name in _TIGHT or name == "NEWLINE" or before in ("FIELD_OPEN", "FIELD_COLON", "FSTRING_START"):
+        if name in _TIGHT or name == "NEWLINE" or before in _TIGHT_BEHIND:
             return ""
         if _is_word(pieces[-1][-1:]) and _is_word(name[0]):
             return " "
         return self._rng.choice(_SPACES) if self._rng.random() < 0.3 else " "
 
     def _lexeme(self, name: str, quotes: list[str]) -> str:
-        if name.startswith("FSTRING_START"):
+        if name in _PREFIXES:
             quotes.append(_QUOTES[len(quotes) % len(_QUOTES)])
-            return self._rng.choice(_PREFIXES) + quotes[-1]
+            return self._rng.choice(_PREFIXES[name]) + quotes[-1]
         if name.startswith("FSTRING_END"):
             return quotes.pop()
         return self._rng.choice(self._witnesses[name]) if name in self._witnesses else name

@@ -1,4 +1,4 @@
-"""The parts of f-strings among the tokens of Python 3.12 and later, in the names of our grammar.
+"""The parts of f-strings and template strings among the tokens of newer Pythons, in the names of our grammar.
 
 Imports nothing of ours, as `python_symbols`.
 """
@@ -9,8 +9,9 @@ import token as kinds
 from collections.abc import Iterator
 from tokenize import TokenInfo
 
-FSTRING_START, FSTRING_MIDDLE, FSTRING_END = (
-    getattr(kinds, name, -1) for name in ("FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END")
+STARTS, MIDDLES, ENDS = (
+    {getattr(kinds, name): name for name in (f"FSTRING_{part}", f"TSTRING_{part}") if hasattr(kinds, name)}
+    for part in ("START", "MIDDLE", "END")
 )
 TEXT, SPEC = -1, -2  # parts of an f-string; a field is the number of brackets open in it
 MARKS = {":": "FIELD_COLON", "=": "FIELD_EQUAL", "!": "FIELD_CONVERSION"}
@@ -20,12 +21,12 @@ def with_parts(tokens: Iterator[TokenInfo]) -> Iterator[tuple[str | None, TokenI
     """The *tokens*, each with its name if it belongs to an f-string or is an operator inside one."""
     parts: list[int] = []
     for token in tokens:
-        if token.type == FSTRING_START:
+        if token.type in STARTS:
             parts.append(TEXT)
-            yield "FSTRING_START", token
-        elif token.type == FSTRING_MIDDLE:
+            yield STARTS[token.type], token
+        elif token.type in MIDDLES:
             yield "FSTRING_TEXT", token
-        elif token.type == FSTRING_END:
+        elif token.type in ENDS:
             parts.pop()
             yield "FSTRING_END", token
         elif token.type == kinds.OP and parts:

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 from .fstring_tokens import with_parts
 
-SOFT_KEYWORDS = {"match": (3, 10), "case": (3, 10), "_": (3, 10), "type": (3, 12)}
+SOFT_KEYWORDS = {"match": (3, 10), "case": (3, 10), "_": (3, 10), "type": (3, 12), "lazy": (3, 15)}
+TEMPLATE = re.compile("t|rt|tr", re.IGNORECASE)
 RUNNING = sys.version_info[:2]
 LAYOUT = {tokenize.NEWLINE: "NEWLINE", tokenize.INDENT: "INDENT", tokenize.DEDENT: "DEDENT"}
 SILENT = {tokenize.NL, tokenize.COMMENT, tokenize.ENCODING, tokenize.ENDMARKER}
@@ -43,7 +44,7 @@ def symbols(text: str, version: tuple[int, int] = RUNNING) -> list[str]:
 
 
 def _symbols(text: str) -> Iterator[str]:
-    for part, token in with_parts(tokenize.generate_tokens(io.StringIO(text).readline)):
+    for part, token in with_parts(_with_templates(tokenize.generate_tokens(io.StringIO(text).readline))):
         if part is not None:
             yield part
         elif token.type in LAYOUT:
@@ -61,16 +62,31 @@ def _symbols(text: str) -> Iterator[str]:
             raise NotPythonError(token.string)
 
 
+def _with_templates(tokens: Iterator[tokenize.TokenInfo]) -> Iterator[tokenize.TokenInfo]:
+    """The *tokens*, template strings in one also where the running version does not know them."""
+    prefix = None
+    for token in tokens:
+        if prefix is not None and token.type == tokenize.STRING and token.start == prefix.end:
+            yield token._replace(string=prefix.string + token.string, start=prefix.start)
+            prefix = None
+            continue
+        if prefix is not None:
+            yield prefix
+        prefix = token if token.type == tokenize.NAME and TEMPLATE.fullmatch(token.string) else None
+        if prefix is None:
+            yield token
+
+
 def _string(literal: str) -> Iterator[str]:
     prefix = re.split("['\"]", literal)[0].lower()
-    if "f" not in prefix:
+    if "f" not in prefix and "t" not in prefix:
         yield "BYTES" if "b" in prefix else "STRING"
         return
     quote = next(quote for quote in QUOTES if literal.startswith(quote, len(prefix)))
     text = literal[len(prefix) + len(quote) : -len(quote)]
     if "r" not in prefix:
         text = re.sub(r"\\N\{[^}]*\}|\\[^{}]", lambda match: "." * len(match[0]), text, flags=re.DOTALL)
-    yield "FSTRING_START"
+    yield "FSTRING_START" if "f" in prefix else "TSTRING_START"
     position = yield from _parts(text, 0, 0)
     if position != len(text):
         raise NotPythonError(text)

@@ -26,11 +26,14 @@ _NO_BYTES: frozenset[int] = frozenset()
 UNDECODABLE = ":undecodable"
 """Ends the kinds of strings and texts that hold an escape which is valid only as they are raw or bytes.
 
-From 3.12 on the source of a field with `=` is decoded like the text of its f-string, escapes included.
+In 3.12 and 3.13 the source of a field with `=` is decoded like the text of its f-string, escapes included.
 """
 
 TOLD = "field="
 """The part of `ModeStack.opened` for a field that the text after the cursor ends with `=`."""
+
+STRING_STARTS = ("FSTRING_START:", "TSTRING_START:")
+"""What the kinds of the starts of f-strings and template strings begin with; the style follows."""
 
 _STRING_PARTS = ("FSTRING_END", "FIELD_OPEN", "FIELD_COLON", "FIELD_CLOSE", "SPEC_NL")
 _TEXTS = ("text", "spec", "respec")
@@ -40,10 +43,7 @@ _SPECS = ("spec", "respec", "tail")
 def changes_modes(lexeme: str) -> bool:
     """Whether a lexeme of kind *lexeme* opens or closes something."""
     return (
-        lexeme in BRACKETS
-        or lexeme in OPENING
-        or lexeme in _STRING_PARTS
-        or lexeme.startswith("FSTRING_START:")
+        lexeme in BRACKETS or lexeme in OPENING or lexeme in _STRING_PARTS or lexeme.startswith(STRING_STARTS)
     )
 
 
@@ -165,8 +165,8 @@ class PythonModes(ModeStack):
             if self.shape == OPENING[lexeme]:
                 return self.parent
             return self if self.parent is None and self.shape == "code" and not self.known else None
-        if lexeme.startswith("FSTRING_START:"):
-            return self.push("text:" + lexeme.removeprefix("FSTRING_START:"))
+        if lexeme.startswith(STRING_STARTS):
+            return self.push("text:" + lexeme.partition(":")[2])
         if lexeme.endswith(UNDECODABLE):
             return self.spoiling
         if lexeme == "FIELD_EQUAL":

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 _IMPORTS_HERE = re.compile(rb"from[ \t]+[\w.]+[ \t]+import[ \t]+\(?(?:[^\n()]*[ \t,(])?(\w*)")
-_IMPORT = re.compile(rb"^(?:import|from[ \t]+[\w.]+[ \t]+import)[ \t]+([^\n(#]+)", re.M)
+_IMPORT = re.compile(rb"^(?:lazy[ \t]+)?(?:import|from[ \t]+[\w.]+[ \t]+import)[ \t]+([^\n(#]+)", re.M)
 _BOUND = re.compile(rb"([\w.]+)(?:[ \t]+as[ \t]+(\w+))?")
 
 

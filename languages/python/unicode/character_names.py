@@ -1,7 +1,7 @@
 r"""The names of characters that `\N{...}` accepts.
 
-Names are accepted in any case, except those of ideographs and Hangul syllables: CPython computes these and
-accepts them in capitals only.
+Names are accepted in any case, except that up to 3.13 those of ideographs and Hangul syllables, which CPython
+computes, are accepted in capitals only.
 """
 
 from __future__ import annotations
@@ -15,15 +15,26 @@ from functools import cached_property
 from fimlsp.languages.python.unicode.tables import named_characters, newer_names, other_names
 from fimlsp.languages.python.versions import PythonVersion
 
-_IDEOGRAPHS = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0x20000, 0x2F800), range(0x30000, 0x40000))
+_UNIFIED = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0x20000, 0x2F800), range(0x30000, 0x40000))
+_TANGUT = (range(0x17000, 0x18800), range(0x18D00, 0x18D80))
 _SYLLABLES = range(0xAC00, 0xD7A4)
-COMPUTED = (*_IDEOGRAPHS, _SYLLABLES)
-"""The characters whose names CPython computes, if they have names at all."""
+_HIEROGLYPHS = (range(0x13460, 0x143FB),)
+NUMBERED = {
+    "CJK UNIFIED IDEOGRAPH-": _UNIFIED,
+    "TANGUT IDEOGRAPH-": _TANGUT,
+    "EGYPTIAN HIEROGLYPH-": _HIEROGLYPHS,
+}
+"""The characters whose names end with their numbers."""
+
+COMPUTED = (*_UNIFIED, *_TANGUT, *_HIEROGLYPHS, _SYLLABLES)
+"""The characters whose names follow a rule, if they have names at all."""
 _ENDS = sorted(end for block in COMPUTED for end in (block.start, block.stop))
 _ELSEWHERE = tuple(range(*ends) for ends in zip([0, *_ENDS[1::2]], [*_ENDS[::2], 0x110000], strict=True))
 
+_COMPUTED_IN_ANY_CASE: PythonVersion = (3, 14)
+"""The first version that takes names that follow a rule in small letters."""
+
 _LETTERS = re.compile(r"[A-Za-z0-9 -]*")
-_IDEOGRAPH = "CJK UNIFIED IDEOGRAPH-"
 _HEXADECIMAL = "0123456789ABCDEF"
 
 
@@ -51,11 +62,13 @@ class CharacterNames:
     def _between(self, beginning: str, ending: str) -> str | None:
         if ending.endswith((" ", "-")) or not _LETTERS.fullmatch(beginning + ending):
             return None
-        found = self._given.between(beginning.upper(), ending.upper())
-        if found is None and (beginning + ending).upper() == beginning + ending:
+        is_capital = (beginning + ending).upper() == beginning + ending
+        beginning, ending = beginning.upper(), ending.upper()
+        found = self._given.between(beginning, ending)
+        if found is None and (is_capital or self.version >= _COMPUTED_IN_ANY_CASE):
             found = self._syllables.between(beginning, ending)
-            if found is None and _may_be_ideograph(beginning, ending):
-                found = self._ideographs.between(beginning, ending)
+            if found is None and _may_be_numbered(beginning, ending):
+                found = self._numbered.between(beginning, ending)
         return found
 
     @cached_property
@@ -67,13 +80,14 @@ class CharacterNames:
 
     @cached_property
     def _syllables(self) -> _Names:
-        """The names of Hangul syllables, in capitals only."""
+        """The names of Hangul syllables."""
         return _Names([unicodedata.name(chr(code)) for code in self._codes((_SYLLABLES,))])
 
     @cached_property
-    def _ideographs(self) -> _Names:
-        """The names of ideographs, in capitals only."""
-        return _Names([f"{_IDEOGRAPH}{code:X}" for code in self._codes(_IDEOGRAPHS)])
+    def _numbered(self) -> _Names:
+        """The names that end with the number of the character."""
+        blocks = NUMBERED.items()
+        return _Names([f"{name}{code:X}" for name, block in blocks for code in self._codes(block)])
 
     def _codes(self, blocks: Iterable[range]) -> Iterator[int]:
         """The characters in *blocks* that have names."""
@@ -83,13 +97,16 @@ class CharacterNames:
                 yield from range(max(first, block.start), min(last + 1, block.stop))
 
 
-def _may_be_ideograph(beginning: str, ending: str) -> bool:
-    """Whether the name of an ideograph may begin and end like this.
+def _may_be_numbered(beginning: str, ending: str) -> bool:
+    """Whether a name that ends with a number may begin and end like this.
 
     A quick test that avoids building their table.
     """
-    begins = _IDEOGRAPH.startswith(beginning) or beginning.startswith(_IDEOGRAPH)
-    return begins and _IDEOGRAPH.endswith(ending.rstrip(_HEXADECIMAL))
+    stem = ending.rstrip(_HEXADECIMAL)
+    return any(
+        (name.startswith(beginning) or beginning.startswith(name)) and name.endswith(stem)
+        for name in NUMBERED
+    )
 
 
 class _Names:

@@ -1,6 +1,6 @@
 r"""Writes `tables.txt` from what real interpreters know about Unicode.
 
-    python -m fimlsp.languages.python.unicode.make_tables python3.8 python3.9 python3.10 ... python3.13
+    python -m fimlsp.languages.python.unicode.make_tables python3.8 python3.9 python3.10 ... python3.15
 
 Each interpreter tells which characters may begin or continue an identifier, which characters have names, and
 which other names `\N{...}` accepts. For each version only the difference from the previous one is written.
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from fimlsp.languages.python.unicode.character_names import NUMBERED
 from fimlsp.languages.python.unicode.tables import TABLES
 
 _OLDEST_RUNNING = [3, 10]
@@ -47,12 +48,20 @@ def other_names():
             if len(unicodedata.lookup(name)) == 1:  # `\N{...}` does not accept names of sequences
                 yield name
 
+def name_of(character):
+    # 3.14 knows the characters of these names, but not the names of these characters.
+    computed = "TANGUT IDEOGRAPH-%X" % ord(character)
+    try:
+        return unicodedata.name(character, "") or (unicodedata.lookup(computed) and computed)
+    except KeyError:
+        return ""
+
 characters = [chr(code) for code in range(0x110000)]
 print(json.dumps({
     "version": sys.version_info[:2],
     "start": [c.isidentifier() for c in characters],
     "continue": [("a" + c).isidentifier() for c in characters],
-    "named": [unicodedata.name(c, "") for c in characters],
+    "named": [name_of(c) for c in characters],
     "alias": list(other_names()),
 }))
 """
@@ -86,7 +95,9 @@ def _tables(answer: dict[str, list[Any]]) -> dict[str, set[str]]:
     tables = {table: set(_bounds(answer[table])) for table in ("start", "continue", "named")}
     tables["alias"] = set(answer["alias"])
     tables["name"] = {
-        f"{code:x}:{name}" for code, name in enumerate(answer["named"]) if name and "CJK" not in name
+        f"{code:x}:{name}"
+        for code, name in enumerate(answer["named"])
+        if name and not name.startswith(tuple(NUMBERED))
     }
     return tables
 

@@ -1,7 +1,8 @@
 """What each version of Python knows about Unicode, whatever interpreter runs this.
 
 The characters of identifiers have the properties XID_Start and XID_Continue in the Unicode version of the
-interpreter: 12.1 in Python 3.8, 13 in 3.9 and 3.10, 14 in 3.11, 15 in 3.12, 15.1 in 3.13.
+interpreter: 12.1 in Python 3.8, 13 in 3.9 and 3.10, 14 in 3.11, 15 in 3.12, 15.1 in 3.13, 16 in 3.14,
+17 in 3.15.
 """
 
 from __future__ import annotations

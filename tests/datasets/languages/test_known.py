@@ -9,7 +9,7 @@ from fimlsp.languages.python import python
 
 @pytest.mark.parametrize(
     ("interpreter", "version"),
-    [((3, 8), (3, 8)), ((3, 11), (3, 11)), ((3, 13), (3, 13)), ((3, 14), (3, 13)), ((4, 0), (3, 13))],
+    [((3, 8), (3, 8)), ((3, 11), (3, 11)), ((3, 15), (3, 15)), ((3, 16), (3, 15)), ((4, 0), (3, 15))],
 )
 def test_the_grammar_is_that_of_the_judge_or_the_newest_before_it(interpreter, version):
     assert grammar_for(interpreter) == version

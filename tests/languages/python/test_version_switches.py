@@ -4,7 +4,7 @@ import re
 from functools import partial
 
 import pytest
-from fimlsp.languages.python.checks import PLACES, Check
+from fimlsp.languages.python.checks import Check, places_of_blocks
 from fimlsp.languages.python.grammar import START, grammar_text, python_grammar, switched_on
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
@@ -33,7 +33,7 @@ CASES = {
 
 
 def in_version(text: str, version: PythonVersion | None, check: Check = "parse") -> Grammar:
-    places = PLACES if check == "compile" else None
+    places = places_of_blocks(version or PYTHON_VERSIONS[-1]) if check == "compile" else None
     switches = partial(switched_on, version=version, check=check, places=places)
     return read_grammar(text, START, switches, places, drop_useless=version is not None)
 
@@ -58,7 +58,7 @@ def test_bounds_are_inclusive():
     on = [
         [switched_on(name, version) for version in PYTHON_VERSIONS] for name in ("SINCE_3_10", "UNTIL_3_10")
     ]
-    assert on == [[False] * 2 + [True] * 4, [True] * 3 + [False] * 3]
+    assert on == [[False] * 2 + [True] * 6, [True] * 3 + [False] * 5]
     assert switched_on("SINCE", (3, 10)) is switched_on("name", (3, 10)) is None
 
 

@@ -32,7 +32,7 @@ def engine(version: PythonVersion) -> Engine:
     return Engine(python(version))
 
 
-OFTEN = ((3, 9), (3, 12), (3, 13))
+OFTEN = ((3, 9), (3, 12), (3, 13), (3, 14))
 """One version of each way to read f-strings."""
 
 VERSIONS = [

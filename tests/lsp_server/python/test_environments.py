@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from fimlsp.lsp_server.python.environments import version_of, version_of_workspace
+from fimlsp.lsp_server.python.environments import running_version, version_of, version_of_workspace
 
 from ..local_files import write
+
+RUNNING = running_version()
 
 VERSIONS = [
     ("3.12.1", (3, 12)),
     ("3.9", (3, 9)),
     ("2.7.18", (3, 8)),
-    ("3.99", (3, 13)),
+    ("3.99", (3, 15)),
     ("cpython-3.10.2", (3, 10)),
     ("pypy3.9", None),
     ("", None),
@@ -26,13 +28,13 @@ def test_versions_in_words(text, version):
 
 # files of the workspace, whether $VIRTUAL_ENV is set (to a 3.9), the version found
 WORKSPACES = [
-    ({}, False, (3, 11)),
+    ({}, False, RUNNING),
     ({".venv/pyvenv.cfg": "home = /x\nversion = 3.12.3\n"}, True, (3, 12)),
     ({"venv/pyvenv.cfg": "version_info = 3.10.0.final.0\n"}, True, (3, 10)),
     ({".python-version": "3.8.10\n"}, False, (3, 8)),
     ({".python-version": "3.8.10\n"}, True, (3, 9)),
     ({".venv/pyvenv.cfg": "nothing"}, True, (3, 9)),
-    ({".python-version": "\xff"}, False, (3, 11)),
+    ({".python-version": "\xff"}, False, RUNNING),
 ]
 
 

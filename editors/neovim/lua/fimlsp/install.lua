@@ -6,7 +6,7 @@ local status = require('fimlsp.status')
 
 local M = {}
 
-local PYTHONS = { 'python3', 'python', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10', '/usr/bin/python3' }
+local PYTHONS = { 'python3', 'python', 'python3.15', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10', '/usr/bin/python3' }
 
 ---@type boolean Whether an environment is being made.
 M.is_running = false

@@ -54,15 +54,16 @@ class SimpleStatementRules(ExpressionRules):
     def annotation(self, node: Expression, *, evaluated: bool, is_of_place: bool = False) -> None:
         """An annotation; it is compiled only if it is *evaluated*.
 
-        Up to 3.9 one that *is_of_place*, and so is not kept, is evaluated in spite of the import.
+        Up to 3.9 one that *is_of_place*, and so is not kept, is evaluated in spite of the import. One that is
+        never evaluated is a scope; from 3.14 on all are, and all are compiled.
         """
         future = self.future and not (is_of_place and self.version <= (3, 9))
         node = node.value if isinstance(node, nodes.Starred) else node
         before = self.evaluated, self.folds, self.annotating
         self.annotating = True
-        self.evaluated = evaluated and not future
+        self.evaluated = (evaluated and not future) or self.version >= (3, 14)
         self.folds = not (self.future and self.version >= (3, 9))
-        if future and self.version >= (3, 10):
+        if self.version >= (3, 14) or (future and self.version >= (3, 10)):
             with self.inside(Kind.ANNOTATION):
                 self.visit(node)
         else:
@@ -157,6 +158,8 @@ class SimpleStatementRules(ExpressionRules):
     def _import(self, statement: syntax.Import) -> None:
         span = self.at(statement.span)
         if statement.is_of_features(self.version):
+            if statement.lazy is not None:
+                self.report("lazy from __future__ import is not allowed", self.at(statement.lazy), span)
             self.futures.append(span)
         if statement.everything and self.scope.kind is not Kind.MODULE:
             star = self.at(statement.read[0].span)

@@ -141,6 +141,8 @@ class TargetRules(ABC):
                 self.delete(element)
         elif isinstance(node, nodes.Attribute):
             self.visit(node.value)
+            if self.version >= (3, 14):
+                self.not_debug(node.member, message="cannot delete __debug__")
         else:
             self.visit(node)
 

@@ -318,10 +318,10 @@ class Reader:
                 if self.passes(b":"):
                     pairs = True
                     parts.append(self.expression())
-                if self.text in _CLAUSE:
-                    found = self._comprehension("dict" if pairs else "set", tuple(parts))
-                    self.take()
-                    return found
+            if self.text in _CLAUSE:
+                found = self._comprehension("dict" if pairs else "set", tuple(parts))
+                self.take()
+                return found
         return nodes.Parts(tuple(parts)) if pairs or not parts else nodes.Display("set", tuple(parts))
 
     def _comprehension(self, kind: str, elements: tuple[Expression, ...]) -> Expression:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fimlsp.languages.python.compiler.syntax.expressions import Reader
 from fimlsp.languages.python.compiler.syntax.nodes import Expression, Name, Span
 from fimlsp.languages.python.compiler.syntax.patterns import case_pattern
@@ -76,6 +78,11 @@ def _simple(reader: Reader) -> Simple:
     if make is not None:
         reader.take()
         return make(reader, (token.start, token.end))
+    if token.text == b"lazy" and reader.following in _IMPORTS:
+        reader.take()
+        word = reader.take()
+        found = _IMPORTS[word.text](reader, (word.start, word.end))
+        return found._replace(lazy=(token.start, token.end))
     if token.text == b"type" and reader.tokens[reader.at + 1].kind == "name" and _is_alias(reader):
         reader.take()
         name = reader.name()
@@ -131,7 +138,7 @@ def _deletion(reader: Reader, _span: Span) -> Simple:
     return Deletion(reader.listed())
 
 
-def _import(reader: Reader, span: Span) -> Simple:
+def _import(reader: Reader, span: Span) -> Import:
     bound: list[Name] = []
     packages: list[Name] = []
     while not _ends(reader):
@@ -153,7 +160,7 @@ def _until_known(reader: Reader, name: Name) -> Name:
     return name._replace(span=(name.span[0], reader.place))
 
 
-def _from_import(reader: Reader, span: Span) -> Simple:
+def _from_import(reader: Reader, span: Span) -> Import:
     module: list[bytes] = []
     while reader.text != b"import":
         token = reader.take()
@@ -185,7 +192,8 @@ def _declaration(reader: Reader, span: Span) -> Simple:
     return Declaration(is_global, tuple(names), span)
 
 
-_SIMPLE = {
+_IMPORTS = {b"import": _import, b"from": _from_import}
+_SIMPLE: dict[bytes, Callable[[Reader, Span], Simple]] = {
     b"return": _return,
     b"raise": _evaluation,
     b"assert": _evaluation,
@@ -193,8 +201,7 @@ _SIMPLE = {
     b"break": _evaluation,
     b"continue": _evaluation,
     b"del": _deletion,
-    b"import": _import,
-    b"from": _from_import,
+    **_IMPORTS,
     b"global": _declaration,
     b"nonlocal": _declaration,
 }
@@ -228,7 +235,7 @@ def _head(reader: Reader) -> Head:
 
 def _handler(reader: Reader) -> Handler:
     reader.passes(b"*")
-    of = None if reader.text == b":" else reader.expression()
+    of = None if reader.text == b":" else reader.listed()
     return Handler(of, reader.name() if reader.passes(b"as") else None)
 
 

@@ -89,7 +89,7 @@ def _bracketed(reader: Reader, closing: bytes) -> Pattern:
 def _literal(reader: Reader) -> nodes.Literal:
     start = reader.place
     tokens = reader.at
-    if reader.text == b"-":
+    if reader.text in (b"+", b"-"):
         reader.take()
     parts = reader.atom()
     if reader.text in (b"+", b"-"):

@@ -67,7 +67,7 @@ class Import(NamedTuple):
     """Imports, with the names they bind, and the names in a module that they read.
 
     With `everything` it imports all that a module has. The `span` ends with the name of the module.
-    `packages` are those of `bound` that members follow.
+    `packages` are those of `bound` that members follow. If it is `lazy`, that is where it says so.
     """
 
     bound: tuple[Name, ...]
@@ -77,6 +77,7 @@ class Import(NamedTuple):
     span: Span
     relative: bool = False
     packages: tuple[Name, ...] = ()
+    lazy: Span | None = None
 
     def is_of_features(self, version: PythonVersion) -> bool:
         """Whether it imports features: up to 3.12 dots before the module make no difference."""

@@ -17,7 +17,8 @@ class Token(NamedTuple):
     """A token: its kind, its text and where it lies in the data.
 
     The kinds are "name" (keywords too), "number", "string", "bytes", "f-string", "operator" and "end". An
-    f-string has the tokens of each of its fields, those in format specifications included.
+    f-string has the tokens of each of its fields, those in format specifications included; a template string
+    is one here.
     """
 
     kind: str
@@ -30,7 +31,7 @@ class Token(NamedTuple):
 _BLANK = re.compile(rb"(?:[ \t\f]|\\(?:\r\n?|\n)|#[^\r\n]*)*")
 _BLANK_INSIDE = re.compile(rb"(?:[ \t\f\r\n]|\\(?:\r\n?|\n)|#[^\r\n]*)*")
 _TOKEN = re.compile(
-    rb"(?P<string>[rRbBuUfF]{0,2}(?:'''|\"\"\"|'|\"))"
+    rb"(?P<string>[rRbBuUfFtT]{0,2}(?:'''|\"\"\"|'|\"))"
     rb"|(?P<name>[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*)"
     rb"|(?P<number>0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+"
     rb"|(?:\d(?:_?\d)*\.?(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*)(?:[eE][+-]?\d(?:_?\d)*)?[jJ]?)"
@@ -95,7 +96,7 @@ def _token(data: bytes, position: int) -> Token | None:
         return Token(kind, text, position, match.end())
     prefix = text.rstrip(b"'\"").lower()
     quote = text[len(prefix) :]
-    if b"f" in prefix:
+    if b"f" in prefix or b"t" in prefix:
         fields, end = _f_string(data, match.end(), quote, raw=b"r" in prefix)
         return Token("f-string", data[position:end], position, end, tuple(fields))
     rest = _REST[quote].match(data, match.end())

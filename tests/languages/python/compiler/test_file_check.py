@@ -351,16 +351,16 @@ def test_lines_that_stay_are_read_as_in_a_new_file(edit: bytes) -> None:
 
 WALRUS_IN = {
     # where an assignment of a comprehension may stand: the versions that take it
-    "x: [(x := 1) for y in z]": {(3, 11), (3, 12), (3, 13)},
+    "x: [(x := 1) for y in z]": {(3, 12), (3, 13), (3, 14)},
     "class A[T]([(x := 1) for y in z]): pass": set(),
     "def f[T](a: [(x := 1) for y in z]): pass": set(),
-    "def f[T](): [(x := 1) for y in z]": {(3, 12), (3, 13)},
+    "def f[T](): [(x := 1) for y in z]": {(3, 12), (3, 13), (3, 14)},
     "type X = [(x := 1) for y in z]": set(),
 }
 
 
 @pytest.mark.parametrize("text", WALRUS_IN)
-@pytest.mark.parametrize("version", [(3, 12), (3, 13)])
+@pytest.mark.parametrize("version", [(3, 12), (3, 13), (3, 14)])
 def test_where_comprehensions_assign(text: str, version: PythonVersion) -> None:
     assert (FileCheck(version).faults(f"{text}\n".encode()) == []) is (version in WALRUS_IN[text])
 
@@ -505,11 +505,12 @@ def test_stars_in_parentheses(text: str, version: PythonVersion) -> None:
     assert (state is not None and state.complete) is (PLACES_OF_STARS[text] and version == (3, 8))
 
 
+LATEST = PYTHON_VERSIONS[-1]
 COMPILED_IN = {
     # the first and the last version that compile it, if any does
     "import __debug__.a": ((3, 8), (3, 8)),
     "import b, __debug__ .a.c": ((3, 8), (3, 8)),
-    "import __debug__.a as b": ((3, 8), (3, 13)),
+    "import __debug__.a as b": ((3, 8), LATEST),
     "import __debug__": None,
     "def f():\n a: await((yield))\n return": ((3, 8), (3, 13)),
     "def f():\n a: await((yield))\n return 1": None,
@@ -520,23 +521,58 @@ COMPILED_IN = {
     "from __future__ import annotations\nA: {(lambda __debug__: ())()}": ((3, 9), (3, 13)),
     "from __future__ import annotations\nclass A:\n b: f(__debug__=1)": ((3, 9), (3, 13)),
     "e[*h]: lambda: 0": None,
-    "e[*h]: lambda: 0 = 1": ((3, 11), (3, 13)),
-    "e[*h]: 0 = 1": ((3, 11), (3, 13)),
-    "for {}.__debug__ [s] in a: 0": ((3, 8), (3, 13)),
+    "e[*h]: lambda: 0 = 1": ((3, 11), LATEST),
+    "e[*h]: 0 = 1": ((3, 11), LATEST),
+    "for {}.__debug__ [s] in a: 0": ((3, 8), LATEST),
     "for {}.__debug__ in a: 0": None,
     "with a as (*b, *c): 0": None,
-    "with a as (*b, *c)[0]: 0": ((3, 8), (3, 13)),
-    "class A[b=c, d\n=e]: 0": ((3, 13), (3, 13)),
+    "with a as (*b, *c)[0]: 0": ((3, 8), LATEST),
+    "class A[b=c, d\n=e]: 0": ((3, 13), LATEST),
     "class A[b=c, d\n]: 0": None,
     "class A[b=c, *d]: 0": None,
-    "x; type a[b, c] = d": ((3, 12), (3, 13)),
+    "x; type a[b, c] = d": ((3, 12), LATEST),
     "x; type a[b, b] = d": None,
     "match a:\n case f'': 0": None,
     "match a:\n case {f'': 0}: 0": None,
-    "match a:\n case ['' 'a' | False, b'' b'']: 0": ((3, 10), (3, 13)),
-    "match a:\n case [False | m()]: 0": ((3, 10), (3, 13)),
+    "match a:\n case ['' 'a' | False, b'' b'']: 0": ((3, 10), LATEST),
+    "match a:\n case [False | m()]: 0": ((3, 10), LATEST),
     "match a:\n case [m | [m]]: 0": None,
     "match a:\n case [[m] | [n, m]]: 0": None,
+    "def f(a: (yield)): 0": None,
+    "def f(a: (b := 1)): 0": ((3, 8), (3, 13)),
+    "a: (b := 1)": ((3, 8), (3, 13)),
+    "a: [b := 1 for c in d]": ((3, 8), LATEST),
+    "a: lambda: (yield)": ((3, 8), LATEST),
+    "a.b: (yield)": None,
+    "async def f():\n a: await b": ((3, 8), (3, 13)),
+    "async def f():\n a: [b async for b in c]": ((3, 8), (3, 13)),
+    "async def f():\n def g(a: [b async for b in c]): 0": ((3, 8), (3, 13)),
+    "def f():\n a: b\n global b": ((3, 14), LATEST),
+    "def f():\n a: b(__debug__=1)": ((3, 9), (3, 13)),
+    "del a.__debug__": ((3, 8), (3, 13)),
+    "del a.__debug__.b": ((3, 8), LATEST),
+    "try: 0\nexcept a, b: 0": ((3, 14), LATEST),
+    "try: 0\nexcept* a, b,: 0\nexcept* c: 0": ((3, 14), LATEST),
+    "try: 0\nexcept a, b as c: 0": None,
+    "t'{a}' t'{b!r:>{c}}'": ((3, 14), LATEST),
+    "t'{a}' 'b'": None,
+    "t'{yield}'": None,
+    "match a:\n case t'': 0": None,
+    "[*a for a in b]; {*a for a in b}; {**a for a in b}": ((3, 15), LATEST),
+    "f(*a or b for a in c)(*(d for d in e))": ((3, 15), LATEST),
+    "(*(yield) for a in b)": None,
+    "lazy import a; lazy from b import c as d": ((3, 15), LATEST),
+    "if a:\n with b:\n  while c: lazy import d": ((3, 15), LATEST),
+    "lazy from a import *": None,
+    "lazy from __future__ import division": None,
+    "lazy from __future__.a import division": ((3, 15), LATEST),
+    "def f(): lazy import a": None,
+    "class A:\n lazy import a": None,
+    "try: lazy import a\nfinally: 0": None,
+    "try: 0\nexcept a:\n if b:\n  lazy import c": None,
+    "try: 0\nexcept* a: 0\nelse: lazy import c": None,
+    "try: 0\nfinally: lazy import a": None,
+    "lazy: lazy = lazy\nimport lazy": ((3, 8), LATEST),
 }
 
 

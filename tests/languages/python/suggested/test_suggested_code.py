@@ -234,6 +234,7 @@ def test_where_a_text_is_not_cut(left, text, right, behind, is_idle):
 
 IMPORTS = [
     "import json\nfrom pathlib import <|!json|>\n",
+    "lazy import json\nfrom pathlib import <|!json|>\n",
     "import json\nfrom pathlib import j<|!son|>\n",
     "import json\nfrom pathlib import <|Path, !json|>\n",
     "import json\nfrom pathlib import <|!Path as json|>\n",
