@@ -80,6 +80,9 @@ class Recovery:
         start, end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
         while end < len(data) and _ends_joined(lexical, data, cursor_end, end):
             end = lines.end_of_stretch(data, end)
+        rest = document.line_at(cursor_end)
+        if not rest.broken and data[cursor_end:end].strip():
+            end = max(end, cursor_end + rest.size)  # a string that begins there ends on another line
         if self._is_behind_string:  # what seems to be in a string is behind it
             while start and _ends_joined(
                 lexical, data, above := lines.start_of_stretch(data, start - 1), start
