@@ -139,14 +139,20 @@ class Below(SharedBrackets):
             place += line.size
         return False
 
-    def follows_deeper(self, document: Document, start: int, column: Column | None) -> bool:
-        """Whether the line at *start* is deeper than *column*, but a blank line keeps it from a block."""
-        line = self.statements_of(document, start).next_line(start)
+    def follows_deeper(self, column: Column | None, document: Document, start: int) -> bool:
+        """Whether the next line is deeper than *column*, but a blank line keeps it from being a block.
+
+        A slip of one column counts as well, if it is still there in *document*, at *start*.
+        """
+        line = self.statements().next_line(self.start)
         if column is None or line is None or not line.column.deeper_than(column):
             return False
-        after = document.data[start : line.start].splitlines()[:1]
-        is_apart = any(not each.strip() for each in after) or is_slip(line.column, column)
-        return is_apart and not document.right_at(start).unmatched
+        if is_slip(line.column, column):
+            mended = self.statements_of(document, start).next_line(start)
+            return mended is None or mended.column != column
+        after = self.text.data[self.start : line.start].splitlines()[:1]
+        is_apart = any(not each.strip() for each in after)
+        return is_apart and not self.text.document.right_at(self.start).unmatched
 
     def completed_rest(self) -> Iterator[tuple[Edit, ...]]:
         """The edits that close the strings and brackets which the rest of the cursor's line leaves open.

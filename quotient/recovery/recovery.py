@@ -170,7 +170,7 @@ class Recovery:
             return True
         completion = state.shortest_completion
         start, column = self._start_below(reading), reading.left.cursor_line().column
-        if b"\n" in completion or self._below.follows_deeper(reading.text.document, start, column):
+        if b"\n" in completion or self._below.follows_deeper(column, reading.text.document, start):
             return False
         lexical = self._above.assumed.tables.lexical
         read = lexemes(lexical, completion, 0, len(completion)).read
