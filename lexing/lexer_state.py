@@ -14,6 +14,7 @@ from fimlsp.lexing.columns import MARGIN, BlockColumns, Column
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.modes import ModeStack
 
+_NOT_ASCII = 0x80
 _BLANKS = frozenset(b" \t\f")
 _BACKSLASH = ord("\\")
 
@@ -133,6 +134,17 @@ class LexerState(NamedTuple):
         if not self.at_lexeme_start and not reader.end_lexeme():
             return None
         return Step(reader.freeze(), reader.symbols)
+
+    @property
+    def may_fall_back(self) -> bool:
+        """Whether the lexeme being read may have ended earlier, so that the bytes since begin another one.
+
+        They do not if they do not begin with ASCII, where the language has white space of its own: to the
+        lexer all other characters are alike, so a lexeme that can contain the first byte of one can contain
+        the whole character.
+        """
+        leftover = self.leftover
+        return bool(leftover) and (leftover[0] < _NOT_ASCII or self.lexical.separation is not None)
 
     def fall_back(self) -> Step | None:
         """End the lexeme being read where the DFA last accepted, and read the bytes since then again."""

@@ -100,6 +100,11 @@ class Predicted:
         return self._symbols
 
     @property
+    def rules(self) -> Rules:
+        """The rules of its layer."""
+        return self._layer.rules
+
+    @property
     def possible_starts(self) -> PossibleStarts:
         """The predicted items."""
         if self._possible_starts is None:

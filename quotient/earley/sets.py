@@ -121,7 +121,7 @@ class Earley:
                 entries[state, before] = None
         if not entries:
             return None
-        return self._complete(entries)
+        return self.completed(entries)
 
     def read(self, before: EarleySet, symbols: Iterable[int]) -> EarleySet | None:
         """The set after all of *symbols*, in order; None if one of them is not expected."""
@@ -134,7 +134,8 @@ class Earley:
             current = self.scan(current, (symbol,))
         return current
 
-    def _complete(self, entries: dict[Entry, None]) -> EarleySet:
+    def completed(self, entries: dict[Entry, None]) -> EarleySet:
+        """The set with *entries*, to which those are added that what is complete among them leads to."""
         goto = self.automaton.goto
         done: set[Completion] = set()
         todo = list(entries)

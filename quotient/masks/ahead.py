@@ -1,174 +1,203 @@
-"""Answers ahead: which texts may follow an operator or opening bracket, whatever precedes it.
+"""Answers ahead: which texts may follow where some symbols of the language are expected, wherever that is.
 
-After such a symbol, an operator or an opening bracket, nothing is complete yet. What may follow then depends
-on the rules in which the symbol stands, not on where they began. Only where one of them is completed does
-that matter; these questions are left to `asking.py`. Where all rules are those of the language, the answer
-holds at all cursors, else at all places of one.
+Until a symbol is complete, what may come depends on its rules alone. So answers about it hold at all cursors:
+which groups of texts end within it, and at which nodes of their trie it may be complete. What may follow then
+depends on the place, and is left to `asking.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-from fimlsp.lexing.bounded_dict import BoundedDict
-from fimlsp.lexing.columns import Column
-from fimlsp.lexing.lexer_state import Symbol
-from fimlsp.quotient.earley.automaton import Predicted, State
-from fimlsp.quotient.earley.sets import Earley, EarleySet, Entry
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
+from fimlsp.quotient.earley.automaton import Automaton
+from fimlsp.quotient.earley.sets import Earley, EarleySet
 from fimlsp.quotient.grammar.rules import Rules
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.masks.grouping.groups import Alike, Groups, Known
+from fimlsp.quotient.masks.grouping.groups import Groups
 from fimlsp.quotient.masks.repetition import changes_nothing
-from fimlsp.quotient.masks.text_trie import Ints
 
-_MOST_KERNELS = 5_000
+_MOST_SCANS = 10_000
+_MOST_BYTES = 12 * MEGABYTE
+_BYTES_PER_ANSWER, _BYTES_PER_NODE = 300, 40
 
-Kernel = frozenset[State]
+Nodes = frozenset[int]
+Rest = tuple[int, ...]
+"""Symbols of the language, at least one, that are left to read of a rule. More may have to follow."""
 
-
-class OriginNeededError(Exception):
-    """Where a rule began decides, and is not known."""
-
-
-class UnknownOrigin(EarleySet):
-    """Stands for the sets at which the rules of a kernel began."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        self.last_completions = {}
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:  # type: ignore[override]  # slots of all other sets
-        """Some, which nobody looks at."""
-        return _SOME
-
-    @property
-    def predicted(self) -> Predicted:  # type: ignore[override]  # as `entries`
-        """Unknown."""
-        raise OriginNeededError
-
-    @property
-    def waiting(self) -> tuple[Entry, ...]:  # type: ignore[override]  # as `entries`
-        """Unknown."""
-        raise OriginNeededError
+Rests = frozenset[Rest]
 
 
-_UNKNOWN = UnknownOrigin()
-_SOME: tuple[Entry, ...] = ((None, _UNKNOWN),)  # type: ignore[assignment]  # nobody looks at its state
+class Within(NamedTuple):
+    """What may come from a node of a trie of groups on, where the rest of a rule is expected.
+
+    The groups of the bit set `allowed` may come; those of `asked` may, for more reasons than what symbols are
+    expected. The rest may be complete at the nodes `passed`. A line begins behind the nodes `line_ends`.
+    """
+
+    allowed: int
+    asked: int
+    passed: Nodes
+    line_ends: Nodes
 
 
 class Answer(NamedTuple):
-    """The groups that may come behind a kernel, and the questions that are left.
+    """As `Within` for many rests; here `passed` says which of them may be complete at which nodes.
 
-    `left` are nodes with the symbols that lead there from the kernel. `asked` are groups that need more of
-    the parser than which symbols it expects.
+    The groups of `undecided` are at nodes where these are expected: they may straddle the end of the middle.
     """
 
-    allowed: Ints
-    left: tuple[tuple[tuple[Symbol, ...], int], ...]
-    asked: tuple[tuple[tuple[Symbol, ...], Alike], ...]
+    allowed: int
+    asked: int
+    passed: tuple[tuple[Rests, Nodes], ...]
+    line_ends: Nodes
+    undecided: int
 
 
-Straddling = Callable[[Groups, Known, int], Ints]
-"""Which groups end in a lexeme that may straddle the end of the middle where some symbols are expected."""
+class _Reached(NamedTuple):
+    """A set, *chart*, the bit set of what is *expected* there, and whether the symbol is complete."""
+
+    chart: EarleySet
+    is_complete: bool
+    expected: int
+
+
+_NO_RESTS: Rests = frozenset()
 
 
 class Ahead:
-    """Answers about groups with the grammar of *earley*, which is that of a language, or of middles in it.
+    """Answers about groups of texts in the language of *tables*."""
 
-    The rules *right* are those that end in the right context. It remembers at *most* so many.
-    """
-
-    def __init__(self, tables: LanguageTables, earley: Earley, most: int, right: Rules | None = None) -> None:
-        self._right = right
+    def __init__(self, tables: LanguageTables) -> None:
         self._tables = tables
-        self._earley = earley
-        self._rules = tables.forward.rules
-        self._answers: BoundedDict[tuple[Groups, int, Kernel], Answer] = BoundedDict(most)
-        self._sets: BoundedDict[Kernel, EarleySet] = BoundedDict(_MOST_KERNELS)
-        self._scans: BoundedDict[tuple[EarleySet, int], EarleySet | None] = BoundedDict(_MOST_KERNELS)
+        self._rules = Rules()
+        self._earley = Earley(Automaton(self._rules, tables.forward.earley.automaton))
+        self._starts: dict[int, EarleySet] = {}
+        self._scans: BoundedDict[tuple[EarleySet, int], _Reached] = BoundedDict(_MOST_SCANS)
+        self._of_rests = WeighedDict[tuple[int, int, Rest], Within](_MOST_BYTES, _weight)
+        self._of_many = WeighedDict[tuple[int, Nodes, Rests, Rests], Answer](_MOST_BYTES, _weight_of_many)
 
-    def kernel(self, chart: EarleySet, terminal: int) -> tuple[Kernel, bool] | None:
-        """The states that *terminal* leads to after *chart*, and whether all are of the language alone.
+    def answer(self, groups: Groups, nodes: Nodes, rests: Rests, again: Rests = _NO_RESTS) -> Answer:
+        """What may come at any of *nodes*, each reached where all of *rests* are expected.
 
-        None if more than these states decides what follows.
+        Where one of *again* is complete, the same are expected again.
         """
-        states: list[State] = []
-        rules, of_language = self._rules, True
-        goto = self._earley.automaton.goto
-        for state, _ in chart.entries:
-            if terminal in state.by_symbol:
-                after = state.gotos.get(terminal) or goto(state, terminal)
-                if after.completed:
-                    return None
-                of_language = of_language and after.rules is rules
-                states.append(after)
-        for state in chart.predicted.after(terminal):
-            if state.completed:
-                return None
-            of_language = of_language and state.rules is rules
-            states.append(state)
-        return frozenset(states), of_language
-
-    def answer(self, groups: Groups, node: int, kernel: Kernel, straddling: Straddling) -> Answer:
-        """What is known of the groups of *node*, and of those behind it, after *kernel*."""
-        key = groups, node, kernel
-        found = self._answers.get(key)
+        key = groups.number, nodes, rests, again
+        found = self._of_many.get(key)
         if found is None:
-            found = self._answers[key] = self._walk(groups, node, kernel, straddling)
+            found = self._of_many[key] = self._of_all(groups, nodes, rests, again)
         return found
 
-    def _set(self, kernel: Kernel) -> EarleySet:
-        found = self._sets.get(kernel)
-        if found is None:
-            entries = tuple([(state, _UNKNOWN) for state in kernel])
-            wanted = frozenset(symbol for state in kernel for symbol in state.expected)
-            waiting = tuple([entry for entry in entries if entry[0].expected])
-            predicted = self._earley.automaton.predicted(wanted)
-            found = self._sets[kernel] = EarleySet(entries, predicted, waiting)
-        return found
-
-    def _walk(self, groups: Groups, node: int, kernel: Kernel, straddling: Straddling) -> Answer:
-        terminal_of = self._tables.terminal_of
-        allowed: list[Ints] = []
-        left: list[tuple[tuple[Symbol, ...], int]] = []
-        asked: list[tuple[tuple[Symbol, ...], Alike]] = []
-        waiting: list[tuple[int, EarleySet, tuple[Symbol, ...]]] = [(node, self._set(kernel), ())]
+    def _of_all(self, groups: Groups, nodes: Nodes, rests: Rests, again: Rests) -> Answer:
+        allowed, asked, undecided = 0, 0, 0
+        line_ends: set[int] = set()
+        passed: dict[Rest, set[int]] = {}
+        firsts = [(rest, self._start(rest[0]).predicted.expected_bits) for rest in rests]
+        waiting, seen = list(nodes), set(nodes)
         while waiting:
-            node, chart, path = waiting.pop()
-            expected = chart.predicted.expected_bits
-            for state, _ in chart.entries:
-                expected |= state.expected_bits
-            known = groups.known(node, expected, self._tables)
-            allowed += known.allowed, straddling(groups, known, expected)
-            asked += [(path, alike) for alike in known.asked]
-            for symbol, child in groups.children[node]:
-                if isinstance(symbol, Column):
-                    left.append(((*path, symbol), child))
-                    continue
-                terminal = terminal_of[symbol]
-                if terminal < 0 or not expected >> terminal & 1:
-                    continue
-                after = self._after(chart, terminal)
-                if after is _UNKNOWN:
-                    left.append(((*path, symbol), child))
-                elif after is not None:
-                    waiting.append((child, after, (*path, symbol)))
-        numbers = np.concatenate(allowed) if allowed else np.zeros(0, np.int32)
-        return Answer(numbers, tuple(left), tuple(asked))
+            node = waiting.pop()
+            said = groups.at(node, self._tables)
+            allowed |= said.always
+            asked |= said.asked
+            undecided |= said.undecided
+            if said.columns:
+                line_ends.add(node)
+            for rest, first in firsts:
+                if said.symbols & first:
+                    one = self._of_rest(groups, node, rest)
+                    allowed |= one.allowed
+                    asked |= one.asked
+                    line_ends |= one.line_ends
+                    passed.setdefault(rest, set()).update(one.passed)
+                    if rest in again:
+                        waiting += one.passed - seen
+                        seen |= one.passed
+        by_nodes: dict[Nodes, list[Rest]] = {}
+        for rest, at in passed.items():
+            if at and rest not in again:
+                by_nodes.setdefault(frozenset(at), []).append(rest)
+        together = tuple([(frozenset(each), at) for at, each in by_nodes.items()])
+        return Answer(allowed, asked, together, frozenset(line_ends), undecided)
 
-    def _after(self, chart: EarleySet, terminal: int) -> EarleySet | None:
-        """The set after *terminal*, `_UNKNOWN` where an origin decides, *chart* itself if nothing changes."""
-        key = chart, terminal
-        if key not in self._scans:
-            try:
-                after = self._earley.scan(chart, (terminal,))
-                if after is not None and changes_nothing(chart, after, self._rules, self._right):
-                    after = chart
-            except OriginNeededError:
-                after = _UNKNOWN
-            self._scans[key] = after
-        return self._scans[key]
+    def _of_rest(self, groups: Groups, node: int, rest: Rest) -> Within:
+        key = groups.number, node, rest
+        found = self._of_rests.get(key)
+        if found is None:
+            if len(rest) == 1:
+                found = self._walk(groups, node, rest[0])
+            else:
+                found = self._of_rest(groups, node, rest[:1])
+                if found.passed:
+                    after = self.answer(groups, found.passed, frozenset((rest[1:],)))
+                    found = Within(
+                        found.allowed | after.allowed,
+                        found.asked | after.asked,
+                        frozenset().union(*[at for _, at in after.passed]),
+                        found.line_ends | after.line_ends,
+                    )
+            self._of_rests[key] = found
+        return found
+
+    def _start(self, symbol: int) -> EarleySet:
+        """A set at which *symbol* is expected, and nothing else."""
+        found = self._starts.get(symbol)
+        if found is None:
+            whole = self._tables.first_free_symbol + symbol
+            self._rules.add(whole, (symbol,))
+            found = self._starts[symbol] = self._earley.start((whole,))
+        return found
+
+    def _walk(self, groups: Groups, node: int, symbol: int) -> Within:
+        """What may come where *symbol* is expected, by reading."""
+        tables = self._tables
+        allowed, asked = 0, 0
+        line_ends: list[int] = []
+        passed: list[int] = []
+        start = self._start(symbol)
+        waiting = [(node, start, start.predicted.expected_bits)]
+        while waiting:
+            node, chart, expected = waiting.pop()
+            said = groups.at(node, tables)
+            allowed |= said.always
+            asked |= said.asked
+            if said.columns:
+                line_ends.append(node)
+            if not said.symbols & expected:
+                continue
+            for symbols, bits in said.needed:
+                if symbols & expected:
+                    allowed |= bits
+            for terminal, child in said.children:
+                if expected >> terminal & 1:
+                    reached = self._scans.get((chart, terminal))
+                    if reached is None:
+                        reached = self._scans[chart, terminal] = self._after(symbol, chart, terminal)
+                    waiting.append((child, reached.chart, reached.expected))
+                    if reached.is_complete:
+                        passed.append(child)
+        return Within(allowed, asked, frozenset(passed), frozenset(line_ends))
+
+    def _after(self, symbol: int, chart: EarleySet, terminal: int) -> _Reached:
+        """Where *terminal* leads, which is expected at *chart*."""
+        after = self._earley.scan(chart, (terminal,))
+        assert after is not None
+        whole = self._tables.first_free_symbol + symbol
+        is_complete = whole in after.completed_from(self._starts[symbol])
+        if changes_nothing(chart, after, self._tables.forward.rules, None):
+            after = chart
+        expected = after.predicted.expected_bits
+        for state, _ in after.entries:
+            expected |= state.expected_bits
+        return _Reached(after, is_complete, expected)
+
+
+def _weight(_: object, answer: Within | Answer) -> int:
+    """About how many bytes an answer takes."""
+    nodes = len(answer.line_ends) + len(answer.passed)
+    bits = (answer.allowed.bit_length() + answer.asked.bit_length()) // 8
+    return _BYTES_PER_ANSWER + bits + _BYTES_PER_NODE * nodes
+
+
+def _weight_of_many(key: object, answer: Answer) -> int:
+    nodes = sum(len(at) for _, at in answer.passed)
+    return _weight(key, answer) + _BYTES_PER_NODE * nodes + answer.undecided.bit_length() // 8

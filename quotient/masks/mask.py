@@ -10,6 +10,7 @@ from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.masks.asking import Asked, Place, Questions
+from fimlsp.quotient.masks.grouping.groups import truths_of
 from fimlsp.quotient.masks.plain_walk import Truths, allowed_by_feeding, asked_again
 from fimlsp.quotient.masks.store import MaskStore, store_of
 from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
@@ -94,12 +95,18 @@ def _asked(state: ParserState, store: MaskStore) -> Asked:
 
 def _allowed(state: ParserState, store: MaskStore, key: LexerState, place: Place) -> Truths:
     groups = store.tokens(key)
-    return np.take(_questions(state, store).of_tokens(groups, place), groups.of_text)
+    bits = _questions(state, store).of_tokens(groups, place)
+    return np.take(truths_of(bits, groups.n_groups), groups.of_text)
 
 
 def _words(state: ParserState, store: MaskStore, key: LexerState, place: Place) -> Words:
     groups = store.tokens(key)
-    return store.vocabulary.words(_questions(state, store).of_tokens(groups, place), groups.of_token)
+    bits = _questions(state, store).of_tokens(groups, place)
+    found = store.words.get((groups.number, bits))
+    if found is None:
+        allowed = np.take(truths_of(bits, groups.n_groups), groups.of_text)
+        found = store.words[groups.number, bits] = store.vocabulary.words(allowed)
+    return found
 
 
 def _questions(state: ParserState, store: MaskStore) -> Questions:

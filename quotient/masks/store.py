@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.ahead import Ahead
@@ -12,12 +13,12 @@ from fimlsp.quotient.masks.grouping.groups import Ends
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes, lexed_suffixes
 from fimlsp.quotient.masks.grouping.token_groups import Split, TokenGroups, split_texts, token_groups
 from fimlsp.quotient.masks.kept.kept_tables import KeptTables
-from fimlsp.quotient.masks.vocabulary import Vocabulary
+from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 MOST_BYTES = 1 << 26
 """What a store may hold in memory."""
 
-_MOST_AHEAD = 20_000
+_MOST_WORDS_BYTES = 8 * MEGABYTE
 
 
 class MaskStore:
@@ -30,7 +31,10 @@ class MaskStore:
     def __init__(self, tables: LanguageTables, vocabulary: Vocabulary) -> None:
         self.tables = tables
         self.vocabulary = vocabulary
-        self.ahead = Ahead(tables, tables.forward.earley, _MOST_AHEAD)
+        self.ahead = Ahead(tables)
+        self.words = WeighedDict[tuple[int, int], Words](
+            _MOST_WORDS_BYTES, lambda key, words: words.nbytes + key[1].bit_length() // 8
+        )
         self.ends = Ends()
         self._on_disk = KeptTables(tables, vocabulary)
         self._of_suffixes: dict[int, FirstLexemes] = {}

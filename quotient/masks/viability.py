@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.modes import ModeStack
@@ -18,8 +17,6 @@ from numpy.typing import NDArray
 
 _BACKSLASH = ord("\\")
 _ANYTHING = -1
-_MOST_VERDICTS = 32
-_NONE = np.zeros(0, np.int8)
 
 
 class Need(NamedTuple):
@@ -47,7 +44,7 @@ def need_of(tables: LanguageTables, lexer: LexerState) -> Need:
         bool(lexer.leftover),
         lexer.margin is None,
     )
-    return found if not lexer.leftover else found._replace(more=True)
+    return found._replace(more=True) if lexer.may_fall_back else found
 
 
 @remembered(1 << 14)
@@ -80,44 +77,52 @@ def _need(
 
 
 class RightLexemes:
-    """The lexemes that straddle the end of the middles of a connection: *entries* of its right context.
+    """The lexemes that straddle the end of the middles of a connection: those of *entries*.
 
-    `markers` is the bit set of what the parser must expect for any of them.
+    `markers` are what the parser must expect for them.
     """
 
-    def __init__(self, entries: Sequence[RightEntry]) -> None:
+    def __init__(self, lexical: LexerTables, entries: Sequence[RightEntry]) -> None:
+        self._lexical = lexical
         self._entries = tuple(entry for entry in entries if entry.boundary.kind is not None)
-        self._verdicts: BoundedDict[int, NDArray[np.int8]] = BoundedDict(_MOST_VERDICTS)
-        self._lexers: Sequence[LexerState] = ()
-        self.markers = 0
-        for entry in self._entries:
-            self.markers |= 1 << entry.marker
+        self._admitted: dict[tuple[int, ModeStack, tuple[int, int]], bool] = {}
+        self.markers = frozenset(entry.marker for entry in self._entries)
 
-    def among(self, lexers: Sequence[LexerState], numbers: Ints, expected: int) -> NDArray[np.bool_]:
-        """Which of *numbers*, those of lexemes in progress in *lexers*, may be one that is *expected*.
+    def among(self, lexers: Sequence[LexerState], numbers: Ints, states: Ints, expected: int) -> list[bool]:
+        """Whether *lexers* of these *numbers*, all in progress, may be one of those that is *expected*.
 
-        *lexers* is nearly always the same list, to which states are added.
+        *states* are the states of the automaton that they are in.
         """
-        if lexers is not self._lexers:
-            self._verdicts.clear()
-            self._lexers = lexers
-        key = expected & self.markers
-        verdicts = self._verdicts.get(key, _NONE)
-        if len(verdicts) < len(lexers):
-            unknown = np.full(len(lexers) - len(verdicts), -1, np.int8)
-            verdicts = self._verdicts[key] = np.concatenate((verdicts, unknown))
-        found = verdicts[numbers]
-        if (found < 0).any():
-            for number in set(numbers[found < 0].tolist()):
-                verdicts[number] = self._may_be(lexers[number], expected)
-            found = verdicts[numbers]
-        return found > 0
+        found = [False] * len(numbers)
+        for which, entry in enumerate(self._entries):
+            if expected >> entry.marker & 1:
+                self._add(which, entry, lexers, (numbers, states), found)
+        return found
 
-    def _may_be(self, lexer: LexerState, expected: int) -> bool:
-        """Whether the lexeme in progress may be one of them that is *expected*."""
-        for entry in self._entries:
-            if not expected >> entry.marker & 1 or not entry.admits(lexer):
-                continue
-            if leads_into(lexer, entry.boundary):
-                return True
-        return False
+    def _add(
+        self,
+        which: int,
+        entry: RightEntry,
+        lexers: Sequence[LexerState],
+        among: tuple[Ints, Ints],
+        found: list[bool],
+    ) -> None:
+        """Note which lexemes may be that of *entry*, the number *which*."""
+        numbers, states = among
+        boundary, admitted = entry.boundary, self._admitted
+        leading = np.flatnonzero(_leading_to(self._lexical, boundary.states)[states])
+        for at, number in zip(leading.tolist(), numbers[leading].tolist(), strict=True):
+            lexer = lexers[number]
+            key = which, lexer.modes, lexer.equal_run
+            admits = admitted.get(key)
+            if admits is None:
+                admits = admitted[key] = entry.admits(lexer)
+            if admits and not found[at]:
+                found[at] = boundary.word is None or leads_into(lexer, boundary)
+
+
+@remembered(1 << 8)
+def _leading_to(lexical: LexerTables, goals: frozenset[int]) -> NDArray[np.bool_]:
+    """For each state of the automaton whether it leads to one of *goals*."""
+    wanted = sum(1 << state for state in goals)
+    return np.array([behind & wanted != 0 for behind in lexical.paths.behind])

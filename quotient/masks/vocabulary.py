@@ -13,7 +13,7 @@ import numpy as np
 from fimlsp.quotient.masks import array_files, suffixes, text_trie
 from fimlsp.quotient.masks.array_files import Arrays
 from fimlsp.quotient.masks.suffixes import Suffixes
-from fimlsp.quotient.masks.text_trie import Ints, Texts, TextTrie
+from fimlsp.quotient.masks.text_trie import Texts, TextTrie
 from numpy.typing import NDArray
 
 WORD_BITS = 32
@@ -55,9 +55,10 @@ class Vocabulary:
         )
 
     @cached_property
-    def text_of_token(self) -> NDArray[np.int32]:
+    def text_of_token(self) -> NDArray[np.intp]:
         """For each token the number of its text; for those without one a number that no text has."""
-        return self.kept("tokens", lambda: {"text_of_token": self._text_of_token()})["text_of_token"]
+        kept = self.kept("tokens", lambda: {"text_of_token": self._text_of_token()})
+        return kept["text_of_token"].astype(np.intp)
 
     def _text_of_token(self) -> NDArray[np.int32]:
         numbers = {text: number for number, text in enumerate(self.texts)}
@@ -115,22 +116,19 @@ class Vocabulary:
         *allowed* has a truth value for each text and a last one, False. The answer ends with the last word of
         a mask.
         """
-        found = self._looked_up(allowed, self.text_of_token)
+        found = self._looked_up(allowed)
         if complete:
             found[list(self.stops)] = True
         return found
 
-    def _looked_up(self, allowed: NDArray[np.bool_], numbers: Ints) -> NDArray[np.bool_]:
+    def _looked_up(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         found = np.zeros(self.n_words * WORD_BITS, np.bool_)
-        np.take(allowed, numbers, out=found[: len(self)], mode="clip")
+        np.take(allowed, self.text_of_token, out=found[: len(self)], mode="clip")
         return found
 
-    def words(self, allowed: NDArray[np.bool_], of_token: Ints | None = None) -> Words:
-        """As `tokens`, without stops, as words of bits.
-
-        With *of_token* the truth values are those of groups, and it has the number of each token's.
-        """
-        tokens = self._looked_up(allowed, self.text_of_token if of_token is None else of_token)
+    def words(self, allowed: NDArray[np.bool_]) -> Words:
+        """As `tokens`, without stops, as words of bits."""
+        tokens = self._looked_up(allowed)
         words: Words = np.packbits(tokens, bitorder="little").view("<u4").astype(np.uint32, copy=False)
         return words
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from fimlsp.quotient.masks.plain_walk import Truths
     from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
-_NOT_ASCII = 0x80
 _BACKSLASH = ord("\\")
 
 
@@ -226,13 +225,9 @@ class GrammarState:
     def after_fallback(self) -> GrammarState | None:
         """The state if the lexeme being read ended earlier and the bytes since then begin the next one.
 
-        None if that is impossible, or if these bytes do not begin with ASCII: where the language has white
-        space of its own, all other characters are alike to the lexer, so a lexeme that can contain the first
-        byte of one can contain the whole character.
+        None if that is impossible.
         """
-        leftover = self.lexer.leftover
-        any_byte = self.lexer.lexical.separation is not None
-        step = self.lexer.fall_back() if leftover and (any_byte or leftover[0] < _NOT_ASCII) else None
+        step = self.lexer.fall_back() if self.lexer.may_fall_back else None
         chart = step and self.scanned(step.symbols)
         if step is None or chart is None:
             return None

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.text_trie import Ints
 from fimlsp.quotient.masks.viability import Need, need_of
+from numpy.typing import NDArray
 
 DEAD_GROUP = 0
 """The group of texts that are lexically impossible."""
 
 _BYTES_PER_GROUP, _BYTES_PER_NODE, _BYTES_PER_END = 40, 400, 500
-_MOST_KNOWN = 2_000
-_MOST_SELECTIONS = 32
+_FEW = 24
 _NO_INTS = np.zeros(0, np.int32)
+
+_numbers = count()
 
 
 class Ends:
@@ -30,13 +34,22 @@ class Ends:
     def __init__(self) -> None:
         self.states: list[LexerState] = []
         self._numbers: dict[LexerState, int] = {}
-        self._needs: dict[int, Need] = {}
+        self.needs: dict[int, Need] = {}  # filled by `need`
+        self._dfa_states = _NO_INTS
         self._within: dict[LexerState, dict[tuple[int, int, int], int]] = {}
 
     @property
     def n_bytes(self) -> int:
         """About what they hold in memory."""
         return _BYTES_PER_END * len(self.states)
+
+    def dfa_states(self, numbers: Ints) -> Ints:
+        """The states of the automaton in which those of these *numbers* are."""
+        known = len(self._dfa_states)
+        if known < len(self.states):
+            fresh = [lexer.state for lexer in self.states[known:]]
+            self._dfa_states = np.concatenate((self._dfa_states, np.array(fresh, np.int32)))
+        return self._dfa_states[numbers]
 
     def within(self, lexer: LexerState) -> dict[tuple[int, int, int], int]:
         """The numbers of states in which texts end that do not end the lexeme of *lexer*, as far as noted.
@@ -56,33 +69,41 @@ class Ends:
 
     def need(self, number: int, tables: LanguageTables) -> Need:
         """What the state *number* needs of the parser, in the language of *tables*."""
-        found = self._needs.get(number)
+        found = self.needs.get(number)
         if found is None:
-            found = self._needs[number] = need_of(tables, self.states[number])
+            found = self.needs[number] = need_of(tables, self.states[number])
         return found
 
 
 class Alike(NamedTuple):
-    """Groups with the same symbols that need the same of the parser.
+    """Groups of a node that need the same of the parser, and those of the lexer states that they end in.
 
-    *numbers* are theirs, *ends* those of the lexer states that they end in.
+    `bits` is the bit set of their `numbers`.
     """
 
     need: Need
-    numbers: Ints
-    ends: Ints
+    numbers: Sequence[int]
+    ends: Sequence[int]
+    bits: int
 
 
-class Known(NamedTuple):
-    """What symbols are expected tells of the groups of a node.
+class Node(NamedTuple):
+    """What is said of a node by its groups, and by what leads on from it.
 
-    Those *allowed* are viable; those of *asked* may be, for other reasons. Of the *others* only those are
-    that straddle the end of the middle: their numbers, and those of their ends.
+    The groups of the bit set `always` are viable wherever the symbols of the node are read; those of `asked`
+    may be, for more reasons than what symbols are expected. `needed` has what the others need, and the bit
+    sets of those that do; the `undecided` (a bit set) may as well straddle the end of the middle. The bit set
+    `symbols` is all that is needed, or leads on: to the nodes `children` with terminals. To those of
+    `columns` the beginning of a line leads.
     """
 
-    allowed: Ints
-    asked: tuple[Alike, ...]
-    others: tuple[Ints, Ints]
+    always: int
+    asked: int
+    needed: tuple[tuple[int, int], ...]
+    undecided: int
+    symbols: int
+    children: tuple[tuple[int, int], ...]
+    columns: tuple[tuple[Column, int], ...]
 
 
 class Groups:
@@ -90,10 +111,12 @@ class Groups:
 
     `children[node]` holds pairs of a symbol and a node, which has a higher number; `parents` is the inverse.
     `node_of` and `end_of` are the node of each group and the number of the state that it ends in, once all
-    groups are there. The *ends* are shared by all groups of a vocabulary.
+    groups are there. The *ends* are shared by all groups of a vocabulary. What is remembered of groups goes
+    by their `number`, so that it does not hold them.
     """
 
     def __init__(self, ends: Ends) -> None:
+        self.number = next(_numbers)
         self.ends = ends
         self.children: list[list[tuple[Symbol, int]]] = [[]]
         self.parents = [0]
@@ -103,9 +126,8 @@ class Groups:
         self._nodes: dict[tuple[int, Symbol], int] = {}
         self._read: dict[tuple[int, int], int] = {}
         self._by_node: tuple[list[int], list[int], list[int]] = [], [], []
-        self._alike: list[tuple[tuple[Alike, ...], int] | None] = []
-        self._only: BoundedDict[bytes, Groups] = BoundedDict(_MOST_SELECTIONS)
-        self._known: BoundedDict[tuple[int, int], Known] = BoundedDict(_MOST_KNOWN)
+        self._alike: list[tuple[Alike, ...] | None] = []
+        self._said: list[Node | None] = []
 
     @classmethod
     def of(
@@ -147,34 +169,7 @@ class Groups:
         firsts = np.searchsorted(node_of[order], np.arange(len(self.children) + 1))
         self._by_node = order.tolist(), end_of[order].tolist(), firsts.tolist()
         self._alike = [None] * len(self.children)
-
-    def only(self, numbers: Ints) -> Groups:
-        """The groups of these *numbers*, which are sorted and not dead, numbered anew in the same order.
-
-        The same object for the same numbers, as long as it is remembered.
-        """
-        key = numbers.tobytes()
-        found = self._only.get(key)
-        if found is None:
-            found = self._only[key] = self._make_only(numbers)
-        return found
-
-    def _make_only(self, numbers: Ints) -> Groups:
-        found = Groups(self.ends)
-        nodes = self.node_of[numbers].tolist()
-        wanted = {0, *nodes}
-        for node in nodes:
-            while (node := self.parents[node]) not in wanted:
-                wanted.add(node)
-        new = {0: 0}
-        for node in sorted(wanted):
-            for symbol, child in self.children[node]:
-                if child in wanted:
-                    new[child] = found.node(new[node], (symbol,))
-        for node, end in zip(nodes, self.end_of[numbers].tolist(), strict=True):
-            found.add(new[node], end)
-        found.finish()
-        return found
+        self._said = [None] * len(self.children)
 
     def node(self, node: int, symbols: Iterable[Symbol]) -> int:
         """The node that *symbols* lead to from *node*."""
@@ -207,64 +202,104 @@ class Groups:
 
     def alike(self, node: int, tables: LanguageTables) -> tuple[Alike, ...]:
         """The groups of a node, by what they need."""
-        return self._by_need(node, tables)[0]
-
-    def _by_need(self, node: int, tables: LanguageTables) -> tuple[tuple[Alike, ...], int]:
-        """The groups of a node by what they need, and all symbols that any of them needs."""
         found = self._alike[node]
         if found is None:
             by_need: dict[Need, tuple[list[int], list[int]]] = {}
-            relevant, need_of_end = 0, self.ends.need
+            known, need_of_end = self.ends.needs, self.ends.need
             numbers, ends, firsts = self._by_node
             own = slice(firsts[node], firsts[node + 1])
             for group, end in zip(numbers[own], ends[own], strict=True):
-                need = need_of_end(end, tables)
+                need = known.get(end) or need_of_end(end, tables)
                 members = by_need.get(need)
                 if members is None:
                     members = by_need[need] = [], []
-                    relevant |= max(need.symbols, 0)
                 members[0].append(group)
                 members[1].append(end)
-            alike = tuple(
-                [
-                    Alike(need, np.array(groups, np.int32), np.array(ends, np.int32))
-                    for need, (groups, ends) in by_need.items()
-                ]
+            found = self._alike[node] = tuple(
+                [Alike(need, groups, ends, bit_set(groups)) for need, (groups, ends) in by_need.items()]
             )
-            found = self._alike[node] = alike, relevant
         return found
 
-    def known(self, node: int, expected: int, tables: LanguageTables) -> Known:
-        """What is known of the groups of *node* where the symbols of the bit set *expected* are."""
-        alike, relevant = self._by_need(node, tables)
-        key = node, expected & relevant
-        found = self._known.get(key)
+    def at(self, node: int, tables: LanguageTables) -> Node:
+        """What is said of a node."""
+        found = self._said[node]
         if found is None:
-            found = self._known[key] = _known(alike, expected)
+            found = self._said[node] = self._say(node, tables)
         return found
 
+    def _say(self, node: int, tables: LanguageTables) -> Node:
+        always, asked, undecided, symbols = 0, 0, 0, 0
+        needed: list[tuple[int, int]] = []
+        for (needs, more), _, _, bits in self.alike(node, tables):
+            if needs < 0:
+                always |= bits
+                continue
+            if more:
+                asked |= bits
+            else:
+                undecided |= bits
+            if needs:
+                needed.append((needs, bits))
+                symbols |= needs
+        children: list[tuple[int, int]] = []
+        columns: list[tuple[Column, int]] = []
+        for symbol, child in self.children[node]:
+            if isinstance(symbol, Column):
+                columns.append((symbol, child))
+            elif (terminal := tables.terminal_of[symbol]) >= 0:
+                children.append((terminal, child))
+                symbols |= 1 << terminal
+        return Node(always, asked, tuple(needed), undecided, symbols, tuple(children), tuple(columns))
 
-def _known(alike: tuple[Alike, ...], expected: int) -> Known:
-    allowed: list[Ints] = []
-    asked: list[Alike] = []
-    others: list[Alike] = []
-    for each in alike:
-        symbols, more = each.need
-        if symbols < 0 or symbols & expected:
-            allowed.append(each.numbers)
-        else:
-            (asked if more else others).append(each)
-    numbers = _joined([each.numbers for each in others])
-    return Known(_joined(allowed), tuple(asked), (numbers, _joined([each.ends for each in others])))
+    def numbers(self, node: int) -> list[int]:
+        """The groups of a node."""
+        numbers, _, firsts = self._by_node
+        return numbers[firsts[node] : firsts[node + 1]]
 
-
-def _joined(parts: list[Ints]) -> Ints:
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else _NO_INTS
+    @cached_property
+    def symbols(self) -> list[Symbol]:
+        """The symbol that leads to each node; nobody asks for that of the root."""
+        found: list[Symbol] = [0] * len(self.children)
+        for pairs in self.children:
+            for symbol, child in pairs:
+                found[child] = symbol
+        return found
 
 
 def after_lexeme(lexer: LexerState, kind: int) -> tuple[LexerState, list[Symbol]] | None:
     """The state at the start of the next lexeme, if that in progress ends here as one of *kind*."""
     step = lexer._replace(state=0, accepted=kind, leftover=b"").finish()
     return None if step is None else (step.lexer, step.symbols)
+
+
+def bit_set(numbers: Sequence[int]) -> int:
+    """The bit set of *numbers*. O(the largest of them)."""
+    if len(numbers) > _FEW:
+        found = np.zeros(max(numbers) + 1, np.bool_)
+        found[numbers] = True
+        return bits_of(found)
+    bits = 0
+    for number in numbers:
+        bits |= 1 << number
+    return bits
+
+
+def bits_of(truths: NDArray[np.bool_]) -> int:
+    """The bit set of the numbers of what is true."""
+    return int.from_bytes(np.packbits(truths, bitorder="little").tobytes(), "little")
+
+
+def truths_of(bits: int, count: int) -> NDArray[np.bool_]:
+    """For each number below *count* whether it is in a bit set."""
+    data = np.frombuffer(bits.to_bytes(-(-count // 8), "little"), np.uint8)
+    return np.unpackbits(data, count=count, bitorder="little").view(np.bool_)
+
+
+def members(bits: int) -> list[int]:
+    """The numbers in a bit set."""
+    found = []
+    while bits:
+        lowest = bits & -bits
+        found.append(lowest.bit_length() - 1)
+        bits ^= lowest
+    return found

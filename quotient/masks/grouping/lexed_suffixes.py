@@ -6,7 +6,7 @@ the automaton alone does not decide, is left to the lexer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from fimlsp.quotient.masks.suffixes import Suffixes
 from fimlsp.quotient.masks.text_trie import Ints, smallest
 from numpy.typing import NDArray
 
+_SPACE = b" "
 _FEW = 48
 """Up to this many texts are read one by one rather than in arrays."""
 
@@ -25,7 +26,10 @@ Mask = NDArray[np.bool_]
 
 
 class LexedSuffixes(NamedTuple):
-    """The suffixes of a vocabulary, read from one state on: their *groups*, and the group of each."""
+    """The suffixes of a vocabulary, read from one state on: their *groups*, and the group of each.
+
+    Where a line begins in that state, those are left out that `first_in_line` has.
+    """
 
     groups: Groups
     of_suffix: Ints
@@ -48,8 +52,47 @@ def lexed_suffixes(
     return LexedSuffixes(reader.groups, reader.of_suffix.astype(smallest(reader.groups.n_groups)))
 
 
+class FirstInLine(NamedTuple):
+    """Suffixes that begin the first lexeme of a line behind the same white space.
+
+    `numbers` are theirs, `rests` those of what is left behind that. The white space gives `symbols`, and
+    leads to `lexer`.
+    """
+
+    symbols: tuple[Symbol, ...]
+    lexer: LexerState
+    numbers: Ints
+    rests: Ints
+
+
+def first_in_line(suffixes: Suffixes, lexer: LexerState) -> Iterator[FirstInLine]:
+    """The suffixes that begin the first lexeme of the line that *lexer* is in, at once or behind a space.
+
+    That are nearly all. What such a lexeme means hardly depends on the line, so they are read once for all.
+    """
+    if lexer.margin is None or lexer.modes.depth or not lexer.at_lexeme_start:
+        return
+    lexical, firsts = lexer.lexical, suffixes.first_bytes
+    is_code = ~np.isin(firsts, np.array(sorted({-1, *lexical.quiet}), np.int32))
+    at_once = lexer.start_line(b"")
+    if at_once is not None:
+        numbers = np.flatnonzero(is_code).astype(np.int32)
+        yield FirstInLine(tuple(at_once.symbols), at_once.lexer, numbers, numbers)
+    blank = lexer.feed(_SPACE)
+    ended = blank and blank.lexer.accepted == lexical.space and blank.lexer.finish()
+    behind = ended and ended.lexer.margin is not None and ended.lexer.start_line(b"")
+    if blank and ended and behind:
+        numbers = np.flatnonzero(firsts == _SPACE[0]).astype(np.int32)
+        rests = suffixes.after[suffixes.start[numbers] + 1]
+        row = np.array(lexical.dfa.rows[blank.lexer.state])
+        chosen = is_code[rests]
+        chosen[chosen] = row[firsts[rests[chosen]]] == 0
+        symbols = (*blank.symbols, *ended.symbols, *behind.symbols)
+        yield FirstInLine(symbols, behind.lexer, numbers[chosen], rests[chosen])
+
+
 class _Reader:
-    """Reads all suffixes."""
+    """Reads all suffixes but those that are first in a line that begins at the start."""
 
     def __init__(
         self, suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes], ends: Ends
@@ -59,7 +102,10 @@ class _Reader:
         self._suffixes = suffixes
         self._first = first
         self._lexical = start.lexical
-        everything = np.arange(len(suffixes), dtype=np.int32)
+        is_read = np.ones(len(suffixes), np.bool_)
+        for first_ones in first_in_line(suffixes, start):
+            is_read[first_ones.numbers] = False
+        everything = np.flatnonzero(is_read).astype(np.int32)
         self._waiting: dict[LexerState, list[tuple[Ints, Ints, Ints]]] = {}
         self._wait(start, everything, everything, np.zeros_like(everything))
         while self._waiting:

@@ -14,24 +14,19 @@ from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
 from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Ends, Groups, after_lexeme
-from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
+from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes, first_in_line
 from fimlsp.quotient.masks.text_trie import Ints, smallest
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 from numpy.typing import NDArray
 
-_FEW = 40
-"""Groups of which at most one in so many occurs behind some symbols are taken apart there."""
+_NONE = -1
 
 
 class Part(NamedTuple):
-    """Groups of what is left of tokens behind *symbols*.
-
-    If they are but a few of others, `among` has these, and the number there of each.
-    """
+    """Groups of what is left of tokens behind *symbols*."""
 
     symbols: tuple[Symbol, ...]
     groups: Groups
-    among: tuple[Groups, Ints] | None = None
 
 
 class Lexed(Protocol):
@@ -106,26 +101,26 @@ class TokenGroups:
     """The texts of a vocabulary, read from a lexer state.
 
     Groups are numbered through all of `parts`; `of_text` is the group of each text, and that of one more,
-    which no token is; `of_token` that of each token. `n_bytes` is about what it holds in memory beside the
-    groups of other tables.
+    which no token is. `number` is theirs alone, `n_bytes` about what they hold in memory beside the groups of
+    other tables.
     """
 
-    __slots__ = ("n_bytes", "of_text", "of_token", "parts")
+    __slots__ = ("n_bytes", "n_groups", "number", "of_text", "parts")
 
-    def __init__(self, parts: tuple[Part, ...], of_text: Ints, of_token: Ints, n_bytes: int) -> None:
+    def __init__(self, parts: tuple[Part, ...], of_text: Ints, n_bytes: int) -> None:
         self.parts = parts
+        self.number = parts[0].groups.number
+        self.n_groups = sum(part.groups.n_groups for part in parts)
         self.of_text = of_text
-        self.of_token = of_token
         self.n_bytes = n_bytes
 
     def within_symbol(self, tables: LanguageTables, holds: Callable[[LexerState], bool]) -> NDArray[np.bool_]:
         """Which groups finish no symbol and end in a state for which *holds* does."""
         found: list[NDArray[np.bool_]] = []
-        for symbols, groups, *_ in self.parts:
+        for symbols, groups in self.parts:
             within = np.zeros(groups.n_groups, np.bool_)
             for alike in () if symbols else groups.alike(0, tables):
-                ends = alike.ends.tolist()
-                within[alike.numbers] = [holds(groups.ends.states[end]) for end in ends]
+                within[alike.numbers] = [holds(groups.ends.states[end]) for end in alike.ends]
             found.append(within)
         return np.concatenate(found)
 
@@ -146,14 +141,12 @@ class _Grouping:
         parts = [Part((), self.own)]
         first, n_bytes = self.own.n_groups, self.own.n_bytes
         for symbols, groups, texts, numbers in self.parts:
-            part, numbers = _part(symbols, groups, numbers)
+            numbers = numbers.astype(np.int32)
             self.of_text[texts] = np.where(numbers == DEAD_GROUP, DEAD_GROUP, numbers + first)
-            parts.append(part)
-            first += part.groups.n_groups
-            n_bytes += part.groups.n_bytes if part.among is not None else 0
+            parts.append(Part(symbols, groups))
+            first += groups.n_groups
         of_text = self.of_text.astype(smallest(first))
-        of_token = of_text[self.vocabulary.text_of_token]
-        return TokenGroups(tuple(parts), of_text, of_token, of_text.nbytes + of_token.nbytes + n_bytes)
+        return TokenGroups(tuple(parts), of_text, of_text.nbytes + n_bytes)
 
     def at_start(self) -> TokenGroups:
         """The groups if the state is between two lexemes."""
@@ -179,9 +172,22 @@ class _Grouping:
         return self.result()
 
     def _behind(self, symbols: tuple[Symbol, ...], lexer: LexerState, texts: Ints, suffixes: Ints) -> None:
-        """Add a part: *suffixes* are what is left of *texts* behind *symbols*."""
-        found = self.lexed.suffixes(lexer)
-        self.parts.append((symbols, found.groups, texts, found.of_suffix[suffixes]))
+        """Add parts: *suffixes* are what is left of *texts* behind *symbols*."""
+        all_suffixes = self.vocabulary.suffixes
+        is_left = np.ones(len(texts), np.bool_)
+        for first in first_in_line(all_suffixes, lexer):
+            rest_of = np.full(len(all_suffixes), _NONE, np.int32)
+            rest_of[first.numbers] = first.rests
+            rests = rest_of[suffixes]
+            chosen = rests != _NONE
+            is_left &= ~chosen
+            self._add((*symbols, *first.symbols), first.lexer, texts[chosen], rests[chosen])
+        self._add(symbols, lexer, texts[is_left], suffixes[is_left])
+
+    def _add(self, symbols: tuple[Symbol, ...], lexer: LexerState, texts: Ints, suffixes: Ints) -> None:
+        if len(texts):
+            found = self.lexed.suffixes(lexer)
+            self.parts.append((symbols, found.groups, texts, found.of_suffix[suffixes]))
 
     def _fall_back(self, texts: Ints) -> None:
         """Read *texts*, which end the lexeme before their first byte."""
@@ -217,20 +223,6 @@ class _Grouping:
         if kind >= 0:
             return lexer._replace(state=state, accepted=kind, leftover=text)
         return lexer._replace(state=state, leftover=lexer.leftover + text)
-
-
-def _part(symbols: tuple[Symbol, ...], groups: Groups, numbers: Ints) -> tuple[Part, Ints]:
-    """The part of the texts that are in the groups of these *numbers*, and these as numbers of the part.
-
-    Answers about all groups serve many states of the lexer, those about a few are quick to get.
-    """
-    occurring = np.bincount(numbers, minlength=groups.n_groups) > 0
-    occurring[DEAD_GROUP] = False
-    few = np.flatnonzero(occurring).astype(np.int32)
-    if len(few) * _FEW > groups.n_groups:
-        return Part(symbols, groups), numbers.astype(np.int32)
-    own = np.where(occurring, np.cumsum(occurring), DEAD_GROUP)
-    return Part(symbols, groups.only(few), (groups, np.append(DEAD_GROUP, few))), own[numbers]
 
 
 def token_groups(lexed: Lexed, lexer: LexerState) -> TokenGroups:

@@ -92,6 +92,54 @@ def test_places_out_of_the_ordinary(left, right, kind):
             check(following, vocabulary)
 
 
+RUNS = [
+    piece * count
+    for piece in (b"-", b"~", b"not ", b"(", b"[", b"*", b"a.", b"a, ", b"1 + ", b")", b"x = ")
+    for count in (1, 2, 40)
+]
+BEGINNINGS = [
+    before + text
+    for before in (
+        b"",
+        b" ",
+        b"  ",
+        b"   ",
+        b"\t",
+        b" \t",
+        b"\x0c",
+        b" \x0c ",
+        b"\n",
+        b" \n",
+        b"\n  ",
+        b"\r\n ",
+    )
+    for text in (b"", b"y", b"y = 1\n", b"# a", b"\\\n", b"(", b"'a'", b"if y:\n   z")
+]
+AROUND = [
+    (RUNS, b"x = ", b"y\n"),
+    (RUNS, b"x = f(", b"-y)\n"),
+    (RUNS, b"", b"(not y)]\n"),
+    (RUNS, b"[(", b"]\n"),
+    (BEGINNINGS, b"if x:\n", b"\n  z\n"),
+    (BEGINNINGS, b"if x:\n ", b"\n  z\n"),
+    (BEGINNINGS, b"if x:\n  y\n  ", b""),
+    (BEGINNINGS, b"if x:\n  if y:\n    z\n ", b" # a\nz\n"),
+    (BEGINNINGS, b"if x:\n\tif y:\n\t  z\n\t", b"\n"),
+    (BEGINNINGS, b"(\n ", b")\n"),
+]
+
+
+@pytest.mark.parametrize(("texts", "left", "right"), AROUND)
+def test_runs_of_a_symbol_and_beginnings_of_lines(texts, left, right):
+    state = engine("python").document(left + right).middle(len(left), len(left)).start
+    vocabulary = Vocabulary(texts)
+    check(state, vocabulary)
+    for text in texts[:12]:
+        following = state.feed(text)
+        if following is not None:
+            check(following, vocabulary)
+
+
 def test_names_are_checked_where_the_language_checks_whole_texts():
     document = Engine(python(check="compile")).document(b"def f():\n    \n    return x\n")
     state = document.middle(13, 13).start
