@@ -69,12 +69,10 @@ def calibrate(
         chosen = model and find_on_command_line(model)
         analysis = Analysis()
         loaded = load_model(chosen or None, device=device)
-        fitted = _record(
-            Recorder(loaded, analysis, workspace_of(folders)), folders, cursors, seed, out / "fit.jsonl"
-        )
-        checked = _record(
-            Recorder(loaded, analysis, workspace_of(check)), check, check_cursors, seed, out / "check.jsonl"
-        )
+        recorder = Recorder(loaded, analysis, workspace_of(folders))
+        fitted = _record(recorder, folders, cursors, seed, out / "fit.jsonl")
+        recorder = Recorder(loaded, analysis, workspace_of(check))
+        checked = _record(recorder, check, check_cursors, seed, out / "check.jsonl") if check else []
         analysis.close()
         acceptance = fit(fitted)
         path = acceptance.save(out)

@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 from fimlsp.languages.python.compiler.rules.statements import LogicalLine, Source, StatementRules
 from fimlsp.languages.python.compiler.spelling import FEATURES, SPELT_BEHIND, feature_like, spelt
 from fimlsp.languages.python.compiler.suspicion import adds_constants, may_be_wrong, uses_declared
+from fimlsp.languages.python.compiler.syntax.data_lines import end_of_data
 from fimlsp.languages.python.compiler.syntax.lines import parse_line
 from fimlsp.languages.python.compiler.syntax.nodes import Constant, Group, Name
 from fimlsp.languages.python.compiler.syntax.statements import Evaluation, Import, ParsedLine
@@ -229,6 +230,9 @@ class FileCheck(WholeTextCheck):
         known = self._known.like(text).get(text)
         if known is not None and (not known[0] or data.startswith(known[0], start)):
             return known[1], start + len(known[0] or text)
+        end_if_data = end_of_data(data, start)
+        if end_if_data is not None:
+            return _column(data, start), end_if_data
         try:
             tokens, end = tokens_of_line(data, start)
         except UnreadableError:
@@ -242,8 +246,11 @@ class FileCheck(WholeTextCheck):
         self, data: bytes, lines: Sequence[LogicalLine], *, future: bool
     ) -> tuple[list[Fault], list[Span], bool]:
         """What is wrong with *lines*, their imports of features, and whether their block declares names."""
+        declares = b"global" in data or b"nonlocal" in data
 
         def parsed(line: LogicalLine, may_be_case: bool) -> ParsedLine:
+            if not (declares or may_be_case) and end_of_data(data, line.start) == line.end:
+                return ParsedLine(b"", None, ())
             return self._parse(data[line.start : line.end], may_be_case=may_be_case)
 
         def remembered(start: int, end: int, key: object, make: Callable[[], list[Fault]]) -> list[Fault]:
