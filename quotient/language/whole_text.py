@@ -63,3 +63,10 @@ class WholeTextCheck(ABC):
 
         *around* are the texts before the middle and behind it.
         """
+
+    @abstractmethod
+    def keeps_faultless(self, statement: bytes, fresh: int) -> bool:
+        """Whether the last *fresh* bytes of *statement*, in brackets, give no fault to a text that has none.
+
+        The grammar accepts the text with and without them. Quick; no where that is not known.
+        """

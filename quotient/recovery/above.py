@@ -78,6 +78,9 @@ class Above:
         if tries == 1 and (closer := statements.lacking_closer(place)):
             self.text.replace([closer])
             return
+        if tries == 1 and start < place and (opener := statements.lacking_opener(place)):
+            self.text.replace([opener])
+            return
         is_long = self.text.data.count(b"\n", start, place) > _MOST_LINES
         is_far = tries == 1 and (is_long or statements.is_unaligned(place, start))
         if is_far and (edits := self._mend_near(place, start)):
@@ -186,19 +189,24 @@ class Above:
             return False
         return self.assumed.any_line.expects(first) and not self.assumed.inside(modes.shape).expects(first)
 
-    def brackets(self) -> Brackets | None:
+    def brackets(self) -> tuple[Brackets, ...]:
         """The brackets around the cursor's line, without those that it closes at its beginning.
 
-        None if there are none, or if its column contradicts that.
+        Nothing if there are none, or if its column contradicts that. Where the cursor precedes the closing
+        ones, all of those around it come second, as the middle may open some.
         """
         start, _ = self.text.document.statement_before(self.stop)
         context = self.text.document.left_at(self.stop)[1]
         tables, closes = self.assumed.tables, self.cursor_line().closes
         if context.modes.depth <= len(closes) or not self.may_be_inside:
-            return None
+            return ()
         chart = tables.forward.read(context.group, tables.terminals(closes))
         found = Brackets(context.group, self.statements().units_from(start))
-        return None if chart is None else found.after(chart, closes, self.stop)
+        if chart is None:
+            return ()
+        is_before = closes and not self.text.data[self.stop : self.text.cursor].strip()
+        others = (found.after(context.group, (), self.stop),) if is_before else ()
+        return found.after(chart, closes, self.stop), *others
 
     def lacking_column(self) -> Column | None:
         """The first column to which the text below dedents although no open block has it; None: all have."""

@@ -2,67 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
-from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.earley.sets import merged
 from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexemes, lexemes
-from fimlsp.quotient.recovery.mended_text import MendedText
-from fimlsp.quotient.recovery.repairs.assumed import Assumed, indentation
-from fimlsp.quotient.recovery.statements.blocks import is_slip
-from fimlsp.quotient.recovery.statements.closers import Closer, closer_below
+from fimlsp.quotient.recovery.repairs.assumed import indentation
+from fimlsp.quotient.recovery.shared_brackets import SharedBrackets
+from fimlsp.quotient.recovery.statements.blocks import header_above, is_slip
 from fimlsp.quotient.recovery.statements.placing import with_header
 from fimlsp.quotient.recovery.statements.readings import Edit, Reading
-from fimlsp.quotient.recovery.statements.statements import Brackets, Statements
+from fimlsp.quotient.recovery.statements.statements import Statements
+from fimlsp.quotient.recovery.statements.string_beginnings import lost_beginning
 
 _MOST_MENDS = 60
 _MOST_TRIES = 3
 _MOST_LINES = 40
-_OPENED = 5
-"""What it costs that the cursor's line opens a bracket with which the lines below still are not in order."""
 
 
-class Below:
-    """Mends *text* from the line after the cursor's on, which begins *beyond* bytes after the cursor's end.
-
-    *column* is that of the logical line with the cursor, *line_column* that of the line itself, None if it is
-    unknown; *brackets* finds those around it, if any.
-    """
-
-    def __init__(
-        self,
-        assumed: Assumed,
-        text: MendedText,
-        beyond: int,
-        column: Column | None,
-        line_column: Column | None,
-        brackets: Callable[[], Brackets | None],
-    ) -> None:
-        self.assumed = assumed
-        self.text = text
-        self.column = column
-        self._line_column = line_column
-        self._beyond = beyond
-        self._find_brackets = brackets
-
-    @cached_property
-    def _brackets(self) -> Brackets | None:
-        return self._find_brackets()
-
-    def move(self, beyond: int, size: int) -> None:
-        """Let the cursor's end be *beyond* bytes before the next line, and *size* bytes after the cursor."""
-        self.text.cursor_end, self._beyond = self.text.cursor + size, beyond
-
-    @property
-    def start(self) -> int:
-        """Where the line after the cursor's begins."""
-        return self.text.cursor_end + self._beyond
+class Below(SharedBrackets):
+    """Mends the text from the line after the cursor's on."""
 
     def mend(self) -> None:
         """Mend until all lines from `start` on can be read, or too many cannot: these are passed over."""
@@ -72,6 +35,9 @@ class Below:
             place = self.text.document.broken_below(self.start)
             if place is None:
                 return
+            if not tried and (edit := lost_beginning(self.statements(), self.start)):
+                self.text.replace([edit])
+                continue
             tried[place] = tries = tried.get(place, 0) + 1
             self._mend_at(place, tries)
         place = self.text.document.broken_below(self.start)
@@ -93,8 +59,8 @@ class Below:
             return
         after = statements.next_line(statements.unit(place).end)
         for begin in (place, place if after is None else after.start) if tries == 1 else ():
-            if closer := statements.lacking_closer(begin):
-                self.text.replace([closer])
+            if edit := statements.lacking_closer(begin) or statements.lacking_opener(begin):
+                self.text.replace([edit])
                 return
         if tries == 1:
             for read in (self._in_opened, self._in_brackets):
@@ -121,79 +87,6 @@ class Below:
             self.text.replace(with_header(self.assumed, statements, reading))
         else:
             self.text.replace(self._laid_out(statements, reading))
-
-    def _opened(self, statements: Statements) -> Closer | None:
-        """The line that closes a bracket which the cursor's line opens, as the layout tells."""
-        column = self._line_column
-        return None if column is None else closer_below(statements, self.start, column)
-
-    def _in_opened(self, statements: Statements) -> Reading | None:
-        """The reading of the lines in a bracket that the cursor's line opens."""
-        if self._is_header:
-            return None
-        closer = self._opened(statements) or self._opened(statements.early)
-        if closer is None:
-            return self._in_unclosed(statements)
-        found = statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
-        if found is None or statements.is_apart(self.start, found, or_ends=True):
-            return None
-        apart = statements.cost_apart(self.start, closer.end)
-        line = statements.next_line(self.start)
-        if apart and line is not None and (alone := statements.read(line.start)).end >= closer.end:
-            apart = min(apart, alone.cost)
-        return found if found.cost + (_OPENED if found.cost else 0) <= apart else None
-
-    def _in_unclosed(self, statements: Statements) -> Reading | None:
-        """The reading of the deeper lines in brackets that the cursor's line opens and nothing closes."""
-        tables, text, column = self.assumed.tables, self.text, self._line_column
-        begin = text.document.transitions.lines.start_of_stretch(text.data, text.cursor)
-        before = lexemes(tables.lexical, text.data, begin, text.cursor).read
-        after = lexemes(tables.lexical, text.data, text.cursor_end, self.start).read
-        own = Unit(begin, self.start, column, Lexemes((*before, *after), (), joined=False))
-        opened = self.assumed.layout.left_open((own,))
-        if not after or not opened or column is None:
-            return None
-        end = self.start
-        while (line := statements.next_line(end)) is not None and line.column.deeper_than(column):
-            end = line.end
-        chart = self.assumed.inside(tables.opening_of[opened[-1][0]])
-        return statements.unclosed(own, self.start, end, chart) if end > self.start else None
-
-    @property
-    def closes_for_line(self) -> bool:
-        """Whether the layout tells that the lines below close a bracket which the cursor's line opens."""
-        return self._opened(self.statements()) is not None
-
-    @property
-    def _opens_none(self) -> bool:
-        """Whether the cursor's line surely opens no bracket that the lines below close."""
-        statements = self.statements()
-        return self._is_header or (
-            self._opened(statements) is not None and self._in_opened(statements) is None
-        )
-
-    def _in_brackets(self, statements: Statements) -> Reading | None:
-        """The reading of the lines behind the cursor's in the brackets that it is in."""
-        if self._brackets is None or self._closes_all(self._brackets):
-            return None
-        closer = self._opened(statements)
-        if closer is not None and closer.closes_more:
-            return None
-        place = self.start if closer is None else closer.end
-        found = statements.within(place, *statements.still_in(self._brackets, place))
-        if found is None or statements.is_apart(place, found):
-            return None
-        is_closed = self._line_column is not None and not self._line_column.deeper_than(
-            self._brackets.above[0].column or Column()
-        )
-        return None if is_closed and statements.cost_apart(place, found.end) < found.cost else found
-
-    def _closes_all(self, brackets: Brackets) -> bool:
-        """Whether the rest of the cursor's line closes all of *brackets*."""
-        lexical, rest = self.assumed.tables.lexical, self.rest
-        kinds = [lexical.kinds[lexeme.kind] for lexeme in lexemes(lexical, rest, 0, len(rest)).read]
-        closers, _ = unmatched_brackets(lexical.brackets, kinds)
-        return len(closers) >= len(self.assumed.layout.left_open(brackets.above))
 
     def balanced(self, above: Above) -> Iterator[tuple[Edit, ...]]:
         """Edits that let the lines below follow the cursor's, whatever is written there; gentlest first."""
@@ -246,35 +139,26 @@ class Below:
             place += line.size
         return False
 
-    def follows_deeper(self, column: Column | None) -> bool:
-        """Whether the next line is deeper than *column*, but a blank line keeps it from being a block."""
+    def follows_deeper(self, column: Column | None, document: Document, start: int) -> bool:
+        """Whether the next line is deeper than *column*, but a blank line keeps it from being a block.
+
+        A slip of one column counts as well, if it is still there in *document*, at *start*.
+        """
         line = self.statements().next_line(self.start)
         if column is None or line is None or not line.column.deeper_than(column):
             return False
+        if is_slip(line.column, column):
+            mended = self.statements_of(document, start).next_line(start)
+            return mended is None or mended.column != column
         after = self.text.data[self.start : line.start].splitlines()[:1]
-        is_apart = any(not each.strip() for each in after) or is_slip(line.column, column)
+        is_apart = any(not each.strip() for each in after)
         return is_apart and not self.text.document.right_at(self.start).unmatched
 
-    @property
-    def rest(self) -> bytes:
-        """The rest of the cursor's line."""
-        return self.text.data[self.text.cursor_end : self.start].rstrip(b"\r\n")
+    def completed_rest(self) -> Iterator[tuple[Edit, ...]]:
+        """The edits that close the strings and brackets which the rest of the cursor's line leaves open.
 
-    @property
-    def _is_header(self) -> bool:
-        """Whether the cursor's line ends as those do that a block follows."""
-        tables, rest = self.assumed.tables, self.rest
-        found = lexemes(tables.lexical, rest, 0, len(rest))
-        if not found.read or found.unreadable or not tables.offside:
-            return False
-        symbols = tables.terminals([lexeme.kind for lexeme in found.read])
-        behind = tables.backward.read_any(tables.backward.start(tables.bodies), tuple(tables.suites))
-        return (
-            behind is not None and tables.backward.read(behind, (tables.newline, *symbols[::-1])) is not None
-        )
-
-    def completed_rest(self) -> tuple[Edit, ...]:
-        """The edits that close the strings and brackets which the rest of the cursor's line leaves open."""
+        Where deeper lines follow, the first ones also end it as headers end.
+        """
         rest = self.rest
         found = lexemes(self.assumed.tables.lexical, rest, 0, len(rest)).read
         cut_off = [(lexeme.end, lexeme.missing) for lexeme in found if lexeme.missing]
@@ -284,6 +168,16 @@ class Below:
         ends = {len(rest): closers} if closers else {}
         for end, missing in reversed(cut_off):
             ends[end] = missing + ends.get(end, b"")
+        if not ends:
+            return
+        line, headers = self.statements().next_line(self.start), self.assumed.ends.of_headers
+        if line is not None and self.column is not None and line.column.deeper_than(self.column):
+            words = [self.assumed.words((symbol,)) for symbol in sorted(headers)]
+            yield from (self._at_ends({**ends, len(rest): closers + word}) for word in words)
+        yield self._at_ends(ends)
+
+    def _at_ends(self, ends: Mapping[int, bytes]) -> tuple[Edit, ...]:
+        """Texts to be added in the rest of the cursor's line as edits, by their distance from the cursor."""
         return tuple((self.text.cursor_end + end,) * 2 + (text,) for end, text in ends.items())
 
     def without_rest(self) -> tuple[Edit, ...]:
@@ -294,15 +188,6 @@ class Below:
     def without_all(self) -> tuple[Edit, ...]:
         """The edit that passes over all that follows the cursor's line."""
         return ((self.start, len(self.text.data), b""),) if self.start < len(self.text.data) else ()
-
-    def statements(self, begin: int | None = None) -> Statements:
-        """The reader of the text below, or of that from *begin* on."""
-        return self.statements_of(self.text.document, self.start if begin is None else begin)
-
-    def statements_of(self, document: Document, begin: int) -> Statements:
-        """The reader of the text of *document* from *begin* on."""
-        size = len(document.data)
-        return Statements(self.assumed, document.transitions.lines, document.data, size, begin=begin)
 
     def _in_place(self, statements: Statements, place: int) -> Reading | None:
         """The reading of the line at *place* in the brackets that are open before the cursor's line."""
@@ -339,7 +224,7 @@ class Below:
         """Whether the lines up to *place* may be in brackets that were opened before them."""
         lines, data = self.text.document.transitions.lines, self.text.data
         position, last = self.start, None
-        if self._brackets is None and self._opens_none:
+        if not self._brackets and self._opens_none:
             return False
         while position <= place:
             line = lines.read(data, position)
@@ -390,7 +275,15 @@ class Below:
                 return ((first.start, statements.unit(first.start).code, indentation(after.column)),)
             if inner.deeper_than(after.column):
                 column = after.column.tabs8
-                nearest = inner if 2 * column >= inner.tabs8 + reading.column.tabs8 else reading.column
+                is_nearer = 2 * column >= inner.tabs8 + reading.column.tabs8
+                nearest = inner if is_nearer else reading.column
+                behind = statements.next_line(statements.read(after.start).end)
+                is_alone = behind is not None and behind.column.deeper_than(after.column)
+                header = (
+                    None if is_alone else header_above(self.assumed, statements, after.start, after.column)
+                )
+                if is_nearer and header is not None:
+                    return (header,)
                 return ((after.start, statements.unit(after.start).code, indentation(nearest)),)
             after = statements.next_line(after.end)
         if after is None or after.column != reading.column:

@@ -14,6 +14,7 @@ from fimlsp.quotient.connect.connect import connect, read_up_to
 from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.contexts.replacement import Replacement
+from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.alternatives import closed, outside, without_all, without_line
@@ -25,6 +26,7 @@ from fimlsp.quotient.recovery.mended_text import Mend, MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.statements.readings import Edit
 from fimlsp.quotient.recovery.statements.statements import Statements
+from fimlsp.quotient.recovery.statements.string_beginnings import lost_beginning
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
@@ -46,9 +48,12 @@ class Recovery:
 
     def __init__(self, document: Document, cursor: int, cursor_end: int) -> None:
         assumed = _assumed_of(document.tables.lexical, document.tables)
-        self._start, line_end = _line_around(document, cursor, cursor_end)
-        self._from_end = len(document.data) - line_end
         self._text = MendedText(document, cursor, cursor_end)
+        beginning = _lost_beginning(assumed, document, cursor)
+        self._text.replace(() if beginning is None else (beginning,))
+        self._is_behind_string = beginning is not None
+        self._start, line_end = self._line_around(document, cursor, cursor_end)
+        self._from_end = len(document.data) - line_end
         if not document.tables.offside:
             self._text.replace(Nesting(document, cursor, cursor_end).edits())
         self._above = Above(assumed, self._text, cursor - self._start)
@@ -65,9 +70,33 @@ class Recovery:
         found = Statements(self._above.assumed, document.transitions.lines, document.data, len(document.data))
         line = found.next_line(self._start)
         line_end = len(document.data) - self._from_end
-        around = _line_around(document, self._start, max(self._start, line_end - 1))
+        around = self._line_around(document, self._start, max(self._start, line_end - 1))
         is_own = line is not None and line.start == self._start
         return is_own and line and (line.column, line.first), around[0], len(document.data) - around[1]
+
+    def _line_around(self, document: Document, cursor: int, cursor_end: int) -> tuple[int, int]:
+        """The start and the end of the line from *cursor* to *cursor_end*, as a string may continue it."""
+        lines, lexical, data = document.transitions.lines, document.tables.lexical, document.data
+        start, end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
+        while end < len(data) and _ends_joined(lexical, data, cursor_end, end):
+            end = lines.end_of_stretch(data, end)
+        rest = document.line_at(cursor_end)
+        if not rest.broken and data[cursor_end:end].strip():
+            end = max(end, cursor_end + rest.size)  # a string that begins there ends on another line
+        if self._is_behind_string:  # what seems to be in a string is behind it
+            while start and _ends_joined(
+                lexical, data, above := lines.start_of_stretch(data, start - 1), start
+            ):
+                start = above
+            return start, end
+        first, _ = document.left_at(cursor)
+        line = document.line_at(first)
+        is_joined = first < len(data) and not line.broken and first + line.size > start
+        if is_joined and (
+            document.tables.may_follow(line.kinds) or _ends_joined(lexical, data, first, start)
+        ):
+            return min(first, start), max(first + line.size, end)
+        return start, end
 
     def follow(self, document: Document, edit: Replacement) -> bool:
         """Whether this serves *document* after *edit*."""
@@ -82,7 +111,7 @@ class Recovery:
 
     def serves(self, document: Document, start: int, end: int) -> bool:
         """Whether a cursor from *start* to *end* is in the line that this was made for."""
-        line_start, line_end = _line_around(document, start, end)
+        line_start, line_end = self._line_around(document, start, end)
         if (line_start, line_end) != (self._start, len(document.data) - self._from_end):
             return False
         data = document.data
@@ -100,7 +129,7 @@ class Recovery:
             reading = found_one._replace(number=number)
             if found is not None and kind is _Kind.ROUGH:
                 break
-            if kind is _Kind.SURE and reading.left.depth:
+            if kind is _Kind.SURE and (reading.left.depth or self._closes_brackets):
                 continue
             text = reading.text
             above = read_up_to(text.document, text.cursor)
@@ -112,6 +141,21 @@ class Recovery:
             if kind is _Kind.ROUGH or self._settles(state, reading, _depth(above[1]) - reading.left.depth):
                 return state, tuple(text.mends)
         return (None, ()) if found is None else (found[0], tuple(found[1].mends))
+
+    @property
+    def _closes_brackets(self) -> bool:
+        """Whether the cursor's line may go on in the brackets above, and closes one that it does not open."""
+        above, assumed = self._above, self._above.assumed
+        text, document, tables = above.text, above.text.document, assumed.tables
+        if self._unmatched(self._below.rest)[0] <= self._unmatched(text.data[above.stop : text.cursor])[1]:
+            return False
+        chart: EarleySet | None = document.left_at(above.stop)[1].group
+        for part in (text.data[above.stop : text.cursor], self._below.rest):
+            read = lexemes(tables.lexical, part, 0, len(part)).read
+            symbols = tables.terminals([lexeme.kind for lexeme in read])
+            if chart is not None and symbols:
+                chart = tables.forward.read(assumed.before(chart, symbols[0]), symbols)
+        return chart is not None and chart.expects(tables.newline)
 
     def _settles(self, state: State, reading: _Reading, opened: int) -> bool:
         """Whether a middle need not leave a block or bracket that the layout says it is in.
@@ -125,16 +169,30 @@ class Recovery:
         if not isinstance(state, GrammarState):
             return True
         completion = state.shortest_completion
-        if b"\n" in completion or self._below.follows_deeper(reading.left.cursor_line().column):
+        start, column = self._start_below(reading), reading.left.cursor_line().column
+        if b"\n" in completion or self._below.follows_deeper(column, reading.text.document, start):
             return False
         lexical = self._above.assumed.tables.lexical
         read = lexemes(lexical, completion, 0, len(completion)).read
         if self._below.rest and read and read[-1].end < len(completion.rstrip()):
             return False  # it makes a comment of the rest of the line
         closers, openers = self._unmatched(completion)
-        may_close = opened + (reading.left.depth if reading.left.may_be_inside else 0)
-        needed = closed_after + self._unmatched_below(reading) - reading.left.depth - opened
-        return openers <= max(needed, 0) and closers <= may_close
+        if closers and closers > opened + (reading.left.depth if reading.left.may_be_inside else 0):
+            return False
+        return not openers or openers <= self._may_open(reading, opened - closed_after, closers)
+
+    def _may_open(self, reading: _Reading, opened: int, closers: int) -> int:
+        """How many brackets a middle with as many *closers* may open, in a line that *opened* so many."""
+        needed = self._unmatched_below(reading) - reading.left.depth - opened
+        return max(needed, 0) + (closers if closers and self._may_reopen(reading) else 0)
+
+    def _may_reopen(self, reading: _Reading) -> bool:
+        """Whether the columns allow that the cursor's line closes a bracket and opens another one."""
+        column, above = reading.left.cursor_line().column, reading.left.column
+        if column is None or above is None or column.deeper_than(above):
+            return False
+        line = self._below.statements().next_line(self._below.start)
+        return line is not None and line.column.deeper_than(column)
 
     def _fits(self, reading: _Reading) -> bool:
         """Whether the lines below may follow those above with any whole line between, outside brackets."""
@@ -153,7 +211,8 @@ class Recovery:
 
     def _unmatched_below(self, reading: _Reading) -> int:
         """How many brackets the lines below close for the cursor's line or those above it to open."""
-        if self._below.has_strays or not self._below.closes_for_line:
+        below = self._below
+        if below.has_strays or not (below.closes_for_line or below.goes_on_in_brackets):
             return 0
         return reading.text.document.right_at(self._start_below(reading)).unmatched
 
@@ -165,20 +224,13 @@ class Recovery:
         return len(closers), len(openers)
 
 
-def _line_around(document: Document, cursor: int, cursor_end: int) -> tuple[int, int]:
-    """The start and the end of the line from *cursor* to *cursor_end*, as a string may continue it."""
+def _lost_beginning(assumed: Assumed, document: Document, cursor: int) -> Edit | None:
+    """The edit that begins a string above the *cursor* of which only the end is there."""
     lines, data = document.transitions.lines, document.data
-    start, end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
-    while end < len(data) and _ends_joined(document.tables.lexical, data, cursor_end, end):
-        end = lines.end_of_stretch(data, end)
-    first, _ = document.left_at(cursor)
-    line = document.line_at(first)
-    is_joined = first < len(data) and not line.broken and first + line.size > start
-    if is_joined and (
-        document.tables.may_follow(line.kinds) or _ends_joined(document.tables.lexical, data, first, start)
-    ):
-        return min(first, start), max(first + line.size, end)
-    return start, end
+    place, stop = document.broken_above(cursor), lines.start_of_stretch(data, cursor)
+    if place is None or place >= stop or not assumed.tables.offside:
+        return None
+    return lost_beginning(Statements(assumed, lines, data, stop), place)
 
 
 def _ends_joined(lexical: LexerTables, data: bytes, first: int, start: int) -> bool:
@@ -242,8 +294,7 @@ def _changes(below: Below) -> Iterator[tuple[Edit, ...]]:
         yield closers
     if strays:
         yield ()
-    if rest := below.completed_rest():
-        yield rest
+    yield from below.completed_rest()
     if rest := below.without_rest():
         yield rest
 

@@ -178,7 +178,7 @@ class Surroundings:
 class CheckedState:
     """A state of a middle with the text that led to it. Immutable, as all states."""
 
-    __slots__ = ("_complete", "_completion", "_line", "around", "fine", "spells", "state", "text")
+    __slots__ = ("_complete", "_completion", "_line", "_sound", "around", "fine", "spells", "state", "text")
 
     def __init__(
         self, around: Surroundings, state: State, text: bytes = b"", line: int = 0, *, fine: bool = False
@@ -191,9 +191,28 @@ class CheckedState:
         self._line = line  # where the statement begins in the text, 0 if it may begin before
         self._complete: bool | None = None
         self._completion: bytes | None = None
+        self._sound: tuple[int, int] | None = None  # of the last complete state: its size and brackets
 
     def feed(self, data: bytes) -> CheckedState | None:
         """As in `State`."""
+        found = self._fed(data)
+        if found is not None:
+            found._sound = self._place if self._complete else self._sound
+        return found
+
+    @property
+    def _place(self) -> tuple[int, int] | None:
+        """How long the text is and in how many brackets it ends; None if in none."""
+        if not isinstance(self.state, GrammarState):
+            return None
+        lexer = self.state.lexer
+        lexical, modes = lexer.lexical, lexer.modes
+        last = lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
+        if last in lexical.brackets or last in lexical.brackets.values():
+            modes = modes.after(last) or modes
+        return (len(self.text), modes.depth) if modes.depth else None
+
+    def _fed(self, data: bytes) -> CheckedState | None:
         state = self.state.feed(data)
         if state is None:
             return None
@@ -256,8 +275,17 @@ class CheckedState:
     def complete(self) -> bool:
         """As in `State`."""
         if self._complete is None:
-            self._complete = self.state.complete and not self._faults(b"")
+            self._complete = self.state.complete and (self._stays_sound or not self._faults(b""))
         return self._complete
+
+    @property
+    def _stays_sound(self) -> bool:
+        """Whether the last complete text before this one has no fault, and what was added gives it none."""
+        place = self._place
+        if self._sound is None or place is None or self._sound[1] != place[1]:
+            return False
+        statement = self.text[self._line :] if self._line else self.around.statement + self.text
+        return self.around.check.keeps_faultless(statement, place[0] - self._sound[0])
 
     def _faults(self, completion: bytes) -> Sequence[Fault]:
         return self.around.faults(self.text + completion)

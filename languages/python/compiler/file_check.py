@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from fimlsp.languages.python.compiler.rules.statements import LogicalLine, Source, StatementRules
 from fimlsp.languages.python.compiler.spelling import FEATURES, SPELT_BEHIND, feature_like, spelt
-from fimlsp.languages.python.compiler.suspicion import may_be_wrong, uses_declared
+from fimlsp.languages.python.compiler.suspicion import adds_constants, may_be_wrong, uses_declared
 from fimlsp.languages.python.compiler.syntax.data_lines import end_of_data
 from fimlsp.languages.python.compiler.syntax.lines import parse_line
 from fimlsp.languages.python.compiler.syntax.nodes import Constant, Group, Name
@@ -144,6 +144,10 @@ class FileCheck(WholeTextCheck):
     def suspects(self, statement: bytes, fresh: int, around: tuple[bytes, bytes]) -> bool:
         """As in `WholeTextCheck`."""
         return may_be_wrong(statement, fresh, around[1]) or uses_declared(statement, around)
+
+    def keeps_faultless(self, statement: bytes, fresh: int) -> bool:
+        """As in `WholeTextCheck`."""
+        return adds_constants(statement, fresh)
 
     def spelt(self, statement: bytes) -> Iterator[bytes]:
         """As in `WholeTextCheck`."""

@@ -28,6 +28,10 @@ _NEAR = re.compile(rb"\b(?:yield|await|return)\b")
 _NAMED_NEXT = re.compile(rb",\s*([A-Za-z_\x80-\xff][\w\x80-\xff]*)\s+\Z")
 _KEYWORD = re.compile(rb"([\w\x80-\xff]+)\s*=(?!=)")
 _NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+_CONSTANTS = re.compile(rb"(?:[\d\s,:()\[\]{}.+-]|'[^'\\\r\n{]*'|\"[^\"\\\r\n{]*\")*")
+_WITHIN_WORD = re.compile(rb"[^\W\d][\w\x80-\xff]*[\w\x80-\xff'\"]\Z|['\"\x80-\xff]['\"\w\x80-\xff]\Z")
+_BRACKET = re.compile(rb"(?P<opens>[(\[{])|(?P<closes>[)\]}])|'[^']*'|\"[^\"]*\"")
+_PATTERN = re.compile(rb"\bcase\b")
 _DECLARATION = re.compile(rb"\b(?:global|nonlocal)\s+([\w\x80-\xff,\s]+?)\s*(?:[;\r\n#]|$)")
 
 
@@ -49,6 +53,24 @@ def may_be_wrong(statement: bytes, fresh: int, right: bytes) -> bool:
         return True
     names = _KEYWORD.findall(statement) + _KEYWORD.findall(right, 0, _FOLLOWING)
     return len(names) > len(set(names)) or not statement.isascii()
+
+
+def adds_constants(statement: bytes, fresh: int) -> bool:
+    """Whether the last *fresh* bytes of *statement* add numbers and strings alone, in brackets of their own.
+
+    The compiler has nothing against these, but in patterns and beside stars.
+    """
+    begin = len(statement) - fresh
+    if _CONSTANTS.fullmatch(statement, begin) is None or _WITHIN_WORD.search(
+        statement, max(0, begin - _LONGEST_NAME), begin + 1
+    ):
+        return False
+    depth = 0
+    for mark in _BRACKET.finditer(statement, begin):
+        depth += 1 if mark.lastgroup == "opens" else -1 if mark.lastgroup == "closes" else 0
+        if depth < 0:
+            return False
+    return not depth and b"*" not in statement and _PATTERN.search(statement) is None
 
 
 def _is_argument(name: bytes, statement: bytes) -> bool:

@@ -48,12 +48,14 @@ def is_deeper(unit: Unit, other: Unit) -> bool:
 class _Opened(NamedTuple):
     """An open bracket: what closes it, and the column of the line that opened it.
 
-    What is in it begins `content` bytes after the start of that line, -1 if on another line.
+    What is in it begins `content` bytes after the start of that line, -1 if on another line. It is `loose` if
+    lines in it are not deeper, so that columns tell nothing of it.
     """
 
     closing: str
     column: Column
     content: int
+    loose: bool = False
 
 
 class Layout:
@@ -110,7 +112,7 @@ class Layout:
         found: list[Unit] = []
         opened: list[_Opened] = []
         for unit in before:
-            self._read(opened, unit)
+            self._read_known(opened, unit)
         count = 0
         for unit in units:
             while self._is_left(opened, unit) and found:
@@ -145,8 +147,16 @@ class Layout:
     def _opened_by(self, units: Iterable[Unit]) -> list[_Opened]:
         opened: list[_Opened] = []
         for each in units:
-            self._read(opened, each)
+            self._read_known(opened, each)
         return opened
+
+    def _read_known(self, opened: list[_Opened], unit: Unit) -> None:
+        """As `_read`, where *unit* is known to be in the brackets *opened*, whatever its column."""
+        if unit.column is not None and not self.closes(unit):
+            for number, bracket in enumerate(opened):
+                if not unit.column.deeper_than(bracket.column):
+                    opened[number] = bracket._replace(loose=True)
+        self._read(opened, unit)
 
     def closer(self, closing: str) -> tuple[int, bytes]:
         """The number of the kind *closing*, and its text."""
@@ -158,7 +168,7 @@ class Layout:
         return b"".join(self._word(kind) for kind in kinds)
 
     def _is_left(self, opened: list[_Opened], unit: Unit, least: int = 2) -> bool:
-        if len(opened) < least or unit.column is None:
+        if len(opened) < least or unit.column is None or opened[-1].loose:
             return False
         if self.closes(unit):
             return opened[-1].column.deeper_than(unit.column)

@@ -34,8 +34,9 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
     lead = _LEAD.match(before or after)
     assert lead is not None
     code = before[lead.end() :] or after.lstrip()
+    blank = CursorLine(Margin().after(lead.group()).counted if lead.group() else None)
     if not code.strip():
-        return CursorLine(Margin().after(lead.group()).counted if lead.group() else None)
+        return blank
     lexical = tables.lexical
     start, position = lexical.dfa.starts[lexical.unknown.mode], 0
     closes: list[int] = []
@@ -43,7 +44,7 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
     while (found := longest_match(lexical, start, code, position)) is not None:
         kind, position = found
         if kind in lexical.skipped and not closes:
-            return CursorLine()
+            return CursorLine() if before.strip() else blank
         if lexical.kinds[kind] not in tables.opening_of:
             first = kind if not closes and lead.end() + position < len(before) else None
             break

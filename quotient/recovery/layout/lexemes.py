@@ -38,6 +38,14 @@ class Lexemes(NamedTuple):
     unreadable: tuple[tuple[int, int], ...]
     joined: bool
 
+    def shifted(self, offset: int) -> Lexemes:
+        """The same where the text begins at *offset*."""
+        read = [
+            Lexeme(kind, start + offset, end + offset, missing) for kind, start, end, missing in self.read
+        ]
+        unreadable = tuple((start + offset, end + offset) for start, end in self.unreadable)
+        return Lexemes(tuple(read), unreadable, self.joined)
+
 
 def lexemes(lexical: LexerTables, data: bytes, start: int, end: int, *, ended_early: bool = False) -> Lexemes:
     """The lexemes of `data[start:end]`, lines of code outside strings. O(end - start).
@@ -109,12 +117,8 @@ class _Reader:
             self._take(kind, position, end)
             position = end
         self._close_strings()
-        shifted = tuple(
-            lexeme._replace(start=lexeme.start + offset, end=lexeme.end + offset)
-            for lexeme in self.read_so_far
-        )
-        spans = tuple((a + offset, b + offset) for a, b in self.unreadable)
-        return Lexemes(shifted, spans, joined=last == self.lexical.line_joiner)
+        joined = last == self.lexical.line_joiner
+        return Lexemes(tuple(self.read_so_far), tuple(self.unreadable), joined).shifted(offset)
 
     def _match(self, position: int) -> tuple[int, int] | None:
         """The lexeme at *position*, None if it is none that a grammar uses."""

@@ -41,7 +41,7 @@ class Assumed:
         self.tables = tables
         self.ends = LineEnds(tables)
         self.repairs: BoundedDict[Hashable, Repair | None] = BoundedDict(_MOST_REPAIRS)
-        self.lexemes: WeighedDict[tuple[bytes, int, bool], Lexemes] = WeighedDict(
+        self.lexemes: WeighedDict[tuple[bytes, bool], Lexemes] = WeighedDict(
             4 * MEGABYTE, lambda key, found: 300 + len(key[0]) + 100 * len(found.read)
         )
         self._inside: dict[str, EarleySet] = {}
@@ -106,13 +106,21 @@ class Assumed:
         return self._inside[kind]
 
     def before(self, chart: EarleySet, symbol: int) -> EarleySet:
-        """*chart*, or if the terminal *symbol* is not expected there, a set behind one more where it is."""
+        """*chart*, or if the terminal *symbol* is not expected there, the set behind what comes before it."""
         if chart.expects(symbol):
             return chart
-        costs, scan = self.ends.costs, self.tables.forward.earley.scan
+        costs, earley = self.ends.costs, self.tables.forward.earley
         ways = sorted((costs[each], each) for each in chart.expected() if each in costs)
-        charts = (scan(chart, (each,)) for _, each in ways)
-        return next((each for each in charts if each is not None and each.expects(symbol)), chart)
+        found: list[EarleySet] = []
+        least = 0
+        for cost, each in ways:
+            if found and cost > least:
+                break
+            following = earley.scan(chart, (each,))
+            if following is not None and following.expects(symbol):
+                least = cost
+                found.append(following)
+        return merged(earley, found) if found else chart
 
     def _behind(self, kind: str) -> EarleySet:
         """The set behind a bracket that begins a line, or stands behind its first lexeme or a second."""

@@ -90,8 +90,11 @@ class LineEnds:
                 return
             spent += self._within.costs[symbol]
 
-    def of(self, chart: EarleySet) -> Ways:
-        """The cheapest ends of a line after *chart*, with the terminals that are missing."""
+    def of(self, chart: EarleySet, *, most_more: int | None = None) -> Ways:
+        """The cheapest ends of a line after *chart*, with the terminals that are missing.
+
+        One that costs *most_more* or more than the other is left out.
+        """
         serial = count()
         found: Ways = {}
         queue: list[tuple[int, int, int, EarleySet, Symbols]] = []
@@ -111,6 +114,8 @@ class LineEnds:
         while queue:
             cost, _, symbol, origin, path = heappop(queue)
             if len(found) == 2 and cost >= max(way[0] for way in found.values()):
+                break
+            if found and most_more is not None and cost >= most_more + min(way[0] for way in found.values()):
                 break
             if (symbol, origin) in done:
                 continue

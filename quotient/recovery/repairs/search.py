@@ -335,7 +335,7 @@ class Search:
                 _changes((path, Change(size, symbols)) if symbols else path),
                 opens,
             )
-            for opens, (more, symbols) in self.ends.of(chart).items()
+            for opens, (more, symbols) in self.ends.of(chart, most_more=_MISFIT).items()
         ]
         return min(found, default=None)
 

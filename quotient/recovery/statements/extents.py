@@ -77,6 +77,34 @@ class Extents(Lines):
         """Whether the line at *start* lacks a bracket that is closed beyond the one with the cursor."""
         return self.extent(self.unit(start)).lacking is not None
 
+    def is_closed_beyond(self, units: Sequence[Unit]) -> bool:
+        """Whether the bracket with which the first of *units* ends is closed behind them, as columns tell."""
+        opened = self.assumed.layout.left_open(units[:1])
+        if not opened or not opened[-1][1]:
+            return False
+        closing = self._closed_far(units[-1].end, units[0])
+        return closing is not None and self.tables.lexical.brackets[closing] == opened[-1][0]
+
+    def lacking_opener(self, start: int) -> tuple[int, int, bytes] | None:
+        """The edit that adds the bracket that the line before *start* lacks at its end, as columns tell.
+
+        The line at *start* is deeper, and the first one after it that is not closes a bracket in the column
+        of the line before.
+        """
+        line, before = self.unit(start), self.line_before(start)
+        if before is None or line.column is None or not line.column.deeper_than(before[1]):
+            return None
+        above, layout = self.unit(before[0]), self.assumed.layout
+        if not above.found.read or layout.left_open((above,)):
+            return None
+        opening = self._closed_far(line.end, above)
+        if opening is None:
+            return None
+        kind, text = layout.closer(opening)
+        pair = self.tables.terminal_of[above.found.read[-1].kind], self.tables.terminal_of[kind]
+        end = above.found.read[-1].end
+        return (end, end, b" " + text) if pair in self.tables.neighbours else None
+
     def _own_lines(self, units: Sequence[Unit]) -> Iterator[int]:
         """The numbers of those of *units* but the first that begin as logical lines do.
 

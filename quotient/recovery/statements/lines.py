@@ -68,10 +68,10 @@ class Lines:
         if line.broken and start < start + line.reach <= len(self.data):
             end = start + line.reach
         if end > self.stop or (line.broken and end > self.lines.end_of_stretch(self.data, start)):
-            return self._physical(start)
+            return self.physical(start)
         return self._unit(start, end)
 
-    def _physical(self, start: int) -> Unit:
+    def physical(self, start: int) -> Unit:
         """The physical line at *start*, with those that line joiners join to it."""
         end = min(self.lines.end_of_stretch(self.data, start), self.stop)
         unit = self._unit(start, end)
@@ -94,11 +94,11 @@ class Lines:
         return unmatched_brackets(self.tables.lexical.brackets, kinds)
 
     def _lexemes(self, start: int, end: int) -> Lexemes:
-        key = self.data[start:end], start, self.ended_early
-        known = self.assumed.lexemes
+        text = self.data[start:end]
+        key, known = (text, self.ended_early), self.assumed.lexemes
         if key not in known:
-            known[key] = lexemes(self.tables.lexical, self.data, start, end, ended_early=self.ended_early)
-        return known[key]
+            known[key] = lexemes(self.tables.lexical, text, 0, len(text), ended_early=self.ended_early)
+        return known[key].shifted(start)
 
     def next_line(self, position: int) -> NextLine | None:
         """The next line with code from *position* on; None if there is none near."""
@@ -110,7 +110,7 @@ class Lines:
                 first = self.tables.terminal_of[line.kinds[0]]
                 return NextLine(position, position + line.size, line.column, first)
             if line.broken:
-                unit = self._physical(position)
+                unit = self.physical(position)
                 if unit.column is not None:
                     read = unit.found.read
                     begin = self.tables.terminal_of[read[0].kind] if read else None
@@ -249,10 +249,20 @@ class Lines:
                 return start, line
         return None
 
+    @property
+    def then_first(self) -> int | None:
+        """The first terminal of the line at `stop`, None if it is unknown."""
+        first = None if self.then is None else self.then.first
+        return None if first is None else self.tables.terminal_of[first]
+
     def clause_after(self, position: int, column: Column) -> int | None:
         """The first terminal of the next line of *column*; None if a shallower one comes before it."""
         for _ in range(_MOST_LINES_SEARCHED):
             line = self.next_line(position)
+            then = None if self.then is None else self.then.column
+            is_next = position < self.stop and (line is None or line.start >= self.stop)
+            if is_next and then is not None and not then.deeper_than(column):
+                return self.then_first if then == column else None
             if line is None:
                 return None
             if not line.column.deeper_than(column):

@@ -95,7 +95,7 @@ class Readings(Extents):
 
     def passed(self, start: int) -> Reading:
         """The line at *start* is passed over; if a block follows, a header stands in for it."""
-        unit = self._physical(start)
+        unit = self.physical(start)
         column = unit.column
         if column is None:
             return Reading(0, start, unit.end, Column(), ())

@@ -62,7 +62,7 @@ class Statements(Readings):
             return Reading(0, start, first.end, Column(), ())
         found = self._read(first)
         if found.cost and first.end > self.lines.end_of_stretch(self.data, start):
-            other = self._read(self._physical(start))
+            other = self._read(self.physical(start))
             if other.cost + INSERTED < found.cost:
                 return other
         return found
@@ -79,8 +79,9 @@ class Statements(Readings):
         if self.is_hopeless(first):
             return self._passed(first)
         best: Reading | None = None
+        apart = MISALIGNED * (is_open and self.is_closed_beyond(units))
         for count in reversed(ends):  # of equally cheap readings the longest
-            extra = self._cost_of(units[count:])
+            extra = self._cost_of(units[count:]) + (apart if count < len(units) else 0)
             is_all = count == len(units)
             goes_on = is_open and is_all
             for variant, more in self._variants(units[:count], lacking if is_all else None, goes_on=goes_on):
@@ -120,11 +121,17 @@ class Statements(Readings):
         is_next = not any(unit.found.read for unit in units[1:])
         if is_next or units[-1].end < self.stop or self.assumed.layout.left_open(units):
             return None
-        lines = sum(self.is_line(unit.start) for unit in units[1:] if unit.found.read)
+        lines = sum(
+            self.is_line(unit.start) and not self._is_part(unit) for unit in units[1:] if unit.found.read
+        )
         ways = (self.assumed.layout.with_opener(units, kind) for kind in self.tables.lexical.brackets)
         found = [way for way in (self._repaired(units, is_open=True) for units in ways) if way is not None]
         best = min(found, key=lambda way: way.cost, default=None)
         return best and best._replace(cost=best.cost + INSERTED + _OWN_LINE * lines)
+
+    def _is_part(self, unit: Unit) -> bool:
+        """Whether *unit* ends as lines in brackets do, with a comma."""
+        return self.data[unit.content - 1 : unit.content] == b","
 
     def _read_from(self, start: int, end: int) -> Reading:
         """The cheapest reading of the logical line that begins with the text from *start* to *end*."""

@@ -292,6 +292,37 @@ SEEN = {
         b"if e:",
         b"if 0:",
     ),
+    # what columns tell of brackets, headers and lines behind the cursor's
+    ("class A:\n    b <|> {\n        C: 'd'   # e\n        D: 'f',\n        E: 'g',\n    }\n"): (b"=", b";"),
+    ("from a import (b, c\n               d, <|>)\nfrom e import *\n"): (b"f", b""),
+    ("x = {\n    'h': 'a',\n    <|>:\n        'b',\n    'c': 'd',\n    'e':\n    'f': 'g',\n}\n"): (
+        b"'k'",
+        b"0",
+    ),
+    (
+        "x = {\n    'a': [\n        (b, (<|>, 3)),\n        (c, 2),\n    ],\n    'd': [(e, (3, 4))\n    '"
+        "f': [\n        (g, 1),\n    ],\n}\n"
+    ): (b"2", b"0"),
+    (
+        "class A:\n    def f(\n        self,\n        a: b[c, d.\n        e: f[g] | None = None,\n      "
+        "  <|>: h[\n            i | j\n        ] = None,\n    ): ...\n"
+    ): (b"k", b"a"),
+    (
+        "x(\n    (\n        (\n            a(\n                (b((c(),),),\n                d=e,\n      "
+        "      ),\n            'f',\n        ),\n        (\n            a(\n                <|>),\n      "
+        "          g=(\n                    h(),\n                ),\n            ),\n            'i',\n"
+        "        ),\n    )\n)\n"
+    ): (b"(", b"("),
+    (
+        "x = f(\n    'a',{\n    'b'   : c,\n    d     : e,\n    <|>\n    g     : h,\n\n    'i'   : .j,\n   "
+        " 'k'   : l,\n})\ny = 1\n"
+    ): (b"'m': n,", b""),
+    ("class A:\n    a =\n        'b', 'c',\n        'd', 'e',\n        'f'\n    <|>\n\n    g = 1\n"): (
+        b")",
+        b")",
+    ),
+    ("def f():\n    with <|> \\\n            a({'b': c\n        d = e()\n\n    return d\n"): (b"g,", b""),
+    ("class A:\n    b = <|>\n\n     c(self) -> d:\n        e()\n"): (b"1", b"0"),
     # what they say of blocks
     "def f():\n        a\n        b\n    c\n    <|>\n\nd = )\n": (b"e", b""),
     "def f():\n    try:\n        <|>\n    a\nz = )\n": (b"x", b"0"),
@@ -313,6 +344,10 @@ MENDS = {
     "y = <|>\nx = 'a\n": [Mend(11, 11, b"'")],
     "if a\n    y = <|>\n": [Mend(4, 4, b" :")],
     "<<<<<<< HEAD\ny = <|>\n": [Mend(0, 12, b"")],
+    (
+        'def f():\n    Find all the files, and\n    what they are.\n    """\n    c = <|>\n    d = 1\n\n\n'
+        'def g():\n    """What it does."""\n'
+    ): [Mend(13, 13, b'"""')],
     "y = <|>\nx = a))\nz = ?\n": [Mend(10, 12, b""), Mend(16, 16, b" a"), Mend(17, 18, b"")],
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import warnings
 
 import pytest
@@ -157,3 +158,44 @@ def test_at_the_start_of_a_file(engine: Engine) -> None:
 def test_names_are_not_compared_where_the_file_is_broken(engine: Engine) -> None:
     broken = "f(a=1,\nx = 1\ny = g(<|>a=2<|>)\n"
     assert state(engine, broken, relax=True) is not None
+
+
+IN_BRACKETS = (
+    "x = f(a=1, <|>)\n",
+    "x = f(<|>, a)\n",
+    "f(**a, <|>b=2)\n",
+    "def f(a, b=<|>): pass\n",
+    "def f(a: (b, <|>), c): return (a)\n",
+    "x = [a for a in (<|>) if b]\n",
+    "x = (a, <|>) = 1\n",
+    "x = {1: a, <|>}\n",
+    "match x:\n    case {1: a, <|>}: pass\n",
+    "match x:\n    case (<|>): pass\n    case _: pass\n",
+    "print(*a, <|>)\n",
+    "with (a as b, <|>c): pass\n",
+    "for (a, <|>) in b: pass\n",
+    "x[<|>]: int = 1\n",
+    "def f():\n    global a\n    x = (<|>, a)\n",
+    "async def f(): return [(await a, <|>)]\n",
+    "f(a<|>)\n",
+    "f(b'1' <|>)\n",
+)
+PIECES = (
+    *("0", "1", ",", "(", ")", "[", "]", "{", "}", ":", "-", "+", ".", "2j", "'a'", '"b"', "\n"),
+    *("(1,2),", ",(3,[4])", "'a':1,", ",1", "(0).x"),
+)
+
+
+@pytest.mark.parametrize("text", IN_BRACKETS)
+def test_what_constants_add_in_brackets_is_judged_as_the_whole_text(engine: Engine, text: str) -> None:
+    left, right = text.split("<|>")
+    rng = random.Random(text)
+    for _ in range(25):
+        reached, middle = state(engine, f"{left}<|><|>{right}"), ""
+        while reached is not None and len(middle) < 20:
+            told = reached.complete
+            fresh = state(engine, f"{left}<|>{middle}<|>{right}")
+            assert fresh is not None
+            assert told == fresh.complete, middle
+            piece = rng.choice(PIECES)
+            reached, middle = reached.feed(piece.encode()), middle + piece
