@@ -128,12 +128,19 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def _running_python() -> str:
+    from fimlsp.languages.python.versions import version_text
+    from fimlsp.lsp_server.python.environments import running_version
+
+    return version_text(running_version())
+
+
 PYTHON = click.option(
     "--python-version",
     "python",
     metavar="VERSION",
-    default="3.11",
-    show_default=True,
+    default=_running_python,
+    show_default="that of the Python that runs this",
     callback=to_python,
     help="Whose grammar holds: 3.8 to 3.15.",
 )

@@ -74,7 +74,11 @@ def test_a_kind_of_scripts(tmp_path):
 
 
 REFUSED = [
-    (["--prompt", "-"], "x = 1\ny = )\n", "No Python 3.11 begins like the prompt: line 2 does not fit."),
+    (
+        ["--prompt", "-", "--python-version", "3.9"],
+        "x = 1\ny = )\n",
+        "No Python 3.9 begins like the prompt: line 2 does not fit.",
+    ),
     (["--start", "a"], None, "--start is a rule of --grammar"),
     (["--root", "Effect"], None, "--root is for --language slua."),
     (["--language", "slua", "--root", "Effect"], None, "--root is a kind of scripts of --interface"),
