@@ -64,9 +64,9 @@ class ExpressionRules(TargetRules):
         self.visit_all(node.arguments)
         seen: dict[str, Span] = {}
         for keyword in node.keywords:
-            if keyword.name is not None and (self.evaluated or self.version == (3, 8)):
+            if keyword.name is not None:
                 name, span = keyword.name.name, self.at(keyword.name.span)
-                if name in seen:
+                if name in seen and (self.evaluated or self.version == (3, 8)):
                     self.report(f"keyword argument repeated: {name}", seen[name], span)
                 # behind a keyword argument every name is one
                 self.not_debug(keyword.name, span, *([] if seen else [self.at(keyword.sign)]))
@@ -149,7 +149,7 @@ class ExpressionRules(TargetRules):
             return
         span = self.at(node.clauses[0].span)
         nested = outer.kind is Kind.COMPREHENSION
-        if self.evaluated and not nested and not (outer.kind is Kind.FUNCTION and outer.asynchronous):
+        if self.is_checked and not nested and not (outer.kind is Kind.FUNCTION and outer.asynchronous):
             self._outside_coroutine(span, self.line_end)
         if self.version >= (3, 11):
             self.waits(outer, span)
@@ -222,9 +222,9 @@ class ExpressionRules(TargetRules):
         if scope.of_types:
             self.report(f"yield expression cannot be used within {scope.kind.value}", span, local=False)
         self.visit(node.value)
-        if not scope.is_function and not scope.of_types and self.evaluated:
+        if not scope.is_function and not scope.of_types and self.is_checked:
             self.report("'yield' outside function", span, local=False)
-        if node.delegates and scope.asynchronous and self.evaluated:
+        if node.delegates and scope.asynchronous and self.is_checked:
             self.report("'yield from' inside async function", span, local=False)
         if scope.yields is None:
             scope.yields = span
@@ -251,7 +251,7 @@ class ExpressionRules(TargetRules):
         if scope.of_types:
             self.report(f"await expression cannot be used within {scope.kind.value}", span, local=False)
         self.visit(node.value)
-        if self.evaluated and not scope.of_types:
+        if self.is_checked and not scope.of_types:
             end = self.line_end if node.enclosed else 0  # behind it may come what makes it a generator's
             if not scope.is_function:
                 self.report("'await' outside function", span, local=False, mended_until=end)

@@ -52,16 +52,16 @@ class SimpleStatementRules(ExpressionRules):
                 )
 
     def annotation(self, node: Expression, *, evaluated: bool, is_of_place: bool = False) -> None:
-        """An annotation; it is compiled only if it is *evaluated*.
+        """An annotation; code is made of it only if it is *evaluated*.
 
         Up to 3.9 one that *is_of_place*, and so is not kept, is evaluated in spite of the import. One that is
-        never evaluated is a scope; from 3.14 on all are, and all are compiled.
+        never evaluated is a scope; from 3.14 on all are.
         """
         future = self.future and not (is_of_place and self.version <= (3, 9))
         node = node.value if isinstance(node, nodes.Starred) else node
         before = self.evaluated, self.folds, self.annotating
         self.annotating = True
-        self.evaluated = (evaluated and not future) or self.version >= (3, 14)
+        self.evaluated = evaluated and not future
         self.folds = not (self.future and self.version >= (3, 9))
         if self.version >= (3, 14) or (future and self.version >= (3, 10)):
             with self.inside(Kind.ANNOTATION):
@@ -97,7 +97,7 @@ class SimpleStatementRules(ExpressionRules):
         target = statement.target
         while isinstance(target, nodes.Group):
             target = target.inner
-        if isinstance(target, nodes.Attribute) and self.version >= (3, 9):
+        if isinstance(target, nodes.Attribute) and (3, 9) <= self.version <= (3, 13):
             self.visit(target.value)  # `__debug__` may be the member
         else:
             self.assign(target, self.at(statement.sign))

@@ -84,6 +84,11 @@ class TargetRules(ABC):
         self.note(name.name, use, self.at(name.span))
         self.not_debug(name, self.at(name.span))
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether names, `yield` and `await` are checked: from 3.14 on also in what is never evaluated."""
+        return self.evaluated or self.version >= (3, 14)
+
     def note(self, name: str, use: Use, span: Span) -> None:
         """The current scope uses *name*. What is used in the target of a comprehension is iterated."""
         scope = self.scope
@@ -99,7 +104,7 @@ class TargetRules(ABC):
 
     def not_debug(self, name: Name, *spans: Span, message: str = "cannot assign to __debug__") -> None:
         """`__debug__` may not be changed; without *spans* the name, up to the next token, is the evidence."""
-        if name.name == DEBUG and (self.evaluated or self.version == (3, 8)):
+        if name.name == DEBUG and (self.is_checked or self.version == (3, 8)):
             self.report(message, *(spans or [self._until_known(name.span)]))
 
     @abstractmethod
@@ -155,8 +160,8 @@ class TargetRules(ABC):
             if isinstance(inner, nodes.Starred):
                 star = self.at(inner.span)[0]
                 stars.append((star, star + 1))
-                if number >= _MOST_BEFORE_STAR:
+                if number >= _MOST_BEFORE_STAR and self.evaluated:
                     self.report("too many expressions in star-unpacking assignment", stars[-1], *sign)
             self.assign(inner, *sign)
-        if len(stars) > 1:
+        if len(stars) > 1 and self.evaluated:
             self.report("multiple starred expressions in assignment", stars[0], stars[1], *sign)
