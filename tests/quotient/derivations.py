@@ -22,6 +22,7 @@ EXAMPLES = {
     "FIELD_CONVERSION": "!r",
     "FIELD_COLON": ":",
 }
+STARTS = {"FSTRING_START": "f", "TSTRING_START": "t"}
 UNSPACED = {
     "FSTRING_TEXT",
     "FIELD_CLOSE",
@@ -131,11 +132,13 @@ def _pieces(names: list[str]) -> Iterator[str]:
             continue
         if before in ("NEWLINE", "INDENT", "DEDENT"):
             yield " " * indents
-        elif name not in UNSPACED and before not in ("FIELD_OPEN", "FIELD_COLON", "FSTRING_START"):
+        elif name not in UNSPACED and before not in ("FIELD_OPEN", "FIELD_COLON", *STARTS):
             yield " "
         quote = FSTRING_QUOTES[strings] if strings < len(FSTRING_QUOTES) else ""
-        yield {"FSTRING_START": f"f{quote}", "FSTRING_END": quote, **EXAMPLES}.get(name, name)
-        strings += name == "FSTRING_START"
+        yield (
+            f"{STARTS[name]}{quote}" if name in STARTS else {"FSTRING_END": quote, **EXAMPLES}.get(name, name)
+        )
+        strings += name in STARTS
 
 
 def _writable(names: list[str]) -> bool:
@@ -143,7 +146,7 @@ def _writable(names: list[str]) -> bool:
     depths: list[int] = []  # per open f-string or field: brackets open inside
     strings = 0
     for name in names:
-        strings += (name == "FSTRING_START") - (name == "FSTRING_END")
+        strings += (name in STARTS) - (name == "FSTRING_END")
         if strings > len(FSTRING_QUOTES):
             return False
         if name == "FIELD_OPEN":

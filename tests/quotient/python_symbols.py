@@ -10,6 +10,7 @@ import keyword
 import re
 import sys
 import tokenize
+import warnings
 from collections.abc import Iterator
 
 from .fstring_tokens import with_parts
@@ -35,7 +36,9 @@ def symbols(text: str, version: tuple[int, int] = RUNNING) -> list[str]:
         NotPythonError: if there is text that belongs to no symbol.
     """
     try:
-        found = list(_symbols(text))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of an escape that means nothing
+            found = list(_symbols(text))
     except (tokenize.TokenError, SyntaxError, IndexError, ValueError) as error:
         raise NotPythonError(str(error)) from error
     if found == ["NEWLINE"]:  # Python 3.8 ends a comment that is all there is with one
