@@ -12,7 +12,7 @@ from fimlsp.lexing.modes import ModeStack
 from fimlsp.quotient.bridge.boundary_lexemes import leads_into
 from fimlsp.quotient.bridge.connection import RightEntry
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.masks.text_trie import Ints
+from fimlsp.quotient.masks.texts.text_trie import Ints
 from numpy.typing import NDArray
 
 _BACKSLASH = ord("\\")

@@ -10,10 +10,11 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-from fimlsp.quotient.masks import array_files, suffixes, text_trie
+from fimlsp.quotient.masks import array_files
 from fimlsp.quotient.masks.array_files import Arrays
-from fimlsp.quotient.masks.suffixes import Suffixes
-from fimlsp.quotient.masks.text_trie import Texts, TextTrie
+from fimlsp.quotient.masks.texts import suffixes, text_trie
+from fimlsp.quotient.masks.texts.suffixes import Suffixes
+from fimlsp.quotient.masks.texts.text_trie import Texts, TextTrie
 from numpy.typing import NDArray
 
 WORD_BITS = 32

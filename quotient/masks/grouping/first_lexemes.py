@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.values import value
-from fimlsp.quotient.masks.text_trie import Ints, TextTrie
+from fimlsp.quotient.masks.texts.text_trie import Ints, TextTrie
 from numpy.typing import NDArray
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.masks.text_trie import Ints
+from fimlsp.quotient.masks.texts.text_trie import Ints
 from fimlsp.quotient.masks.viability import Need, need_of
 from numpy.typing import NDArray
 

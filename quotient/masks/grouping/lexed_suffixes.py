@@ -14,8 +14,8 @@ from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
 from fimlsp.quotient.masks.grouping.groups import Ends, Groups, after_lexeme
-from fimlsp.quotient.masks.suffixes import Suffixes
-from fimlsp.quotient.masks.text_trie import Ints, smallest
+from fimlsp.quotient.masks.texts.suffixes import Suffixes
+from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
 from numpy.typing import NDArray
 
 _SPACE = b" "

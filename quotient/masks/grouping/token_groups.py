@@ -15,7 +15,7 @@ from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
 from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Ends, Groups, after_lexeme
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes, first_in_line
-from fimlsp.quotient.masks.text_trie import Ints, smallest
+from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 from numpy.typing import NDArray
 

@@ -11,11 +11,12 @@ from types import ModuleType
 from fimlsp.lexing import lexer_state
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.masks import text_trie
+from fimlsp.quotient.masks import vocabulary
 from fimlsp.quotient.masks.grouping import groups
 from fimlsp.quotient.masks.kept import table_arrays
+from fimlsp.quotient.masks.texts import text_trie
 
-_OWN = (lexer_state, text_trie, groups, table_arrays)
+_OWN = (lexer_state, vocabulary, text_trie, groups, table_arrays)
 
 
 def language_name(tables: LanguageTables) -> str:

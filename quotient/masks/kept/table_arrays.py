@@ -13,7 +13,7 @@ from fimlsp.quotient.masks.array_files import Arrays
 from fimlsp.quotient.masks.grouping.groups import Ends, Groups
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
 from fimlsp.quotient.masks.grouping.token_groups import Split
-from fimlsp.quotient.masks.text_trie import smallest
+from fimlsp.quotient.masks.texts.text_trie import smallest
 
 _NONE = -1
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fimlsp.quotient.masks import array_files, vocabulary
 from fimlsp.quotient.masks.kept import kept_tables
-from fimlsp.quotient.masks.suffixes import Suffixes
+from fimlsp.quotient.masks.texts.suffixes import Suffixes
 
 from fimlsp import Vocabulary
 

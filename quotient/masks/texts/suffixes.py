@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from fimlsp.quotient.masks.array_files import Arrays
-from fimlsp.quotient.masks.text_trie import Ints, Texts, TextTrie
+from fimlsp.quotient.masks.texts.text_trie import Ints, Texts, TextTrie
 from numpy.typing import NDArray
 
 _BLANKS = b" \t\f"  # what indentation is made of
