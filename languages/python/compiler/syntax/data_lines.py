@@ -1,4 +1,4 @@
-"""Recognises long lines that only give data to a name, such as a table or a call with one: the compiler refuses nothing there.
+"""Recognises long lines that only give a table or the like to a name: the compiler refuses nothing in them.
 
 To read one as other lines are read takes a millisecond a kilobyte, at each question about a text within it.
 """
