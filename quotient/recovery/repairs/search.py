@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
-from typing import NamedTuple
 
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.recovery.repairs.changes import Change, Path, Repair, changes_of, read_with
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds
 
 PASSED = 16
@@ -36,22 +36,6 @@ _NEAR = 3
 _BACK = 12
 
 
-class Change(NamedTuple):
-    """The terminals `symbols` are assumed before lexeme number `place`; if empty, that one is skipped."""
-
-    place: int
-    symbols: tuple[int, ...] = ()
-
-
-class Repair(NamedTuple):
-    """Changes that make a line valid, their cost, and whether the line then opens a block."""
-
-    cost: int
-    changes: tuple[Change, ...]
-    opens: bool = False
-
-
-_Path = tuple["_Path", Change] | None
 _Way = tuple[int, tuple[int, ...]]
 _Begun = tuple[int, EarleySet]
 """The number of the first lexeme of a physical line, and the set before it."""
@@ -86,7 +70,7 @@ class Search:
         self.line_ends = (*line_ends, len(symbols))
         self.open_end = open_end or backward
         self.backward = backward
-        self._queue: list[tuple[int, int, int, EarleySet, _Path, _Begun | None]] = []
+        self._queue: list[tuple[int, int, int, EarleySet, Path, _Begun | None]] = []
         self._serial = count()
         self._lacks_opener = bool(self.enclosures.unmatched(symbols)[0])
         self._any_line = tables.line_classes.start if tables.offside else None
@@ -105,13 +89,18 @@ class Search:
                 break
             index = -negative
             trail: list[_Begun] = []
-            while index < size and (following := self.scan(chart, (self.symbols[index],))) is not None:
+            closed: _Begun | None = None
+            while index < size and (following := self._after(chart, index)) is not None:
                 if index in self.line_ends:
                     begun = index, chart
                     trail = []
+                if self._closes(index):
+                    closed = index, chart
                 trail.append((index, chart))
                 chart, index = following, index + 1
             if index < size:
+                if closed is not None and self._is_ended(chart, index):
+                    self._push(cost + PASSED, closed[0] + 1, closed[1], (path, Change(closed[0])))
                 if not self._change(cost, index, chart, path) and not self.backward:
                     self._assume_two(cost, index, chart, path)
                     self._assume_before(cost, index, trail[-_NEAR:], path)
@@ -120,6 +109,7 @@ class Search:
                 if begun is not None and begun[0] < index <= begun[0] + _BACK and not self.backward:
                     self._change_before(cost, index, begun, path)
             else:
+                self._close_header(cost, trail[-1:], path)
                 best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
         return best
 
@@ -134,10 +124,28 @@ class Search:
             if following.expects(self.newline):
                 self._push(price, size, following, (None, Change(0, symbols)))
 
-    def _push(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
+    def _close_header(self, cost: int, trail: Sequence[_Begun], path: Path) -> None:
+        """Go on before the last lexeme, if it ends a header, but not in the bracket that is open there."""
+        for index, chart in trail if self.opens and self._ends_header(len(self.symbols) - 1) else ():
+            closers = [each for each in chart.expected() & self.ends.kinds if self._is_closer(each)]
+            for each in closers:
+                following = self.scan(chart, (each,))
+                if following is not None and following.expects(self.symbols[index]):
+                    self._push(cost + self.ends.costs[each], index, following, (path, Change(index, (each,))))
+
+    def _after(self, chart: EarleySet, index: int) -> EarleySet | None:
+        """The set behind lexeme number *index* after *chart*; None if it is not expected."""
+        return None if self._is_ended(chart, index) else self.scan(chart, (self.symbols[index],))
+
+    def _is_ended(self, chart: EarleySet, index: int) -> bool:
+        """Whether the logical line ends before lexeme number *index*, as it begins a physical one."""
+        is_begin = index > 0 and index in self.line_ends and self._any_line is not None and not self.backward
+        return is_begin and chart.expects(self.newline)
+
+    def _push(self, cost: int, index: int, chart: EarleySet, path: Path) -> None:
         heappush(self._queue, (cost, -index, next(self._serial), chart, path, None))
 
-    def _change(self, cost: int, index: int, chart: EarleySet, path: _Path) -> bool:
+    def _change(self, cost: int, index: int, chart: EarleySet, path: Path) -> bool:
         """Go on behind the lexeme of number *index*, which is not expected; whether one before it will do."""
         extra = _OWN_LINE if self._is_in_own_line(index) else 0
         passed = PASSED + (_OWN_LINE if self._ends_header(index) else extra)
@@ -147,7 +155,7 @@ class Search:
         for number in range(index, end):
             rest = rest, Change(number)
         self._push(cost + _PASSED_REST, end, chart, rest)
-        found = sorted(self._assumed_before(index, chart), key=lambda way: (-way[0], way[2:]))
+        found = sorted(self._assumed_before(index, chart), key=lambda way: (-way[0], way[2]))
         likely = found[:_MOST_ASSUMED]
         if self._lacks_opener:
             likely += [way for way in found[_MOST_ASSUMED:] if self._opens(way[3])]
@@ -158,13 +166,15 @@ class Search:
     def _assumed_before(self, index: int, chart: EarleySet) -> Iterator[tuple[int, EarleySet, int, int]]:
         """What may be assumed before lexeme number *index*: how far it leads, the set there, cost, terminal.
 
-        The cheapest come first. What cannot lead further than as many cheaper ones as are tried is left out.
+        The cheapest come first, and of these what the line has elsewhere. What cannot lead further than as
+        many cheaper ones as are tried is left out.
         """
         symbol = self.symbols[index]
         meeting = [each for each in chart.expected() & self.ends.kinds if self._may_meet(each, symbol)]
-        furthest, count = min(index + _AHEAD, len(self.symbols)), 0
-        for more, assumed in sorted(
-            (self.ends.costs[each] + self._cost_beside(index, each), each) for each in meeting
+        furthest, count, seen = min(index + _AHEAD, len(self.symbols)), 0, {*self.symbols}
+        for more, _, assumed in sorted(
+            (self.ends.costs[each] + self._cost_beside(index, each), each not in seen, each)
+            for each in meeting
         ):
             if count >= _MOST_ASSUMED and not (self._lacks_opener and self._opens(assumed)):
                 continue
@@ -178,7 +188,7 @@ class Search:
         """Whether *symbol* is an opening bracket."""
         return self.enclosures.unmatched((symbol,))[1]
 
-    def _assume_two(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
+    def _assume_two(self, cost: int, index: int, chart: EarleySet, path: Path) -> None:
         """Go on behind lexeme number *index*, before which two are assumed, the first in the cheapest way."""
         cost += _OWN_LINE if self._is_in_own_line(index) else 0
         ways = sorted((self.ends.costs[each], (each,)) for each in chart.expected() & self.ends.kinds)
@@ -189,7 +199,7 @@ class Search:
             for total, symbols, following in self._read_on(operand, more, index, index):
                 self._push(cost + total, index + 1, following, (path, Change(index, symbols)))
 
-    def _change_before(self, cost: int, index: int, begun: _Begun, path: _Path) -> None:
+    def _change_before(self, cost: int, index: int, begun: _Begun, path: Path) -> None:
         """Go on behind lexeme number *index*: something is assumed before its line.
 
         That is one lexeme, or an operand that the line before lacks, and one more.
@@ -206,7 +216,7 @@ class Search:
         for price, symbols, following in found:
             self._push(cost + price + extra, index + 1, following, (path, Change(first, symbols)))
 
-    def _assume_before(self, cost: int, index: int, trail: Sequence[_Begun], path: _Path) -> None:
+    def _assume_before(self, cost: int, index: int, trail: Sequence[_Begun], path: Path) -> None:
         """Go on behind lexeme number *index*: another one is assumed before one of the last in its line.
 
         What a logical line begins with stays.
@@ -221,7 +231,7 @@ class Search:
             for price, symbols, following in self._read_on(chart, ways, first, index):
                 self._push(cost + price, index + 1, following, (path, Change(first, symbols)))
 
-    def _open_before(self, cost: int, index: int, trail: Sequence[_Begun], path: _Path) -> None:
+    def _open_before(self, cost: int, index: int, trail: Sequence[_Begun], path: Path) -> None:
         """Go on behind lexeme number *index*: a bracket is opened before one of the last in its line."""
         for first, chart in trail:
             expected = chart.expected() & self.ends.kinds
@@ -238,7 +248,11 @@ class Search:
 
     def _closes(self, index: int) -> bool:
         """Whether the lexeme of number *index* is a closing bracket."""
-        return self.enclosures.unmatched((self.symbols[index],))[0]
+        return self._is_closer(self.symbols[index])
+
+    def _is_closer(self, symbol: int) -> bool:
+        """Whether *symbol* is a closing bracket."""
+        return self.enclosures.unmatched((symbol,))[0]
 
     def _operand(self, chart: EarleySet, ways: Sequence[_Way]) -> tuple[int, int, EarleySet]:
         """The one of the cheapest *ways* behind which most may follow: its price, its symbol, and the set."""
@@ -313,16 +327,16 @@ class Search:
     def _advanced(self, chart: EarleySet, index: int) -> tuple[int, EarleySet]:
         """How far the next lexemes can be read after *chart*, and the set there."""
         for place in range(index, min(index + _AHEAD, len(self.symbols))):
-            following = self.scan(chart, (self.symbols[place],))
+            following = self._after(chart, place)
             if following is None:
                 return place, chart
             chart = following
         return min(index + _AHEAD, len(self.symbols)), chart
 
-    def _ended(self, cost: int, chart: EarleySet, path: _Path) -> Repair | None:
+    def _ended(self, cost: int, chart: EarleySet, path: Path) -> Repair | None:
         """The line ends after *chart*, in the cheapest way."""
         if self.open_end:
-            changes = _changes(path)
+            changes = changes_of(path)
             opened = self._left_open(changes)
             cost += INSERTED * sum(opened)
             if opened and self.opens and changes and self._ends_header(len(self.symbols) - 1):
@@ -332,7 +346,7 @@ class Search:
         found = [
             Repair(
                 cost + more + (_MISFIT if self.opens is not None and opens is not self.opens else 0),
-                _changes((path, Change(size, symbols)) if symbols else path),
+                changes_of((path, Change(size, symbols)) if symbols else path),
                 opens,
             )
             for opens, (more, symbols) in self.ends.of(chart, most_more=_MISFIT).items()
@@ -357,26 +371,3 @@ class Search:
             Change(size - place, symbols[::-1]) if symbols else Change(size - 1 - place)
             for place, symbols in reversed(changes)
         )
-
-
-def read_with(symbols: Sequence[int], changes: Sequence[Change]) -> Iterator[tuple[int, int, bool]]:
-    """The terminals *symbols* with *changes* made: for each the number of the one of *symbols* that it is.
-
-    For one that is assumed, which the third element tells, it is that of the one that it stands before.
-    """
-    assumed: dict[int, list[int]] = {}
-    for change in changes:
-        assumed.setdefault(change.place, []).extend(change.symbols)
-    passed = {change.place for change in changes if not change.symbols}
-    for place, symbol in enumerate((*symbols, -1)):
-        yield from ((place, each, True) for each in assumed.get(place, ()))
-        if place not in passed and symbol >= 0:
-            yield place, symbol, False
-
-
-def _changes(path: _Path) -> tuple[Change, ...]:
-    found: list[Change] = []
-    while path is not None:
-        path, change = path
-        found.append(change)
-    return tuple(reversed(found))
