@@ -97,6 +97,8 @@ class SharedBrackets:
         if closer is None:
             return self._in_unclosed(statements)
         found = statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
+        if found is not None and found.cost:
+            closer, found = self._or_further(statements, closer, found)
         if found is not None and self._ends_with_opener(closer):
             return found
         if found is None or statements.is_apart(self.start, found, or_ends=True):
@@ -107,6 +109,16 @@ class SharedBrackets:
             apart = min(apart, alone.cost)
         more = _OPENED + MISALIGNED * statements.is_aligned_with_before(closer.start, self.start)
         return found if found.cost + (more if found.cost else 0) <= apart else None
+
+    def _or_further(self, statements: Statements, closer: Closer, found: Reading) -> tuple[Closer, Reading]:
+        """*closer* with *found*, the reading up to it, or the next one with its own if that is cheaper."""
+        column = self._line_column
+        further = None if column is None else closer_below(statements, closer.end, column)
+        if further is None:
+            return closer, found
+        other = statements.inside(self.start, further.end, self.assumed.inside(further.opening))
+        apart = statements.cost_apart(closer.end, further.end)
+        return (further, other) if other is not None and other.cost < found.cost + apart else (closer, found)
 
     def lacking_closer(self, statements: Statements, place: int) -> Edit | None:
         """The edit that closes before the line at *place* what the cursor's blank line opens.

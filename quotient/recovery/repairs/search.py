@@ -14,7 +14,7 @@ from itertools import count
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.repairs.changes import Change, Path, Repair, changes_of, read_with
-from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds
+from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds, word_of
 
 PASSED = 16
 """What it costs to pass over a lexeme."""
@@ -29,6 +29,8 @@ _HEADER = 2
 """Extra cost of a line that has to be changed to go on, although it ends and is followed like a header."""
 _BRACKET = 2
 """Extra cost of a bracket that is assumed to open, as it takes one that closes."""
+_WORD = 14
+"""Extra cost of a word that is assumed in a line that may go on behind the cursor."""
 _MOST_STEPS = 60
 _MOST_ASSUMED = 4
 _AHEAD = 6
@@ -61,6 +63,7 @@ class Search:
         backward: bool = False,
     ) -> None:
         self.scan = (tables.backward if backward else tables.forward).earley.scan
+        self.tables = tables
         self.neighbours = tables.neighbours
         self.enclosures = tables.enclosures
         self.newline = tables.newline
@@ -99,8 +102,8 @@ class Search:
                 trail.append((index, chart))
                 chart, index = following, index + 1
             if index < size:
-                if closed is not None and self._is_ended(chart, index):
-                    self._push(cost + PASSED, closed[0] + 1, closed[1], (path, Change(closed[0])))
+                if self._is_ended(chart, index):
+                    self._unclose(cost, closed, path)
                 if not self._change(cost, index, chart, path) and not self.backward:
                     self._assume_two(cost, index, chart, path)
                     self._assume_before(cost, index, trail[-_NEAR:], path)
@@ -110,6 +113,9 @@ class Search:
                     self._change_before(cost, index, begun, path)
             else:
                 self._close_header(cost, trail[-1:], path)
+                if self._has_deeper(chart):
+                    cost += _MISFIT
+                    self._unclose(cost - _MISFIT, closed, path)
                 best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
         return best
 
@@ -132,6 +138,16 @@ class Search:
                 following = self.scan(chart, (each,))
                 if following is not None and following.expects(self.symbols[index]):
                     self._push(cost + self.ends.costs[each], index, following, (path, Change(index, (each,))))
+
+    def _unclose(self, cost: int, closed: _Begun | None, path: Path) -> None:
+        """Go on behind the bracket that was closed last, which is passed over."""
+        if closed is not None:
+            self._push(cost + PASSED, closed[0] + 1, closed[1], (path, Change(closed[0])))
+
+    def _has_deeper(self, chart: EarleySet) -> bool:
+        """Whether a line that ends after *chart*, and is no header, has deeper ones behind it that go on."""
+        is_open = self.open_end and bool(self.opens) and not self.backward
+        return is_open and chart.expects(self.newline) and not self._ends_header(len(self.symbols) - 1)
 
     def _after(self, chart: EarleySet, index: int) -> EarleySet | None:
         """The set behind lexeme number *index* after *chart*; None if it is not expected."""
@@ -278,7 +294,12 @@ class Search:
     def _cost_to_match(self, assumed: int) -> int:
         """What it costs that *assumed* is a bracket, which has to be matched."""
         closes, opens = self.enclosures.unmatched((assumed,))
-        return _BRACKET if (closes if self.backward else opens) else 0
+        return _BRACKET if (closes if self.backward else opens) else self._cost_to_go_on(assumed)
+
+    def _cost_to_go_on(self, assumed: int) -> int:
+        """What it costs that *assumed* is a word that mostly asks for more, as `lambda` for its colon."""
+        word = word_of(self.tables, assumed)
+        return _WORD if self.open_end and not self.backward and len(word) > 1 and word.isalpha() else 0
 
     def _ends_header(self, index: int) -> bool:
         """Whether the lexeme of number *index* ends its physical line as headers end."""

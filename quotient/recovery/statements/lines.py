@@ -97,7 +97,8 @@ class Lines:
         text = self.data[start:end]
         key, known = (text, self.ended_early), self.assumed.lexemes
         if key not in known:
-            known[key] = lexemes(self.tables.lexical, text, 0, len(text), ended_early=self.ended_early)
+            ended_early = self.tables.may_follow if self.ended_early else None
+            known[key] = lexemes(self.tables.lexical, text, 0, len(text), ended_early=ended_early)
         return known[key].shifted(start)
 
     def next_line(self, position: int) -> NextLine | None:

@@ -382,6 +382,16 @@ SEEN = {
         "            )\n        else:\n            l\n"
     ): (b"if m:", b"if 0:"),
     "from a import b, c, d e, f, \\\n    g, <|>, h\n\ni = ['j']\n": (b"k", b"a"),
+    ("x = [\n    f(\n        a,\n        ['b', 'c']],\n        <|>,\n    ),\n    f(d, ['e']),\n]\n"): (
+        b"g",
+        b"0",
+    ),
+    (
+        "def f():\n    return g(\n        a='b',\n        c=\n"
+        "        d=e().d,\n        <|>\n        h=i,\n    )\n"
+    ): (b"j=k,", b""),
+    "def f(a):\n    <|>\n            b=['c']], d=e,\n            g=a)\n": (b"return h(i='j',", b"0("),
+    "x = {\n    'A::B': 'c',\n    'A::D': 'e,\n    <|>\n    'A::F': 'g',\n}\n": (b"'A::H': 'i',", b""),
 }
 
 
