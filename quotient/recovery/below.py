@@ -12,7 +12,7 @@ from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexemes, lexemes
 from fimlsp.quotient.recovery.repairs.assumed import indentation
-from fimlsp.quotient.recovery.repairs.search import PASSED
+from fimlsp.quotient.recovery.repairs.costs import PASSED
 from fimlsp.quotient.recovery.shared_brackets import SharedBrackets
 from fimlsp.quotient.recovery.statements.blocks import header_above, is_slip, slip_below
 from fimlsp.quotient.recovery.statements.placing import with_header

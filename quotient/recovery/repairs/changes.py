@@ -1,4 +1,4 @@
-"""What makes a logical line valid: lexemes that are passed over or assumed."""
+"""What a repair changes in a line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Repair(NamedTuple):
 
 
 Path = tuple["Path", Change] | None
-"""Changes, the last of them first."""
+"""The changes made so far, the last one first."""
 
 
 def read_with(symbols: Sequence[int], changes: Sequence[Change]) -> Iterator[tuple[int, int, bool]]:
@@ -41,9 +41,17 @@ def read_with(symbols: Sequence[int], changes: Sequence[Change]) -> Iterator[tup
 
 
 def changes_of(path: Path) -> tuple[Change, ...]:
-    """The changes of *path* in their order."""
+    """The changes on *path* in the order in which they were made."""
     found: list[Change] = []
     while path is not None:
         path, change = path
         found.append(change)
     return tuple(reversed(found))
+
+
+def turned(changes: Sequence[Change], size: int) -> tuple[Change, ...]:
+    """*changes* of a line of *size* lexemes that was read backwards, as those of the line."""
+    return tuple(
+        Change(size - place, symbols[::-1]) if symbols else Change(size - 1 - place)
+        for place, symbols in reversed(changes)
+    )

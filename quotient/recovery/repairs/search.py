@@ -7,40 +7,34 @@ the rest of the line is passed over. The search is bounded; its last resort is t
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
 
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.recovery.repairs.changes import Change, Path, Repair, changes_of, read_with
+from fimlsp.quotient.recovery.repairs.changes import Change, Path, Repair, changes_of, read_with, turned
+from fimlsp.quotient.recovery.repairs.costs import (
+    BRACKET,
+    HEADER,
+    MISFIT,
+    OWN_LINE,
+    PASSED,
+    PASSED_LINE,
+    PASSED_REST,
+    WORD,
+)
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds, word_of
+from fimlsp.quotient.recovery.repairs.places import Begun, Place, Stuck
 
-PASSED = 16
-"""What it costs to pass over a lexeme."""
-PASSED_LINE = 50
-"""What it costs to pass over a whole line; no repair is dearer."""
-_PASSED_REST = 34
-_MISFIT = 25
-"""What it costs if a line that should open a block does not, or the other way round."""
-_OWN_LINE = 12
-"""Extra cost of a change before a line in brackets that might as well stand outside them."""
-_HEADER = 2
-"""Extra cost of a line that has to be changed to go on, although it ends and is followed like a header."""
-_BRACKET = 2
-"""Extra cost of a bracket that is assumed to open, as it takes one that closes."""
-_WORD = 14
-"""Extra cost of a word that is assumed in a line that may go on behind the cursor."""
 _MOST_STEPS = 60
 _MOST_ASSUMED = 4
 _AHEAD = 6
 _NEAR = 3
 _BACK = 12
 
-
 _Way = tuple[int, tuple[int, ...]]
-_Begun = tuple[int, EarleySet]
-"""The number of the first lexeme of a physical line, and the set before it."""
 
 
 class Search:
@@ -73,7 +67,8 @@ class Search:
         self.line_ends = (*line_ends, len(symbols))
         self.open_end = open_end or backward
         self.backward = backward
-        self._queue: list[tuple[int, int, int, EarleySet, Path, _Begun | None]] = []
+        self._queue: list[Place] = []
+        self._stuck: deque[Stuck] = deque()
         self._serial = count()
         self._lacks_opener = bool(self.enclosures.unmatched(symbols)[0])
         self._any_line = tables.line_classes.start if tables.offside else None
@@ -85,14 +80,14 @@ class Search:
         best: Repair | None = None
         size = len(self.symbols)
         for _ in range(_MOST_STEPS):
-            if not self._queue:
+            found = self._cheapest(PASSED_LINE if best is None else best.cost)
+            if found is None:
                 break
-            cost, negative, _, chart, path, begun = heappop(self._queue)
-            if cost >= (PASSED_LINE if best is None else best.cost):
-                break
+            cost, negative, _, chart, path = found
             index = -negative
-            trail: list[_Begun] = []
-            closed: _Begun | None = None
+            begun: Begun | None = None
+            trail: list[Begun] = []
+            closed: Begun | None = None
             while index < size and (following := self._after(chart, index)) is not None:
                 if index in self.line_ends:
                     begun = index, chart
@@ -104,20 +99,37 @@ class Search:
             if index < size:
                 if self._is_ended(chart, index):
                     self._unclose(cost, closed, path)
-                if not self._change(cost, index, chart, path) and not self.backward:
-                    self._assume_two(cost, index, chart, path)
-                    self._assume_before(cost, index, trail[-_NEAR:], path)
-                if not self.backward and not self._closes(index) and self._line_lacks_opener(index):
-                    self._open_before(cost, index, trail[-_BACK:], path)
-                if begun is not None and begun[0] < index <= begun[0] + _BACK and not self.backward:
-                    self._change_before(cost, index, begun, path)
+                self._stuck.append(Stuck(cost, index, chart, path, trail, begun))
             else:
                 self._close_header(cost, trail[-1:], path)
                 if self._has_deeper(chart):
-                    cost += _MISFIT
-                    self._unclose(cost - _MISFIT, closed, path)
+                    cost += MISFIT
+                    self._unclose(cost - MISFIT, closed, path)
                 best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
         return best
+
+    def _cheapest(self, limit: int) -> Place | None:
+        """Takes the cheapest place to go on from; None if it is not cheaper than *limit*.
+
+        Where no lexeme is expected, changes are made only when they may be the cheapest, as most never are.
+        """
+        while self._stuck:
+            least = self._stuck[0].cost + INSERTED
+            if least >= limit or (self._queue and least > self._queue[0][0]):
+                break
+            self._change_at(self._stuck.popleft())
+        return heappop(self._queue) if self._queue and self._queue[0][0] < limit else None
+
+    def _change_at(self, stuck: Stuck) -> None:
+        """Go on from *stuck* in all ways."""
+        cost, index, chart, path, trail, begun = stuck
+        if not self._change(cost, index, chart, path) and not self.backward:
+            self._assume_two(cost, index, chart, path)
+            self._assume_before(cost, index, trail[-_NEAR:], path)
+        if not self.backward and not self._closes(index) and self._line_lacks_opener(index):
+            self._open_before(cost, index, trail[-_BACK:], path)
+        if begun is not None and begun[0] < index <= begun[0] + _BACK and not self.backward:
+            self._change_before(cost, index, begun, path)
 
     def _begin_header(self, start: EarleySet) -> None:
         """Begin with one more lexeme if a line that ends and is followed like a header is one with that."""
@@ -130,7 +142,7 @@ class Search:
             if following.expects(self.newline):
                 self._push(price, size, following, (None, Change(0, symbols)))
 
-    def _close_header(self, cost: int, trail: Sequence[_Begun], path: Path) -> None:
+    def _close_header(self, cost: int, trail: Sequence[Begun], path: Path) -> None:
         """Go on before the last lexeme, if it ends a header, but not in the bracket that is open there."""
         for index, chart in trail if self.opens and self._ends_header(len(self.symbols) - 1) else ():
             closers = [each for each in chart.expected() & self.ends.kinds if self._is_closer(each)]
@@ -139,7 +151,7 @@ class Search:
                 if following is not None and following.expects(self.symbols[index]):
                     self._push(cost + self.ends.costs[each], index, following, (path, Change(index, (each,))))
 
-    def _unclose(self, cost: int, closed: _Begun | None, path: Path) -> None:
+    def _unclose(self, cost: int, closed: Begun | None, path: Path) -> None:
         """Go on behind the bracket that was closed last, which is passed over."""
         if closed is not None:
             self._push(cost + PASSED, closed[0] + 1, closed[1], (path, Change(closed[0])))
@@ -159,18 +171,18 @@ class Search:
         return is_begin and chart.expects(self.newline)
 
     def _push(self, cost: int, index: int, chart: EarleySet, path: Path) -> None:
-        heappush(self._queue, (cost, -index, next(self._serial), chart, path, None))
+        heappush(self._queue, (cost, -index, next(self._serial), chart, path))
 
     def _change(self, cost: int, index: int, chart: EarleySet, path: Path) -> bool:
         """Go on behind the lexeme of number *index*, which is not expected; whether one before it will do."""
-        extra = _OWN_LINE if self._is_in_own_line(index) else 0
-        passed = PASSED + (_OWN_LINE if self._ends_header(index) else extra)
+        extra = OWN_LINE if self._is_in_own_line(index) else 0
+        passed = PASSED + (OWN_LINE if self._ends_header(index) else extra)
         self._push(cost + passed, index + 1, chart, (path, Change(index)))
         rest = path
         end = next(end for end in self.line_ends if end > index)
         for number in range(index, end):
             rest = rest, Change(number)
-        self._push(cost + _PASSED_REST, end, chart, rest)
+        self._push(cost + PASSED_REST, end, chart, rest)
         found = sorted(self._assumed_before(index, chart), key=lambda way: (-way[0], way[2]))
         likely = found[:_MOST_ASSUMED]
         if self._lacks_opener:
@@ -206,7 +218,7 @@ class Search:
 
     def _assume_two(self, cost: int, index: int, chart: EarleySet, path: Path) -> None:
         """Go on behind lexeme number *index*, before which two are assumed, the first in the cheapest way."""
-        cost += _OWN_LINE if self._is_in_own_line(index) else 0
+        cost += OWN_LINE if self._is_in_own_line(index) else 0
         ways = sorted((self.ends.costs[each], (each,)) for each in chart.expected() & self.ends.kinds)
         if plain := [way for way in ways if way[1][0] not in self.enclosures]:
             price, first, operand = self._operand(chart, plain)
@@ -215,13 +227,13 @@ class Search:
             for total, symbols, following in self._read_on(operand, more, index, index):
                 self._push(cost + total, index + 1, following, (path, Change(index, symbols)))
 
-    def _change_before(self, cost: int, index: int, begun: _Begun, path: Path) -> None:
+    def _change_before(self, cost: int, index: int, begun: Begun, path: Path) -> None:
         """Go on behind lexeme number *index*: something is assumed before its line.
 
         That is one lexeme, or an operand that the line before lacks, and one more.
         """
         first, chart = begun
-        extra = _OWN_LINE if self._begins_own_line(first) else 0
+        extra = OWN_LINE if self._begins_own_line(first) else 0
         ways = sorted((self.ends.costs[each], (each,)) for each in chart.expected() & self.ends.costs.keys())
         found = list(self._read_on(chart, ways, first, index))
         if plain := [way for way in ways if way[1][0] not in self.enclosures]:
@@ -232,7 +244,7 @@ class Search:
         for price, symbols, following in found:
             self._push(cost + price + extra, index + 1, following, (path, Change(first, symbols)))
 
-    def _assume_before(self, cost: int, index: int, trail: Sequence[_Begun], path: Path) -> None:
+    def _assume_before(self, cost: int, index: int, trail: Sequence[Begun], path: Path) -> None:
         """Go on behind lexeme number *index*: another one is assumed before one of the last in its line.
 
         What a logical line begins with stays.
@@ -247,7 +259,7 @@ class Search:
             for price, symbols, following in self._read_on(chart, ways, first, index):
                 self._push(cost + price, index + 1, following, (path, Change(first, symbols)))
 
-    def _open_before(self, cost: int, index: int, trail: Sequence[_Begun], path: Path) -> None:
+    def _open_before(self, cost: int, index: int, trail: Sequence[Begun], path: Path) -> None:
         """Go on behind lexeme number *index*: a bracket is opened before one of the last in its line."""
         for first, chart in trail:
             expected = chart.expected() & self.ends.kinds
@@ -294,12 +306,12 @@ class Search:
     def _cost_to_match(self, assumed: int) -> int:
         """What it costs that *assumed* is a bracket, which has to be matched."""
         closes, opens = self.enclosures.unmatched((assumed,))
-        return _BRACKET if (closes if self.backward else opens) else self._cost_to_go_on(assumed)
+        return BRACKET if (closes if self.backward else opens) else self._cost_to_go_on(assumed)
 
     def _cost_to_go_on(self, assumed: int) -> int:
         """What it costs that *assumed* is a word that mostly asks for more, as `lambda` for its colon."""
         word = word_of(self.tables, assumed)
-        return _WORD if self.open_end and not self.backward and len(word) > 1 and word.isalpha() else 0
+        return WORD if self.open_end and not self.backward and len(word) > 1 and word.isalpha() else 0
 
     def _ends_header(self, index: int) -> bool:
         """Whether the lexeme of number *index* ends its physical line as headers end."""
@@ -361,16 +373,16 @@ class Search:
             opened = self._left_open(changes)
             cost += INSERTED * sum(opened)
             if opened and self.opens and changes and self._ends_header(len(self.symbols) - 1):
-                cost += _HEADER
-            return Repair(cost, self._turned(changes) if self.backward else changes)
+                cost += HEADER
+            return Repair(cost, turned(changes, len(self.symbols)) if self.backward else changes)
         size = len(self.symbols)
         found = [
             Repair(
-                cost + more + (_MISFIT if self.opens is not None and opens is not self.opens else 0),
+                cost + more + (MISFIT if self.opens is not None and opens is not self.opens else 0),
                 changes_of((path, Change(size, symbols)) if symbols else path),
                 opens,
             )
-            for opens, (more, symbols) in self.ends.of(chart, most_more=_MISFIT).items()
+            for opens, (more, symbols) in self.ends.of(chart, most_more=MISFIT).items()
         ]
         return min(found, default=None)
 
@@ -384,11 +396,3 @@ class Search:
             elif opened and (closes or opens):
                 opened.pop()
         return opened
-
-    def _turned(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
-        """*changes* of the line read backwards, as those of the line."""
-        size = len(self.symbols)
-        return tuple(
-            Change(size - place, symbols[::-1]) if symbols else Change(size - 1 - place)
-            for place, symbols in reversed(changes)
-        )
