@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from fimlsp.lexing.columns import MARGIN
 from fimlsp.lexing.interruption import checkpoint
@@ -123,8 +123,13 @@ def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
 
 
 def _completions_after_a_beginning(state: Incomplete) -> Iterator[bytes]:
-    """Completions that share a long prefix with one of the cheapest texts, if none of these fits."""
-    for text in islice(_candidates(state, 0), _PREFIX_TRIES):
+    """Completions that share a long prefix with one of the cheapest texts, if none of these fits.
+
+    Such a text may also be one that leads up to the right context, but not into it.
+    """
+    for text in chain(
+        islice(_candidates(state, 0), _PREFIX_TRIES), islice(_beginnings(state), _PREFIX_TRIES)
+    ):
         for size in reversed(range(1, len(text) + 1)):
             reached = state.feed(text[:size])
             if reached is not None:
@@ -179,18 +184,34 @@ def _straddling(state: Incomplete) -> bytes | None:
 
 def _candidates(state: Incomplete, skipping: int, *, uncommon: bool = False) -> Iterator[bytes]:
     """Texts for the cheapest sentences of the grammar after *state*, cheapest first."""
-    grammar = state.connection.grammar
-    cheapest = _cheapest(state.connection, skipping)
-    sources = _sources(state, uncommon=uncommon)
-    for source, missing in completions(cheapest, sources, grammar.start, grammar.root):
-        *symbols, marker = cheapest.expand(missing)
-        right_entries = [entry for entry in state.connection.right_entries if entry.marker == marker]
+    for source, symbols, right_entries in _sentences(state, skipping, uncommon=uncommon):
         if symbols[-1:] == [state.connection.tables.newline] and any(
             entry.ends_line for entry in right_entries
         ):
             # the line end right of the cursor will do
             yield from _endings(state, source, symbols[:-1], right_entries, uncommon=uncommon)
         yield from _endings(state, source, symbols, right_entries, uncommon=uncommon)
+
+
+def _beginnings(state: Incomplete) -> Iterator[bytes]:
+    """Texts for the cheapest sentences, without what leads into the right context."""
+    for source, symbols, right_entries in _sentences(state, 0):
+        for opened in dict.fromkeys(entry.opened for entry in right_entries):
+            writer = _written(state, source, symbols, opened)
+            if writer is not None:
+                yield writer.text
+
+
+def _sentences(
+    state: Incomplete, skipping: int, *, uncommon: bool = False
+) -> Iterator[tuple[Source, list[int], list[RightEntry]]]:
+    """The cheapest sentences of the grammar after *state*: where each begins, its symbols, and its end."""
+    grammar = state.connection.grammar
+    cheapest = _cheapest(state.connection, skipping)
+    sources = _sources(state, uncommon=uncommon)
+    for source, missing in completions(cheapest, sources, grammar.start, grammar.root):
+        *symbols, marker = cheapest.expand(missing)
+        yield source, symbols, [entry for entry in state.connection.right_entries if entry.marker == marker]
 
 
 def _endings(

@@ -13,7 +13,7 @@ from fimlsp.quotient.recovery.layout.cursor_line import CursorLine, cursor_line
 from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
-from fimlsp.quotient.recovery.statements.blocks import missing_below
+from fimlsp.quotient.recovery.statements.blocks import missing_below, slip
 from fimlsp.quotient.recovery.statements.placing import laid_out, with_header, with_line_before
 from fimlsp.quotient.recovery.statements.readings import Edit
 from fimlsp.quotient.recovery.statements.statements import Brackets, Statements
@@ -74,6 +74,9 @@ class Above:
             reading = statements.in_place(place, context.group)
             edits = reading.edits if reading is not None else ()
             self.text.replace(edits if edits and tries == 1 else statements.without(place))
+            return
+        if tries == 1 and start < self.stop and (edit := slip(statements, context, start)):
+            self.text.replace([edit])
             return
         if tries == 1 and (closer := statements.lacking_closer(place)):
             self.text.replace([closer])

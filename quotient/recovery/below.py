@@ -12,8 +12,9 @@ from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexemes, lexemes
 from fimlsp.quotient.recovery.repairs.assumed import indentation
+from fimlsp.quotient.recovery.repairs.costs import PASSED
 from fimlsp.quotient.recovery.shared_brackets import SharedBrackets
-from fimlsp.quotient.recovery.statements.blocks import header_above, is_slip
+from fimlsp.quotient.recovery.statements.blocks import header_above, is_slip, slip_below
 from fimlsp.quotient.recovery.statements.placing import with_header
 from fimlsp.quotient.recovery.statements.readings import Edit, Reading
 from fimlsp.quotient.recovery.statements.statements import Statements
@@ -57,9 +58,16 @@ class Below(SharedBrackets):
             reading = self._in_place(statements, place)
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
+        if tries == 1 and (edit := slip_below(statements, place)):
+            self.text.replace([edit])
+            return
         after = statements.next_line(statements.unit(place).end)
         for begin in (place, place if after is None else after.start) if tries == 1 else ():
-            if edit := statements.lacking_closer(begin) or statements.lacking_opener(begin):
+            if edit := (
+                statements.lacking_closer(begin)
+                or statements.lacking_opener(begin)
+                or self.lacking_closer(statements, begin)
+            ):
                 self.text.replace([edit])
                 return
         if tries == 1:
@@ -67,6 +75,8 @@ class Below(SharedBrackets):
                 within = read(statements)
                 if within is None or not within.start <= place < within.end:
                     continue
+                if within.cost > 2 * PASSED and (alone := self._alone(statements, place, within.cost)):
+                    within = alone
                 if edits := within.edits or self.without_closers(within.end):
                     self.text.replace(edits)
                     return
@@ -97,13 +107,13 @@ class Below(SharedBrackets):
             closers := self.without_closers(self.start if within is None else within.end)
         ):
             yield closers
-        place = self._after_brackets()
+        place = self.outside_brackets(self.text.document, self.start)
         if place is not None and (edits := above.missing_below(self.statements(place))):
             yield edits
 
-    def _after_brackets(self) -> int | None:
-        """Where the first line after the cursor's begins that is outside brackets; None if that is far."""
-        document, place = self.text.document, self.start
+    @staticmethod
+    def outside_brackets(document: Document, place: int) -> int | None:
+        """Where the first line of *document* from *place* on is outside brackets; None if that is far."""
         for _ in range(_MOST_LINES):
             if not document.right_at(place).unmatched:
                 return place
@@ -188,6 +198,11 @@ class Below(SharedBrackets):
     def without_all(self) -> tuple[Edit, ...]:
         """The edit that passes over all that follows the cursor's line."""
         return ((self.start, len(self.text.data), b""),) if self.start < len(self.text.data) else ()
+
+    def _alone(self, statements: Statements, place: int, most: int) -> Reading | None:
+        """The reading of the line at *place* alone, if it is part of brackets and costs less than *most*."""
+        found = None if statements.is_outside_brackets(place) else self._in_place(statements, place)
+        return found if found is not None and found.cost < most else None
 
     def _in_place(self, statements: Statements, place: int) -> Reading | None:
         """The reading of the line at *place* in the brackets that are open before the cursor's line."""

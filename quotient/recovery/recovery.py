@@ -138,7 +138,9 @@ class Recovery:
                 continue
             if kind is _Kind.GENTLE:
                 found = found or (state, text)
-            if kind is _Kind.ROUGH or self._settles(state, reading, _depth(above[1]) - reading.left.depth):
+            if kind is _Kind.ROUGH or self._settles(
+                state, reading, _depth(above[1]) - reading.left.depth, line_end
+            ):
                 return state, tuple(text.mends)
         return (None, ()) if found is None else (found[0], tuple(found[1].mends))
 
@@ -157,11 +159,11 @@ class Recovery:
                 chart = tables.forward.read(assumed.before(chart, symbols[0]), symbols)
         return chart is not None and chart.expects(tables.newline)
 
-    def _settles(self, state: State, reading: _Reading, opened: int) -> bool:
+    def _settles(self, state: State, reading: _Reading, opened: int, line_end: int) -> bool:
         """Whether a middle need not leave a block or bracket that the layout says it is in.
 
-        The line itself has *opened* so many brackets before the cursor. Where all around the line fits, that
-        tells it, else the cheapest completion.
+        The line itself has *opened* so many brackets before the cursor, and ends at *line_end* in the text as
+        it was. Where all around the line fits, that tells it, else the cheapest completion.
         """
         closed_after, opened_after = self._unmatched(self._below.rest)
         if closed_after <= opened and not opened_after and self._fits(reading):
@@ -177,9 +179,34 @@ class Recovery:
         if self._below.rest and read and read[-1].end < len(completion.rstrip()):
             return False  # it makes a comment of the rest of the line
         closers, openers = self._unmatched(completion)
+        if self._is_as_it_was(reading, line_end) and (not openers or self._may_close_below(reading)):
+            return True
         if closers and closers > opened + (reading.left.depth if reading.left.may_be_inside else 0):
             return False
         return not openers or openers <= self._may_open(reading, opened - closed_after, closers)
+
+    def _is_as_it_was(self, reading: _Reading, line_end: int) -> bool:
+        """Whether nothing is mended in the logical line of the cursor, which ends its line at *line_end*.
+
+        What is broken is elsewhere then, and brackets that are open there are no second fault.
+        """
+        left, below = reading.left, self._start_below(reading)
+        begin, _ = left.text.document.statement_before(left.stop)
+        end = self._below.outside_brackets(reading.text.document, below)
+        if end is None:
+            return False
+        first, last = self._start - (left.stop - begin), line_end + end - below
+        return all(mend.end <= first or mend.start >= last for mend in reading.text.mends)
+
+    def _may_close_below(self, reading: _Reading) -> bool:
+        """Whether columns allow that the lines below close a bracket that the cursor's line opens."""
+        column, start = reading.left.cursor_line().column, self._start_below(reading)
+        below = self._below.statements_of(reading.text.document, start)
+        line = below.next_line(start)
+        if column is None or line is None or not (reading.left.depth or line.column.deeper_than(column)):
+            return False
+        closing = below.closing_line(start)
+        return closing is None or not (below.begins_closing(closing) and column.deeper_than(closing.column))
 
     def _may_open(self, reading: _Reading, opened: int, closers: int) -> int:
         """How many brackets a middle with as many *closers* may open, in a line that *opened* so many."""

@@ -13,7 +13,7 @@ from fimlsp.quotient.recovery.layout.lexemes import Lexemes, lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.statements.closers import Closer, closer_below
-from fimlsp.quotient.recovery.statements.readings import Reading
+from fimlsp.quotient.recovery.statements.readings import MISALIGNED, Edit, Reading
 from fimlsp.quotient.recovery.statements.statements import Brackets, Statements
 
 _OPENED = 5
@@ -97,6 +97,8 @@ class SharedBrackets:
         if closer is None:
             return self._in_unclosed(statements)
         found = statements.inside(self.start, closer.end, self.assumed.inside(closer.opening))
+        if found is not None and found.cost:
+            closer, found = self._or_further(statements, closer, found)
         if found is not None and self._ends_with_opener(closer):
             return found
         if found is None or statements.is_apart(self.start, found, or_ends=True):
@@ -105,7 +107,42 @@ class SharedBrackets:
         line = statements.next_line(self.start)
         if apart and line is not None and (alone := statements.read(line.start)).end >= closer.end:
             apart = min(apart, alone.cost)
-        return found if found.cost + (_OPENED if found.cost else 0) <= apart else None
+        more = _OPENED + MISALIGNED * statements.is_aligned_with_before(closer.start, self.start)
+        return found if found.cost + (more if found.cost else 0) <= apart else None
+
+    def _or_further(self, statements: Statements, closer: Closer, found: Reading) -> tuple[Closer, Reading]:
+        """*closer* with *found*, the reading up to it, or the next one with its own if that is cheaper."""
+        column = self._line_column
+        further = None if column is None else closer_below(statements, closer.end, column)
+        if further is None:
+            return closer, found
+        other = statements.inside(self.start, further.end, self.assumed.inside(further.opening))
+        apart = statements.cost_apart(closer.end, further.end)
+        return (further, other) if other is not None and other.cost < found.cost + apart else (closer, found)
+
+    def lacking_closer(self, statements: Statements, place: int) -> Edit | None:
+        """The edit that closes before the line at *place* what the cursor's blank line opens.
+
+        No line begins like it, and it has the column of the cursor's line, with deeper ones between.
+        """
+        unit, column = statements.unit(place), self._line_column
+        if column is None or unit.column != column or not statements.is_hopeless(unit):
+            return None
+        following = statements.column_after(self.start, column)
+        line = statements.next_line(self.start)
+        if self._own_line().found.read or line is None or not line.column.deeper_than(column):
+            return None
+        closing = statements.closing_line(self.start)
+        if following != column or (closing is not None and closing.start < place):
+            return None
+        brackets = self.assumed.tables.lexical.brackets
+        ways = [(statements.inside(self.start, place, self.assumed.inside(kind)), kind) for kind in brackets]
+        beside = statements.next_line(unit.end)
+        opened = () if beside is None else statements.unmatched(beside.start)[1]
+        found = [(way.cost, brackets[kind] not in opened, kind) for way, kind in ways if way is not None]
+        if not found:
+            return None
+        return unit.code, unit.code, self.assumed.layout.closer(brackets[min(found)[2]])[1]
 
     def _ends_with_opener(self, closer: Closer) -> bool:
         """Whether the cursor's line ends with the bracket that *closer*, in its column, closes."""
@@ -206,8 +243,9 @@ class SharedBrackets:
         return Unit(begin, self.start, self._line_column, Lexemes((*before, *after), (), joined=False))
 
     def _closes_all(self, brackets: Brackets) -> bool:
-        """Whether the cursor's line closes all of *brackets*."""
+        """Whether the cursor's line, behind the closers that *brackets* know of, closes all of them."""
         lexical = self.assumed.tables.lexical
-        kinds = [lexical.kinds[lexeme.kind] for lexeme in self._own_line().found.read]
+        closed = len(brackets.above[-1].found.read)
+        kinds = [lexical.kinds[lexeme.kind] for lexeme in self._own_line().found.read[closed:]]
         closers, _ = unmatched_brackets(lexical.brackets, kinds)
         return len(closers) >= len(self.assumed.layout.left_open(brackets.above))

@@ -9,6 +9,8 @@ from fimlsp.lexing.columns import Column
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
 
+_SEPARATOR = ","
+
 
 class Unit(NamedTuple):
     """A line, or one physical line where a line cannot be read; `column` is None if it is blank."""
@@ -39,6 +41,14 @@ class Unit(NamedTuple):
         lexeme = Lexeme(kind, end, end, b" " + text)
         return self._replace(found=self.found._replace(read=(*self.found.read, lexeme)))
 
+    def ending_with(self, kind: int, text: bytes, separators: frozenset[int]) -> Unit:
+        """This line as if the lexeme *text* stood at its end, or before the separator there."""
+        *before, last = self.found.read
+        if not before or last.kind not in separators:
+            return self.followed_by(kind, text)
+        closed = self._replace(found=self.found._replace(read=tuple(before))).followed_by(kind, text)
+        return closed._replace(found=closed.found._replace(read=(*closed.found.read, last)))
+
 
 def is_deeper(unit: Unit, other: Unit) -> bool:
     """Whether *unit* is deeper than *other*; no if one of them is blank."""
@@ -66,6 +76,7 @@ class Layout:
         self._brackets = tables.lexical.brackets
         self._opening_of = tables.opening_of
         self._number_of = {kind: number for number, kind in enumerate(self._kinds)}
+        self._separators = frozenset(n for kind, n in self._number_of.items() if kind == _SEPARATOR)
         self._words = tables.lexical.shortest_words
         self._start = tables.lexical.dfa.starts[tables.lexical.start.mode]
 
@@ -119,7 +130,8 @@ class Layout:
                 last = next((n for n in reversed(range(len(found))) if found[n].found.read), None)
                 if last is None:
                     break
-                found[last] = self._with(found[last], opened.pop().closing)
+                kind, text = self.closer(opened.pop().closing)
+                found[last] = found[last].ending_with(kind, text, self._separators)
                 count += 1
             found.append(unit)
             self._read(opened, unit)
@@ -137,12 +149,19 @@ class Layout:
         return found
 
     def deeper_than(self, units: Iterable[Unit], column: Column) -> list[int]:
-        """The kinds that close what *units* leave open in lines deeper than *column*, innermost first."""
+        """The kinds that close what *units* leave open in lines deeper than *column*, innermost first.
+
+        Brackets within others close also before a line that is as deep, unless they end theirs.
+        """
         opened = self._opened_by(units)
         found: list[int] = []
-        while opened and opened[-1].column.deeper_than(column):
+        while opened and (opened[-1].column.deeper_than(column) or self._is_beside(opened, column)):
             found.append(self._number_of[opened.pop().closing])
         return found
+
+    def _is_beside(self, opened: Sequence[_Opened], column: Column) -> bool:
+        """Whether the last of *opened* begins in a line of *column*, with something in it, in another one."""
+        return len(opened) > 1 and opened[-1].column == column and opened[-1].content >= 0
 
     def _opened_by(self, units: Iterable[Unit]) -> list[_Opened]:
         opened: list[_Opened] = []
@@ -231,13 +250,17 @@ class Layout:
         return [*units[:place], self._with(units[place], kind), *units[place + 1 :]]
 
     def followed_by(self, units: list[Unit], kinds: Iterable[int]) -> list[Unit]:
-        """*units* with brackets of *kinds* at the end of the last one with code."""
-        found = list(units)
+        """*units* with brackets of *kinds* at the end of the last one with code.
+
+        If more brackets are open they stand before the separator that may be there.
+        """
+        found, kinds = list(units), list(kinds)
+        separators = self._separators if len(self.left_open(units)) > len(kinds) else frozenset[int]()
         last = max((number for number, unit in enumerate(units) if unit.found.read), default=None)
         for kind in kinds:
             if last is None:
                 break
-            found[last] = found[last].followed_by(kind, self._word(kind))
+            found[last] = found[last].ending_with(kind, self._word(kind), separators)
         return found
 
     def with_opener(self, units: Sequence[Unit], kind: str) -> list[Unit]:

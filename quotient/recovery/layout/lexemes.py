@@ -7,7 +7,7 @@ line ends as code does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_tables import LexerTables
@@ -47,14 +47,20 @@ class Lexemes(NamedTuple):
         return Lexemes(tuple(read), unreadable, self.joined)
 
 
-def lexemes(lexical: LexerTables, data: bytes, start: int, end: int, *, ended_early: bool = False) -> Lexemes:
+Fits = Callable[[Sequence[int]], bool]
+"""Whether lexemes of these kinds may follow each other."""
+
+
+def lexemes(
+    lexical: LexerTables, data: bytes, start: int, end: int, *, ended_early: Fits | None = None
+) -> Lexemes:
     """The lexemes of `data[start:end]`, lines of code outside strings. O(end - start).
 
     With *ended_early* what the line end would cut off ends before a mark, or a string before it does so that
-    nothing is cut off.
+    nothing is cut off; rather where it tells that what is read then may stand side by side.
     """
     text = data[start:end]
-    if ended_early:
+    if ended_early is not None:
         readings = [_Reader(lexical, text, early).read(start) for early in _early_ends(lexical, text)]
         likely = [
             found
@@ -62,8 +68,10 @@ def lexemes(lexical: LexerTables, data: bytes, start: int, end: int, *, ended_ea
             if not found.unreadable and sum(bool(lexeme.missing) for lexeme in found.read) == 1
         ]
         if likely:
-            return min(likely, key=lambda found: _unmatched(lexical, found))
-    return _Reader(lexical, text, ended_early=ended_early).read(start)
+            fits = [ended_early([lexeme.kind for lexeme in found.read]) for found in likely]
+            rated = [(_unmatched(lexical, found), not fit) for found, fit in zip(likely, fits, strict=True)]
+            return likely[rated.index(min(rated))]
+    return _Reader(lexical, text, ended_early=ended_early is not None).read(start)
 
 
 def _early_ends(lexical: LexerTables, text: bytes) -> Iterator[tuple[int, int]]:

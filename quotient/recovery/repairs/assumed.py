@@ -25,10 +25,12 @@ _TAB = 8
 class Header(NamedTuple):
     """A header, such as `if x:`, as text, with what it costs to assume it.
 
-    `expects` are the terminals that may follow its block in its column; `whole` tells that none has to.
+    `first` is its first terminal. `expects` are those that may follow its block in its column; `whole` tells
+    that none has to.
     """
 
     cost: int
+    first: int
     text: bytes
     whole: bool
     expects: frozenset[int]
@@ -69,13 +71,25 @@ class Assumed:
                 expects = after.expected() & self.ends.costs.keys()
                 whole = bool(after.completed_from(start) & bodies)
                 text = self.words((first, *way[1]))
-                yield Header(self.ends.costs[first] + way[0], text, whole, frozenset(expects))
+                yield Header(self.ends.costs[first] + way[0], first, text, whole, frozenset(expects))
 
-    def header(self, clause: int | None) -> bytes:
-        """A header whose block may be followed by a line that begins with the terminal *clause*."""
-        fitting = (header for header in self.headers if clause in header.expects)
-        whole = (header for header in self.headers if header.whole)
-        return next(fitting, next(whole, self.headers[0])).text
+    def header(self, clause: int | None, behind: EarleySet | None = None) -> bytes:
+        """A header whose block may be followed by a line that begins with the terminal *clause*.
+
+        It is one that may follow an unfinished group *behind* which it stands, if any.
+        """
+        headers = [each for each in self.headers if behind is not None and behind.expects(each.first)]
+        headers = headers or self.headers
+        fitting = (header for header in headers if clause in header.expects)
+        whole = (header for header in headers if header.whole)
+        return next(fitting, next(whole, headers[0])).text
+
+    def unfinished(self, symbols: Sequence[int]) -> EarleySet | None:
+        """The set behind a line of the terminals *symbols* that may not end its group; None if it may."""
+        bodies = frozenset((self.tables.file_body,))
+        start = self.tables.forward.start(bodies)
+        chart = self.tables.forward.read(start, (*symbols, self.tables.newline))
+        return None if chart is None or chart.completed_from(start) & bodies else chart
 
     def words(self, symbols: Iterable[int]) -> bytes:
         """Terminals of one line as text."""

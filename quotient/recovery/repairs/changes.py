@@ -47,3 +47,11 @@ def changes_of(path: Path) -> tuple[Change, ...]:
         path, change = path
         found.append(change)
     return tuple(reversed(found))
+
+
+def turned(changes: Sequence[Change], size: int) -> tuple[Change, ...]:
+    """*changes* of a line of *size* lexemes that was read backwards, as those of the line."""
+    return tuple(
+        Change(size - place, symbols[::-1]) if symbols else Change(size - 1 - place)
+        for place, symbols in reversed(changes)
+    )

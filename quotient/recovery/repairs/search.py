@@ -11,26 +11,23 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
-from typing import NamedTuple
 
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.recovery.repairs.changes import Change, Path, Repair, changes_of, read_with
-from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds
+from fimlsp.quotient.recovery.repairs.changes import Change, Path, Repair, changes_of, read_with, turned
+from fimlsp.quotient.recovery.repairs.costs import (
+    BRACKET,
+    HEADER,
+    MISFIT,
+    OWN_LINE,
+    PASSED,
+    PASSED_LINE,
+    PASSED_REST,
+    WORD,
+)
+from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds, word_of
+from fimlsp.quotient.recovery.repairs.places import Begun, Place, Stuck
 
-PASSED = 16
-"""What it costs to pass over a lexeme."""
-PASSED_LINE = 50
-"""What it costs to pass over a whole line; no repair is dearer."""
-_PASSED_REST = 34
-_MISFIT = 25
-"""What it costs if a line that should open a block does not, or the other way round."""
-_OWN_LINE = 12
-"""Extra cost of a change before a line in brackets that might as well stand outside them."""
-_HEADER = 2
-"""Extra cost of a line that has to be changed to go on, although it ends and is followed like a header."""
-_BRACKET = 2
-"""Extra cost of a bracket that is assumed to open, as it takes one that closes."""
 _MOST_STEPS = 60
 _MOST_ASSUMED = 4
 _AHEAD = 6
@@ -38,25 +35,6 @@ _NEAR = 3
 _BACK = 12
 
 _Way = tuple[int, tuple[int, ...]]
-_Begun = tuple[int, EarleySet]
-"""The number of the first lexeme of a physical line, and the set before it."""
-_Place = tuple[int, int, int, EarleySet, Path]
-"""What led there cost, the next lexeme's number, negative, a serial number, the set, and what was changed."""
-
-
-class _Stuck(NamedTuple):
-    """The lexeme number `number` is not expected in `chart`, to which `path` led for `cost`.
-
-    `trail` are the lexemes read before it in its physical line, and `begun` is where that line began, as far
-    as they were read since the last change.
-    """
-
-    cost: int
-    number: int
-    chart: EarleySet
-    path: Path
-    trail: list[_Begun]
-    begun: _Begun | None
 
 
 class Search:
@@ -79,6 +57,7 @@ class Search:
         backward: bool = False,
     ) -> None:
         self.scan = (tables.backward if backward else tables.forward).earley.scan
+        self.tables = tables
         self.neighbours = tables.neighbours
         self.enclosures = tables.enclosures
         self.newline = tables.newline
@@ -88,8 +67,8 @@ class Search:
         self.line_ends = (*line_ends, len(symbols))
         self.open_end = open_end or backward
         self.backward = backward
-        self._queue: list[_Place] = []
-        self._stuck: deque[_Stuck] = deque()
+        self._queue: list[Place] = []
+        self._stuck: deque[Stuck] = deque()
         self._serial = count()
         self._lacks_opener = bool(self.enclosures.unmatched(symbols)[0])
         self._any_line = tables.line_classes.start if tables.offside else None
@@ -106,21 +85,30 @@ class Search:
                 break
             cost, negative, _, chart, path = found
             index = -negative
-            begun: _Begun | None = None
-            trail: list[_Begun] = []
-            while index < size and (following := self.scan(chart, (self.symbols[index],))) is not None:
+            begun: Begun | None = None
+            trail: list[Begun] = []
+            closed: Begun | None = None
+            while index < size and (following := self._after(chart, index)) is not None:
                 if index in self.line_ends:
                     begun = index, chart
                     trail = []
+                if self._closes(index):
+                    closed = index, chart
                 trail.append((index, chart))
                 chart, index = following, index + 1
             if index < size:
-                self._stuck.append(_Stuck(cost, index, chart, path, trail, begun))
+                if self._is_ended(chart, index):
+                    self._unclose(cost, closed, path)
+                self._stuck.append(Stuck(cost, index, chart, path, trail, begun))
             else:
+                self._close_header(cost, trail[-1:], path)
+                if self._has_deeper(chart):
+                    cost += MISFIT
+                    self._unclose(cost - MISFIT, closed, path)
                 best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
         return best
 
-    def _cheapest(self, limit: int) -> _Place | None:
+    def _cheapest(self, limit: int) -> Place | None:
         """Takes the cheapest place to go on from; None if it is not cheaper than *limit*.
 
         Where no lexeme is expected, changes are made only when they may be the cheapest, as most never are.
@@ -132,7 +120,7 @@ class Search:
             self._change_at(self._stuck.popleft())
         return heappop(self._queue) if self._queue and self._queue[0][0] < limit else None
 
-    def _change_at(self, stuck: _Stuck) -> None:
+    def _change_at(self, stuck: Stuck) -> None:
         """Go on from *stuck* in all ways."""
         cost, index, chart, path, trail, begun = stuck
         if not self._change(cost, index, chart, path) and not self.backward:
@@ -154,20 +142,48 @@ class Search:
             if following.expects(self.newline):
                 self._push(price, size, following, (None, Change(0, symbols)))
 
+    def _close_header(self, cost: int, trail: Sequence[Begun], path: Path) -> None:
+        """Go on before the last lexeme, if it ends a header, but not in the bracket that is open there."""
+        for index, chart in trail if self.opens and self._ends_header(len(self.symbols) - 1) else ():
+            closers = [each for each in chart.expected() & self.ends.kinds if self._is_closer(each)]
+            for each in closers:
+                following = self.scan(chart, (each,))
+                if following is not None and following.expects(self.symbols[index]):
+                    self._push(cost + self.ends.costs[each], index, following, (path, Change(index, (each,))))
+
+    def _unclose(self, cost: int, closed: Begun | None, path: Path) -> None:
+        """Go on behind the bracket that was closed last, which is passed over."""
+        if closed is not None:
+            self._push(cost + PASSED, closed[0] + 1, closed[1], (path, Change(closed[0])))
+
+    def _has_deeper(self, chart: EarleySet) -> bool:
+        """Whether a line that ends after *chart*, and is no header, has deeper ones behind it that go on."""
+        is_open = self.open_end and bool(self.opens) and not self.backward
+        return is_open and chart.expects(self.newline) and not self._ends_header(len(self.symbols) - 1)
+
+    def _after(self, chart: EarleySet, index: int) -> EarleySet | None:
+        """The set behind lexeme number *index* after *chart*; None if it is not expected."""
+        return None if self._is_ended(chart, index) else self.scan(chart, (self.symbols[index],))
+
+    def _is_ended(self, chart: EarleySet, index: int) -> bool:
+        """Whether the logical line ends before lexeme number *index*, as it begins a physical one."""
+        is_begin = index > 0 and index in self.line_ends and self._any_line is not None and not self.backward
+        return is_begin and chart.expects(self.newline)
+
     def _push(self, cost: int, index: int, chart: EarleySet, path: Path) -> None:
         heappush(self._queue, (cost, -index, next(self._serial), chart, path))
 
     def _change(self, cost: int, index: int, chart: EarleySet, path: Path) -> bool:
         """Go on behind the lexeme of number *index*, which is not expected; whether one before it will do."""
-        extra = _OWN_LINE if self._is_in_own_line(index) else 0
-        passed = PASSED + (_OWN_LINE if self._ends_header(index) else extra)
+        extra = OWN_LINE if self._is_in_own_line(index) else 0
+        passed = PASSED + (OWN_LINE if self._ends_header(index) else extra)
         self._push(cost + passed, index + 1, chart, (path, Change(index)))
         rest = path
         end = next(end for end in self.line_ends if end > index)
         for number in range(index, end):
             rest = rest, Change(number)
-        self._push(cost + _PASSED_REST, end, chart, rest)
-        found = sorted(self._assumed_before(index, chart), key=lambda way: (-way[0], way[2:]))
+        self._push(cost + PASSED_REST, end, chart, rest)
+        found = sorted(self._assumed_before(index, chart), key=lambda way: (-way[0], way[2]))
         likely = found[:_MOST_ASSUMED]
         if self._lacks_opener:
             likely += [way for way in found[_MOST_ASSUMED:] if self._opens(way[3])]
@@ -178,13 +194,15 @@ class Search:
     def _assumed_before(self, index: int, chart: EarleySet) -> Iterator[tuple[int, EarleySet, int, int]]:
         """What may be assumed before lexeme number *index*: how far it leads, the set there, cost, terminal.
 
-        The cheapest come first. What cannot lead further than as many cheaper ones as are tried is left out.
+        The cheapest come first, and of these what the line has elsewhere. What cannot lead further than as
+        many cheaper ones as are tried is left out.
         """
         symbol = self.symbols[index]
         meeting = [each for each in chart.expected() & self.ends.kinds if self._may_meet(each, symbol)]
-        furthest, count = min(index + _AHEAD, len(self.symbols)), 0
-        for more, assumed in sorted(
-            (self.ends.costs[each] + self._cost_beside(index, each), each) for each in meeting
+        furthest, count, seen = min(index + _AHEAD, len(self.symbols)), 0, {*self.symbols}
+        for more, _, assumed in sorted(
+            (self.ends.costs[each] + self._cost_beside(index, each), each not in seen, each)
+            for each in meeting
         ):
             if count >= _MOST_ASSUMED and not (self._lacks_opener and self._opens(assumed)):
                 continue
@@ -200,7 +218,7 @@ class Search:
 
     def _assume_two(self, cost: int, index: int, chart: EarleySet, path: Path) -> None:
         """Go on behind lexeme number *index*, before which two are assumed, the first in the cheapest way."""
-        cost += _OWN_LINE if self._is_in_own_line(index) else 0
+        cost += OWN_LINE if self._is_in_own_line(index) else 0
         ways = sorted((self.ends.costs[each], (each,)) for each in chart.expected() & self.ends.kinds)
         if plain := [way for way in ways if way[1][0] not in self.enclosures]:
             price, first, operand = self._operand(chart, plain)
@@ -209,13 +227,13 @@ class Search:
             for total, symbols, following in self._read_on(operand, more, index, index):
                 self._push(cost + total, index + 1, following, (path, Change(index, symbols)))
 
-    def _change_before(self, cost: int, index: int, begun: _Begun, path: Path) -> None:
+    def _change_before(self, cost: int, index: int, begun: Begun, path: Path) -> None:
         """Go on behind lexeme number *index*: something is assumed before its line.
 
         That is one lexeme, or an operand that the line before lacks, and one more.
         """
         first, chart = begun
-        extra = _OWN_LINE if self._begins_own_line(first) else 0
+        extra = OWN_LINE if self._begins_own_line(first) else 0
         ways = sorted((self.ends.costs[each], (each,)) for each in chart.expected() & self.ends.costs.keys())
         found = list(self._read_on(chart, ways, first, index))
         if plain := [way for way in ways if way[1][0] not in self.enclosures]:
@@ -226,7 +244,7 @@ class Search:
         for price, symbols, following in found:
             self._push(cost + price + extra, index + 1, following, (path, Change(first, symbols)))
 
-    def _assume_before(self, cost: int, index: int, trail: Sequence[_Begun], path: Path) -> None:
+    def _assume_before(self, cost: int, index: int, trail: Sequence[Begun], path: Path) -> None:
         """Go on behind lexeme number *index*: another one is assumed before one of the last in its line.
 
         What a logical line begins with stays.
@@ -241,7 +259,7 @@ class Search:
             for price, symbols, following in self._read_on(chart, ways, first, index):
                 self._push(cost + price, index + 1, following, (path, Change(first, symbols)))
 
-    def _open_before(self, cost: int, index: int, trail: Sequence[_Begun], path: Path) -> None:
+    def _open_before(self, cost: int, index: int, trail: Sequence[Begun], path: Path) -> None:
         """Go on behind lexeme number *index*: a bracket is opened before one of the last in its line."""
         for first, chart in trail:
             expected = chart.expected() & self.ends.kinds
@@ -258,7 +276,11 @@ class Search:
 
     def _closes(self, index: int) -> bool:
         """Whether the lexeme of number *index* is a closing bracket."""
-        return self.enclosures.unmatched((self.symbols[index],))[0]
+        return self._is_closer(self.symbols[index])
+
+    def _is_closer(self, symbol: int) -> bool:
+        """Whether *symbol* is a closing bracket."""
+        return self.enclosures.unmatched((symbol,))[0]
 
     def _operand(self, chart: EarleySet, ways: Sequence[_Way]) -> tuple[int, int, EarleySet]:
         """The one of the cheapest *ways* behind which most may follow: its price, its symbol, and the set."""
@@ -284,7 +306,12 @@ class Search:
     def _cost_to_match(self, assumed: int) -> int:
         """What it costs that *assumed* is a bracket, which has to be matched."""
         closes, opens = self.enclosures.unmatched((assumed,))
-        return _BRACKET if (closes if self.backward else opens) else 0
+        return BRACKET if (closes if self.backward else opens) else self._cost_to_go_on(assumed)
+
+    def _cost_to_go_on(self, assumed: int) -> int:
+        """What it costs that *assumed* is a word that mostly asks for more, as `lambda` for its colon."""
+        word = word_of(self.tables, assumed)
+        return WORD if self.open_end and not self.backward and len(word) > 1 and word.isalpha() else 0
 
     def _ends_header(self, index: int) -> bool:
         """Whether the lexeme of number *index* ends its physical line as headers end."""
@@ -333,7 +360,7 @@ class Search:
     def _advanced(self, chart: EarleySet, index: int) -> tuple[int, EarleySet]:
         """How far the next lexemes can be read after *chart*, and the set there."""
         for place in range(index, min(index + _AHEAD, len(self.symbols))):
-            following = self.scan(chart, (self.symbols[place],))
+            following = self._after(chart, place)
             if following is None:
                 return place, chart
             chart = following
@@ -346,16 +373,16 @@ class Search:
             opened = self._left_open(changes)
             cost += INSERTED * sum(opened)
             if opened and self.opens and changes and self._ends_header(len(self.symbols) - 1):
-                cost += _HEADER
-            return Repair(cost, self._turned(changes) if self.backward else changes)
+                cost += HEADER
+            return Repair(cost, turned(changes, len(self.symbols)) if self.backward else changes)
         size = len(self.symbols)
         found = [
             Repair(
-                cost + more + (_MISFIT if self.opens is not None and opens is not self.opens else 0),
+                cost + more + (MISFIT if self.opens is not None and opens is not self.opens else 0),
                 changes_of((path, Change(size, symbols)) if symbols else path),
                 opens,
             )
-            for opens, (more, symbols) in self.ends.of(chart, most_more=_MISFIT).items()
+            for opens, (more, symbols) in self.ends.of(chart, most_more=MISFIT).items()
         ]
         return min(found, default=None)
 
@@ -369,11 +396,3 @@ class Search:
             elif opened and (closes or opens):
                 opened.pop()
         return opened
-
-    def _turned(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
-        """*changes* of the line read backwards, as those of the line."""
-        size = len(self.symbols)
-        return tuple(
-            Change(size - place, symbols[::-1]) if symbols else Change(size - 1 - place)
-            for place, symbols in reversed(changes)
-        )

@@ -17,9 +17,37 @@ def is_slip(column: Column, outer: Column) -> bool:
     return column.tabs8 == outer.tabs8 + 1 and column.deeper_than(outer)
 
 
+def slip(statements: Statements, context: LeftContext, start: int) -> Edit | None:
+    """The edit that takes a slip of the hand back from the column of the line at *start*, if it is one.
+
+    It is deeper than its block by one, or begins one that the next line is not in, but it or its header.
+    """
+    unit, known = statements.unit(start), context.indents.columns
+    if unit.column is None or unit.column in known:
+        return None
+    outer = max((column for column in known if unit.column.deeper_than(column)), key=lambda each: each.tabs8)
+    if outer == context.frame.column and context.opened(unit.column) is not None:
+        following = statements.column_after(unit.end, unit.column)
+        if following is None or not following.deeper_than(outer):
+            return None
+        outer = following
+    return (start, unit.code, indentation(outer)) if is_slip(unit.column, outer) else None
+
+
+def slip_below(statements: Statements, start: int) -> Edit | None:
+    """The edit that takes a slip back from the column of the line at *start*, if the next one tells of it."""
+    unit = statements.unit(start)
+    if unit.column is None or statements.begins_line(unit) or statements.column_before(start) == unit.column:
+        return None
+    following = statements.column_after(unit.end, unit.column)
+    if following is None or not is_slip(unit.column, following):
+        return None
+    return start, unit.code, indentation(following)
+
+
 def header_above(assumed: Assumed, statements: Statements, start: int, column: Column) -> Edit | None:
     """A header at *column* before the deeper lines that end at the line start *start*."""
-    place = None
+    place, clause = None, statements.clause_after(start, column)
     for _ in range(_MOST_LINES):
         line = statements.line_before(start)
         if line is None or not line[1].deeper_than(column):
@@ -27,7 +55,7 @@ def header_above(assumed: Assumed, statements: Statements, start: int, column: C
         place = start = line[0]
     if place is None:
         return None
-    header = assumed.header(None)
+    header = assumed.header(clause)
     return place, place, indentation(column) + header + b"\n"
 
 

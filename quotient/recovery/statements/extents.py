@@ -63,7 +63,8 @@ class Extents(Lines):
             units.append(unit)
         if depth:
             is_cut = len(units) == MOST_UNITS and not self._is_outside(self.unit(units[-1].end), first)
-            return Extent(units, sorted({1, min(2, len(units)), len(units)}), is_cut, closing=closing)
+            ends = {1, min(2, len(units)), len(units), *islice(self._own_lines(units), _MOST_OWN_LINES)}
+            return Extent(units, sorted(ends), is_cut, closing=closing)
         ends = {len(units)}
         while units[-1].end < self.stop and self._closes(unit := self.unit(units[-1].end), first):
             units.append(unit)
@@ -108,13 +109,21 @@ class Extents(Lines):
     def _own_lines(self, units: Sequence[Unit]) -> Iterator[int]:
         """The numbers of those of *units* but the first that begin as logical lines do.
 
-        The likelier come first: those that are less deep than the line before them.
+        The likelier come first: those that end as headers end, and those that are less deep than the line
+        before them.
         """
         coded = [number for number, unit in enumerate(units) if unit.column is not None]
         less_deep = [b for a, b in pairwise(coded) if is_deeper(units[a], units[b])]
-        for number in (*less_deep, *(each for each in coded[1:] if each not in less_deep)):
+        headers = [number for number in coded[1:] if self._ends_header(units[number])]
+        likely = [*headers, *(each for each in less_deep if each not in headers)]
+        for number in (*likely, *(each for each in coded[1:] if each not in likely)):
             if units[number].found.read and self.begins_line(units[number]):
                 yield number
+
+    def _ends_header(self, unit: Unit) -> bool:
+        """Whether *unit* ends as headers end."""
+        read = unit.found.read
+        return bool(read) and self.tables.terminal_of[read[-1].kind] in self.assumed.ends.of_headers
 
     def _further(self, units: Sequence[Unit], first: Unit) -> tuple[list[Unit], str | None]:
         """The deeper lines that follow, if they close a bracket that nothing here opens, up to that.

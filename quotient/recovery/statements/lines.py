@@ -97,7 +97,8 @@ class Lines:
         text = self.data[start:end]
         key, known = (text, self.ended_early), self.assumed.lexemes
         if key not in known:
-            known[key] = lexemes(self.tables.lexical, text, 0, len(text), ended_early=self.ended_early)
+            ended_early = self.tables.may_follow if self.ended_early else None
+            known[key] = lexemes(self.tables.lexical, text, 0, len(text), ended_early=ended_early)
         return known[key].shifted(start)
 
     def next_line(self, position: int) -> NextLine | None:
@@ -134,6 +135,35 @@ class Lines:
             units.append(self.unit(units[-1].end))
         return units
 
+    def closing_line(self, position: int) -> NextLine | None:
+        """The first line from *position* on that closes a bracket opened before it; None if none is near."""
+        depth = 0
+        for _ in range(_MOST_LINES_SEARCHED):
+            line = self.next_line(position)
+            if line is None:
+                return None
+            closers, openers = self.unmatched(line.start)
+            if len(closers) > depth:
+                return line
+            depth, position = depth + len(openers) - len(closers), line.end
+        return None
+
+    def is_aligned_with_before(self, start: int, begin: int) -> bool:
+        """Whether the line at *start* begins with a closing bracket in the column of a line from *begin* on.
+
+        That is the last line before it that is no deeper.
+        """
+        unit, before = self.unit(start), self.line_before(start)
+        while before is not None and before[0] >= begin and unit.column is not None:
+            if not before[1].deeper_than(unit.column):
+                return before[1] == unit.column and self.assumed.layout.closes(unit)
+            before = self.line_before(before[0])
+        return False
+
+    def begins_closing(self, line: NextLine) -> bool:
+        """Whether *line* begins with a closing bracket."""
+        return self.assumed.layout.closes(self.unit(line.start))
+
     def lacking_closer(self, start: int) -> tuple[int, int, bytes] | None:
         """The edit that adds the closing bracket that the line at *start* lacks, as its column tells.
 
@@ -158,6 +188,18 @@ class Lines:
             pairs = pairwise((self.tables.terminal_of[kind], *symbols))
             return (unit.code, unit.code, text) if self.tables.neighbours.issuperset(pairs) else None
         return None
+
+    def opened_at(self, start: int) -> int:
+        """Where the line begins that opens what the line at *start* closes; itself if it closes nothing."""
+        place, depth = start, len(self.unmatched(start)[0])
+        for _ in range(_MOST_LINES_ABOVE):
+            before = self.line_before(place) if depth > 0 else None
+            if before is None:
+                break
+            place = before[0]
+            closers, openers = self.unmatched(place)
+            depth += len(closers) - len(openers)
+        return start if depth > 0 else place
 
     def is_line(self, start: int) -> bool:
         """Whether the line at *start* is a whole logical line."""
@@ -255,12 +297,32 @@ class Lines:
         first = None if self.then is None else self.then.first
         return None if first is None else self.tables.terminal_of[first]
 
+    def column_at(self, start: int) -> Column | None:
+        """The column of the line at *start*, or of the next one if it is blank; None if none is near."""
+        if start == self.stop and self.then is not None:
+            return self.then.column
+        line = self.next_line(start)
+        return None if line is None else line.column
+
+    def column_after(self, position: int, column: Column) -> Column | None:
+        """The column of the next line that is not deeper than *column*; None if there is none near."""
+        for _ in range(_MOST_LINES_SEARCHED):
+            line = self.next_line(position)
+            then = None if self.then is None else self.then.column
+            is_next = position <= self.stop and (line is None or line.start >= self.stop)
+            if is_next and then is not None and not then.deeper_than(column):
+                return then
+            if line is None or not line.column.deeper_than(column):
+                return None if line is None else line.column
+            position = line.end
+        return None
+
     def clause_after(self, position: int, column: Column) -> int | None:
         """The first terminal of the next line of *column*; None if a shallower one comes before it."""
         for _ in range(_MOST_LINES_SEARCHED):
             line = self.next_line(position)
             then = None if self.then is None else self.then.column
-            is_next = position < self.stop and (line is None or line.start >= self.stop)
+            is_next = position <= self.stop and (line is None or line.start >= self.stop)
             if is_next and then is not None and not then.deeper_than(column):
                 return self.then_first if then == column else None
             if line is None:

@@ -20,7 +20,8 @@ def laid_out(
     if column.deeper_than(frame.column):
         if edits := with_line_before(statements, context, start):
             return edits
-        header = assumed.header(statements.clause_after(start, frame.column))
+        group = None if context.completed else context.group
+        header = assumed.header(statements.clause_after(start, frame.column), group)
         return ((start, start, indentation(frame.column) + header + b"\n"),)
     if column == frame.column:
         rest = None if context.completed else assumed.rest_of_group(context)
@@ -30,14 +31,14 @@ def laid_out(
 
 def with_line_before(statements: Statements, context: LeftContext, start: int) -> tuple[Edit, ...]:
     """The edits by which the line at *start*, if too deep for *context*, belongs to the one before it."""
-    before, line = statements.line_before(start), statements.next_line(start)
-    if before is None or line is None or not line.column.deeper_than(context.frame.column):
+    before, column = statements.line_before(start), statements.column_at(start)
+    if before is None or column is None or not column.deeper_than(context.frame.column):
         return ()
-    if context.opened(line.column) is not None:
+    if context.opened(column) is not None:
         return ()
     if start == statements.stop and not statements.lacks_opener(before[0]):
         return ()
-    reading = statements.read(before[0])
+    reading = statements.read(statements.opened_at(before[0]))
     return reading.edits if reading.end >= start and not reading.passed else ()
 
 
@@ -75,5 +76,7 @@ def with_header(assumed: Assumed, statements: Statements, reading: Reading) -> t
         code = statements.unit(reading.start).code  # it is this line that is not as deep as those around it
         return (*reading.edits, (reading.start, code, indentation(after.column)))
     clause = statements.clause_after(reading.end, reading.column)
-    header = indentation(reading.column) + assumed.header(clause) + b"\n"
+    read = () if reading.edits else statements.unit(reading.start).found.read
+    behind = assumed.unfinished(assumed.tables.terminals([lexeme.kind for lexeme in read]))
+    header = indentation(reading.column) + assumed.header(clause, behind) + b"\n"
     return (*reading.edits, (reading.end, reading.end, header))

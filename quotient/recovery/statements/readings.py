@@ -12,8 +12,9 @@ from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexeme
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.repairs.changes import Repair, read_with
+from fimlsp.quotient.recovery.repairs.costs import PASSED_LINE
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
-from fimlsp.quotient.recovery.repairs.search import PASSED_LINE, Search
+from fimlsp.quotient.recovery.repairs.search import Search
 from fimlsp.quotient.recovery.statements.extents import Extents
 from fimlsp.quotient.recovery.statements.lines import LEAD
 

@@ -11,12 +11,11 @@ from fimlsp.lexing.columns import Column
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
+from fimlsp.quotient.recovery.repairs.costs import PASSED, PASSED_LINE
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
-from fimlsp.quotient.recovery.repairs.search import PASSED, PASSED_LINE
 from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, passed_over
 from fimlsp.quotient.recovery.statements.readings import MISALIGNED, Reading, Readings
 
-_MOST_RATED = 8
 _OWN_LINE = 12
 """What it costs that a line that might stand alone is in brackets of which nothing else tells."""
 
@@ -160,7 +159,7 @@ class Statements(Readings):
         if len(units) > 1 and (opened := layout.opened(units)) is not None:
             yield opened, 0
 
-    def _cost_of(self, units: Sequence[Unit], most: int = _MOST_RATED) -> int:
+    def _cost_of(self, units: Sequence[Unit], most: int = MOST_UNITS) -> int:
         """What it costs that these lines are statements of their own, the last of which may go on."""
         cost = 0
         statement: list[int] = []
@@ -284,7 +283,7 @@ class Statements(Readings):
         return found if found is not None and found.edits and found.cost < PASSED_LINE else None
 
     def _own_lines_behind(self, units: Sequence[Unit], chart: EarleySet) -> int:
-        """How many of *units* can be read after *chart* before one that cannot, but is a line of its own."""
+        """How many of *units* can be read after *chart* before one that cannot, but begins as a line does."""
         following: EarleySet | None = chart
         for count, unit in enumerate(units):
             symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
@@ -293,7 +292,7 @@ class Statements(Readings):
             following = self.assumed.before(chart, symbols[0]) if chart is following else following
             following = following and self.tables.forward.read(following, symbols)
             if following is None:
-                return count if self.assumed.is_line(symbols) else 0
+                return count if self.begins_line(unit) else 0
         return 0
 
     def _units(self, place: int, end: int) -> list[Unit]:

@@ -4,6 +4,9 @@ import random
 from pathlib import Path
 
 import pytest
+from fimlsp.languages.python import python
+from fimlsp.languages.python.versions import PYTHON_VERSIONS
+from fimlsp.quotient.engine import Engine
 
 from ..middle_cases import cases
 from ..middle_support import COMPLETE, engine, fed, verdict
@@ -51,6 +54,14 @@ def test_what_stays_is_a_part_of_what_connects(seed):
         forbid_escape = document.middle_at_bytes(start, end, relax=False, may_escape=False).start
         assert (free is None) == (forbid_escape is None)
         check_walk(rng, free, forbid_escape)
+
+
+@pytest.mark.parametrize("version", [(3, 13), PYTHON_VERSIONS[-1]])
+@pytest.mark.parametrize("left", [b"f'", b"x = f'a", b"f'{0"])
+def test_a_way_that_no_cheapest_sentence_tells(version, left):
+    document = Engine(python(version)).document(left + b"{}'\n")
+    state = document.middle(len(left), len(left), may_escape=False).start
+    assert verdict(state.feed(state.shortest_completion)) == COMPLETE
 
 
 def check_walk(rng, free, forbid_escape):

@@ -326,6 +326,72 @@ SEEN = {
     # what they say of blocks
     "def f():\n        a\n        b\n    c\n    <|>\n\nd = )\n": (b"e", b""),
     "def f():\n    try:\n        <|>\n    a\nz = )\n": (b"x", b"0"),
+    # a line that ends brackets too early, or not at all
+    (
+        "x = [\n    (a((\n        'b', 'c'), d = e,\n        f = g), h),\n\n    (a<|>(\n"
+        "        'b', 'c'), d = e,\n        f = g), h),\n\n    (a((\n        'b'), d = e\n"
+        "        f = g), h),\n]\n"
+    ): (b"(", b"("),
+    "x = (\n    a,\n    b,\n    ,\n    c,\n    d,\n    e<|>\n    f,\n)\n": (b",", b","),
+    (
+        "def f():\n    x = g.h(\n        a=b(\n            'c'\n        )),\n"
+        "        d=e(1),\n        <|>=e(2),\n        i=e(3),\n    )\n    return x\n"
+    ): (b"j", b"a"),
+    # headers that suit the lines around them
+    "class A:\n    @b.c<|>'d', [1])\n    @b.c('e', [2])\n        f = 1\n        g = 2\n": (b"(", b"("),
+    (
+        "def f():\n    if a:\n        b\n    else:\n            c = 1\n"
+        "        except D<|>\n            raise E\n"
+    ): (b":", b":"),
+    # slips of one column
+    "class A:\n     = [1]\n\n    <|>\n        b\n    def c(self):\n        d\n": (b"def e(self):", b"if 0:"),
+    (
+        "def f():\n    if a:\n        return b\n\n     (\n        c\n        + d\n    <|>\n"
+        "\n\ndef g():\n    pass\n"
+    ): (b")", b")"),
+    "def f():\n    if a <|> 0:\n        b = 1\n\n     = b\n    if c:\n        d\n": (b"<", b"<"),
+    # brackets that are as they were
+    "=======\nf(a,\n  [[1, 2],\n  [3, 4]])\nf(a,\n  <|>\n  [3, 4]])\n": (b"[[1, 2],", b"["),
+    (
+        "if a:\n<<<<<<< b\n    c\nelse:\n    if d:\n        raise E('f'\n        'g'<|>\n"
+        "    else:\n        h\n"
+    ): (b")", b")"),
+    # brackets around the cursor's line
+    (
+        "f(\n    a={\n        'b': (lambda c: c('d')),\n    }<|>\n    e={\n        'f': (\n"
+        "            g\n        )),\n        'h': (lambda c: c('d')),\n    },\n)\n"
+    ): (b",", b","),
+    (
+        "def f(a,\n        b=None,\n        <|>c=None, d=None,\n        e=None, k=None,\n"
+        "    g.h(a, b=b,\n        c=c)\n    i(e=e)\n"
+    ): (b"j=None,", b""),
+    "x = {\n    'a': f(,\n    'b': <|>(),\n    'c': f(),\n}\n": (b"f", b""),
+    (
+        "x = f(\n    g(\n        <|>\n            a=h('b'),\n            c=(\n"
+        "                i(1),\n            ),\n        ,\n        m.n(\n"
+        "            a=h('b'),\n        ),\n    )\n)\n"
+    ): (b"m.n(", b"0("),
+    (
+        "x = [\n    {\n        'a': 1,\n    },\n    <|>\n        'a': 2,\n        'b': 3,\n"
+        "    ,\n    {\n        'a': 4,\n    },\n]\n"
+    ): (b"{", b"{"),
+    "def f():\n    x = ' '.join\n        [f'{a}' for <|>a, b) in c.d()]\n    )\n    e.f(x)\n": (b"(", b"("),
+    (
+        "def f():\n    for a in b:\n        <|>\n            c = (\n                'd'\n"
+        "            )\n            e.f(\n                g(a, h('i', j(k))))\n"
+        "            )\n        else:\n            l\n"
+    ): (b"if m:", b"if 0:"),
+    "from a import b, c, d e, f, \\\n    g, <|>, h\n\ni = ['j']\n": (b"k", b"a"),
+    ("x = [\n    f(\n        a,\n        ['b', 'c']],\n        <|>,\n    ),\n    f(d, ['e']),\n]\n"): (
+        b"g",
+        b"0",
+    ),
+    (
+        "def f():\n    return g(\n        a='b',\n        c=\n"
+        "        d=e().d,\n        <|>\n        h=i,\n    )\n"
+    ): (b"j=k,", b""),
+    "def f(a):\n    <|>\n            b=['c']], d=e,\n            g=a)\n": (b"return h(i='j',", b"0("),
+    "x = {\n    'A::B': 'c',\n    'A::D': 'e,\n    <|>\n    'A::F': 'g',\n}\n": (b"'A::H': 'i',", b""),
 }
 
 
