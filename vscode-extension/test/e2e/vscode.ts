@@ -63,6 +63,7 @@ export class VSCode {
     this.folder = join(this.root, "project");
     mkdirSync(this.folder);
     for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(this.folder, name)), { recursive: true });
       writeFileSync(join(this.folder, name), text.replace(CURSOR, ""));
     }
     this.configure(settings, machine);
@@ -154,18 +155,22 @@ export class VSCode {
   /** Open a file with the cursor at its place; what is left and right of it. */
   async open(name: string): Promise<{ left: string; right: string }> {
     const [left = "", right = ""] = (this.files[name] ?? "").split(CURSOR);
-    const line = left.split("\n").length;
-    const character = left.length - left.lastIndexOf("\n");
-    await this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name }).first().dblclick();
-    await this.page.mouse.move(700, 350, { steps: 5 }); // away, so that no hover covers the next file
-    await this.page.locator(".tab.active", { hasText: name }).waitFor({ timeout: PATIENCE_MS });
-    await this.press("Control+g");
-    await this.page.keyboard.type(`${line}:${character}`);
-    await this.row(`line ${line} at column ${character}`).waitFor();
-    await this.press("Enter");
-    const place = `Ln ${line}, Col ${character}`;
-    await this.page.locator(".statusbar-item", { hasText: place }).waitFor({ timeout: PATIENCE_MS });
+    await this.goTo(name, left.split("\n").length, left.length - left.lastIndexOf("\n"));
     return { left, right };
+  }
+
+  /** Open a file that lies in the folder itself, with the cursor at *line* and *column*, both counted from 1. */
+  async goTo(name: string, line: number, column: number): Promise<void> {
+    const hasText = new RegExp(`^\\s*${name.replaceAll(".", "\\.")}`);
+    await this.page.locator(".explorer-folders-view .monaco-list-row", { hasText }).first().dblclick();
+    await this.page.mouse.move(700, 350, { steps: 5 }); // away, so that no hover covers the next file
+    await this.page.locator(".tab.active", { hasText }).waitFor({ timeout: PATIENCE_MS });
+    await this.press("Control+g");
+    await this.page.keyboard.type(`${line}:${column}`);
+    await this.row(`line ${line} at column ${column}`).waitFor();
+    await this.press("Enter");
+    const place = `Ln ${line}, Col ${column}`;
+    await this.page.locator(".statusbar-item", { hasText: place }).waitFor({ timeout: PATIENCE_MS });
   }
 
   /** Run a command by its title in the palette. */

@@ -1,4 +1,4 @@
-"""Recognises long lines that only give data to a name, such as a table: the compiler refuses nothing in them.
+"""Recognises long lines that only give a table or the like to a name: the compiler refuses nothing in them.
 
 To read one as other lines are read takes a millisecond a kilobyte, at each question about a text within it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _LONG = 1_000
-_HEAD = re.compile(rb"[ \t]*[A-Za-z_][\w.]*[ \t]*=[ \t]*(?=[(\[{])")
+_HEAD = re.compile(rb"[ \t]*[A-Za-z_][\w.]*[ \t]*=[ \t]*(?:[A-Za-z_][\w.]*)?(?=[(\[{])")
 _SIGNS = rb"[\w \t\f,.:+*/%&|^~<>@-]*"
 _SIGNS_INSIDE = rb"[\w \t\f\r\n,.:+*/%&|^~<>@-]*"
 _UNFORMATTED = rb"(?<![fFtT])(?<![fFtT][rR])"  # the fields of the others are expressions

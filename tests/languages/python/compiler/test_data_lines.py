@@ -19,7 +19,13 @@ DATA = {
     "x.y = {\n'a': (\n...),\n}\n": True,
     "    x = (\n...) + [b'', rb'\\\\']  # all\n": True,
     'x = [\n...\'\\\'\', """two\nlines for""", *y]\r\n': True,
-    "x = f(\n...)\n": False,
+    "x = f(\n...)\n": True,
+    "x = f.g('a', [\n...], *y, **z)\n": True,
+    "x = f(\n...a=1)\n": False,
+    "x = yield(\n...)\n": False,
+    "x = await(\n...)\n": False,
+    "x = f(\n...y for y in z)\n": False,
+    "return(\n...)\n": False,
     "x = [1]\n": False,
     "x = [\n...a for a in b]\n": False,
     "x = [\n...[a\nfor a in b]]\n": False,
@@ -110,9 +116,9 @@ ELEMENTS = (
 )
 
 
-@given(st.lists(st.sampled_from(ELEMENTS), max_size=6))
-def test_the_compiler_refuses_nothing_in_them(elements: list[str]) -> None:
-    line = f"x = [{FILLING}{', '.join(elements)}]\n"
+@given(st.sampled_from(("[{}]", "f({})", "f.g([{}])")), st.lists(st.sampled_from(ELEMENTS), max_size=6))
+def test_the_compiler_refuses_nothing_in_them(value: str, elements: list[str]) -> None:
+    line = f"x = {value.format(FILLING + ', '.join(elements))}\n"
     end = end_of_data(line.encode(), 0)
     if end is not None and parses(line):
         assert end == tokens_of_line(line.encode())[1]
