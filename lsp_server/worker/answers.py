@@ -46,7 +46,7 @@ def to_completion(
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
     nonblank = [middle.text for middle in whole if middle.text.strip()]
     texts = [without_repetition(left, text, right, start, policy) for text in nonblank]
-    kept = tuple(dict.fromkeys(text.decode() for text in texts if text))
+    kept = _sound_first(left, filter(None, texts), right, policy)
     reason = None
     if not whole:
         reason = f"nothing that connects was found ({written[0].stop_reason})"
@@ -64,6 +64,12 @@ def to_completion(
         model_ms=sum(middle.prefill_ms + middle.model_ms for middle in written),
         final=all(middle.stop_reason not in ("cancelled", "deadline") for middle in written),
     )
+
+
+def _sound_first(left: bytes, texts: Iterable[bytes], right: bytes, policy: EditorPolicy) -> tuple[str, ...]:
+    """The different *texts* in their order, but those with a fault that *policy* sees behind all others."""
+    faulty = {text: policy.first_fault(left, text, right) is not None for text in texts}
+    return tuple(text.decode() for text in sorted(faulty, key=faulty.__getitem__))
 
 
 def what_is_sure(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced_keyword
+from fimlsp.languages.python.suggested.repeated_elements import first_repeated_element
 from fimlsp.languages.python.suggested.repeated_imports import first_repeated_import
 from fimlsp.languages.python.suggested.repeated_keys import first_repeated_key
 from fimlsp.languages.python.suggested.unwanted_lines import first_unwanted_line
@@ -14,6 +15,7 @@ def first_fault(left: bytes, text: bytes, right: bytes) -> int | None:
         first_unwanted_line(left, text, right),
         first_misplaced_keyword(left, text),
         first_repeated_key(left, text, right),
+        first_repeated_element(left, text, right),
         first_repeated_import(left, text, right),
     )
     return min((each for each in found if each is not None), default=None)

@@ -16,7 +16,7 @@ _STRINGS = (
     rb'"(?:\\.|[^"\\\n])*"',
     rb"'(?:\\.|[^'\\\n])*'",
 )
-_PIECE = re.compile(
+PIECE = re.compile(
     rb"(?i:[rbu]{0,2})(?:%b)|#[^\n]*|\s+|[\w\x80-\xff.]+|[()\[\]{},:]|[-+*/%%&|^@<>=!]+|."
     % b"|".join(_STRINGS),
     re.DOTALL,
@@ -42,7 +42,7 @@ def first_repeated_key(left: bytes, text: bytes, right: bytes) -> int | None:
     near = left[near_start(left) :]
     code, begin = near + text + right[:FAR], len(near)
     end, brackets = begin + len(text), [_Bracket(b"")]
-    for found in _PIECE.finditer(code):
+    for found in PIECE.finditer(code):
         piece, inner = found[0], brackets[-1]
         if piece[:1].isspace() or piece[:1] == b"#":
             continue

@@ -107,6 +107,13 @@ def test_candidates_are_different_and_useful():
     assert (completion.texts, completion.tokens) == (("a", "b"), 18)
 
 
+def test_what_repeats_itself_comes_last():
+    left, right = b"try:\n    x()\nexcept KeyError, ", b"\n    pass\n"
+    written = [middle(b"KeyError, KeyError:"), middle(b"ValueError:")]
+    completion = to_completion(written, (), left, right, Anything(), PYTHON_POLICY)
+    assert completion.texts == ("ValueError:", "KeyError, KeyError:")
+
+
 class ScriptedDocument:
     def __init__(self, data):
         self.data = data

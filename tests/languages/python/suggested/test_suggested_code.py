@@ -9,6 +9,7 @@ import pytest
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.languages.python.suggested.idle_names import first_idle_name, stops_idly
 from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced_keyword
+from fimlsp.languages.python.suggested.repeated_elements import first_repeated_element
 from fimlsp.languages.python.suggested.repeated_imports import first_repeated_import
 from fimlsp.languages.python.suggested.repeated_keys import first_repeated_key
 from fimlsp.languages.python.suggested.unwanted_lines import first_unwanted_line
@@ -181,6 +182,34 @@ KEYS = [
 def test_the_first_key_that_is_there_twice(marked):
     left, text, right, fault = split(marked)
     assert first_repeated_key(left, text, right) == fault
+
+
+ELEMENTS = [
+    "try: pass\nexcept KeyError, <|!KeyError, KeyError|>:\n    pass\n",
+    "try: pass\nexcept (KeyError, <|ValueError, !KeyError|>):\n    pass\n",
+    "try: pass\nexcept <|KeyError|>:\n    pass\nexcept KeyError:\n    pass\n",
+    "try: pass\nexcept a.B as e:\n    x = (<|e, e|>)\n",
+    "x = ['ab', 'cd', <|!'ab'|>]\n",
+    "x = {<|'ab'|>, 'cd', 'ab'}\n",
+    "x = {'ab': 'a', <|'cd': 'a'|>}\n",
+    "print('--', x, <|'--'|>)\n",
+    "pad = (width, <|width|>)\n",
+    "f(a.b, <|a.b, !a.b, a.b|>)\n",
+    "x = [0, 0, <|0, 0|>]\n",
+    "x = g(a), <|g(a), g(a)|>\n",
+    "x: tuple[int, <|int, int|>]\n",
+    "x = (None, <|None, None|>)\n",
+    "x = 'a', <|'a', !'a'|>\n",
+    "x = g(a), <|g(b), g(c)|>\n",
+    "for a in b: f(a, <|a|>)\nf(a, a)\n",
+    "x = (a, <|b),\ny = (a, b)|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", ELEMENTS)
+def test_the_first_element_that_is_listed_too_often(marked):
+    left, text, right, fault = split(marked)
+    assert first_repeated_element(left, text, right) == fault
 
 
 IDLE = [
