@@ -14,14 +14,14 @@ Place = tuple[int, int, int, EarleySet, Path]
 
 
 class Stuck(NamedTuple):
-    """The lexeme of number `index` is not expected in `chart`, to which `path` led for `cost`.
+    """The lexeme number `number` is not expected in `chart`, to which `path` led for `cost`.
 
     `trail` are the lexemes read before it in its physical line, and `begun` is where that line began, as far
     as they were read since the last change.
     """
 
     cost: int
-    index: int
+    number: int
     chart: EarleySet
     path: Path
     trail: list[Begun]
