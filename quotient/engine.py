@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 
 from fimlsp.lexing.values import value
 from fimlsp.quotient.connect.connect import connect, read_up_to
@@ -59,6 +59,12 @@ class EditedDocument(Document):
 
     _finer: Document | None = None
 
+    @cached_property
+    def _own_middles(self) -> OwnMiddles | None:
+        """The language, if it says itself what may stand between two texts."""
+        language = self.tables.language
+        return language if isinstance(language, OwnMiddles) else None
+
     def middle(self, start: int, end: int, *, relax: bool = True, may_escape: bool = True) -> Constraint:
         """What may replace `data[start:end]`. O(depth) once the lines around are known.
 
@@ -111,10 +117,9 @@ class EditedDocument(Document):
     def _middle(
         self, start: int, end: int, options: ConnectOptions, relax: bool
     ) -> tuple[State | None, tuple[Mend, ...]]:
-        language = self.tables.language
-        if isinstance(language, OwnMiddles):
+        if self._own_middles is not None:
             left, right, may_escape = self.data[:start], self.data[end:], not options.forbid_escape
-            own, replaced = language.middle(left, right, may_escape=may_escape, relax=relax)
+            own, replaced = self._own_middles.middle(left, right, may_escape=may_escape, relax=relax)
             shifts = (0 if first < start else end - start for first, _, _ in replaced)
             return own, tuple(
                 Mend(a + n, b + n, new) for n, (a, b, new) in zip(shifts, replaced, strict=True)

@@ -14,10 +14,10 @@ from fimlsp.quotient.earley.sets import EarleySet, merged
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.layout.brackets import Layout
 from fimlsp.quotient.recovery.layout.lexemes import Lexemes
+from fimlsp.quotient.recovery.repairs.changes import Repair
 from fimlsp.quotient.recovery.repairs.line_ends import LineEnds, word_of
-from fimlsp.quotient.recovery.repairs.search import Repair
 
-_MOST_REPAIRS = 3_000
+_MOST_REPAIRS = 1_000
 _STEP = 4
 _TAB = 8
 
@@ -45,6 +45,7 @@ class Assumed:
             4 * MEGABYTE, lambda key, found: 300 + len(key[0]) + 100 * len(found.read)
         )
         self._inside: dict[str, EarleySet] = {}
+        self._before: BoundedDict[tuple[EarleySet, int], EarleySet] = BoundedDict(_MOST_REPAIRS)
 
     @cached_property
     def headers(self) -> list[Header]:
@@ -109,6 +110,12 @@ class Assumed:
         """*chart*, or if the terminal *symbol* is not expected there, the set behind what comes before it."""
         if chart.expects(symbol):
             return chart
+        key = chart, symbol
+        if key not in self._before:
+            self._before[key] = self._find_before(chart, symbol)
+        return self._before[key]
+
+    def _find_before(self, chart: EarleySet, symbol: int) -> EarleySet:
         costs, earley = self.ends.costs, self.tables.forward.earley
         ways = sorted((costs[each], each) for each in chart.expected() if each in costs)
         found: list[EarleySet] = []

@@ -7,6 +7,7 @@ the rest of the line is passed over. The search is bounded; its last resort is t
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
+from fimlsp.quotient.recovery.repairs.changes import Change, Path, Repair, changes_of, read_with
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds
 
 PASSED = 16
@@ -35,26 +37,26 @@ _AHEAD = 6
 _NEAR = 3
 _BACK = 12
 
-
-class Change(NamedTuple):
-    """The terminals `symbols` are assumed before lexeme number `place`; if empty, that one is skipped."""
-
-    place: int
-    symbols: tuple[int, ...] = ()
-
-
-class Repair(NamedTuple):
-    """Changes that make a line valid, their cost, and whether the line then opens a block."""
-
-    cost: int
-    changes: tuple[Change, ...]
-    opens: bool = False
-
-
-_Path = tuple["_Path", Change] | None
 _Way = tuple[int, tuple[int, ...]]
 _Begun = tuple[int, EarleySet]
 """The number of the first lexeme of a physical line, and the set before it."""
+_Place = tuple[int, int, int, EarleySet, Path]
+"""What led there cost, the next lexeme's number, negative, a serial number, the set, and what was changed."""
+
+
+class _Stuck(NamedTuple):
+    """The lexeme number `number` is not expected in `chart`, to which `path` led for `cost`.
+
+    `trail` are the lexemes read before it in its physical line, and `begun` is where that line began, as far
+    as they were read since the last change.
+    """
+
+    cost: int
+    number: int
+    chart: EarleySet
+    path: Path
+    trail: list[_Begun]
+    begun: _Begun | None
 
 
 class Search:
@@ -86,7 +88,8 @@ class Search:
         self.line_ends = (*line_ends, len(symbols))
         self.open_end = open_end or backward
         self.backward = backward
-        self._queue: list[tuple[int, int, int, EarleySet, _Path, _Begun | None]] = []
+        self._queue: list[_Place] = []
+        self._stuck: deque[_Stuck] = deque()
         self._serial = count()
         self._lacks_opener = bool(self.enclosures.unmatched(symbols)[0])
         self._any_line = tables.line_classes.start if tables.offside else None
@@ -98,12 +101,12 @@ class Search:
         best: Repair | None = None
         size = len(self.symbols)
         for _ in range(_MOST_STEPS):
-            if not self._queue:
+            found = self._cheapest(PASSED_LINE if best is None else best.cost)
+            if found is None:
                 break
-            cost, negative, _, chart, path, begun = heappop(self._queue)
-            if cost >= (PASSED_LINE if best is None else best.cost):
-                break
+            cost, negative, _, chart, path = found
             index = -negative
+            begun: _Begun | None = None
             trail: list[_Begun] = []
             while index < size and (following := self.scan(chart, (self.symbols[index],))) is not None:
                 if index in self.line_ends:
@@ -112,16 +115,33 @@ class Search:
                 trail.append((index, chart))
                 chart, index = following, index + 1
             if index < size:
-                if not self._change(cost, index, chart, path) and not self.backward:
-                    self._assume_two(cost, index, chart, path)
-                    self._assume_before(cost, index, trail[-_NEAR:], path)
-                if not self.backward and not self._closes(index) and self._line_lacks_opener(index):
-                    self._open_before(cost, index, trail[-_BACK:], path)
-                if begun is not None and begun[0] < index <= begun[0] + _BACK and not self.backward:
-                    self._change_before(cost, index, begun, path)
+                self._stuck.append(_Stuck(cost, index, chart, path, trail, begun))
             else:
                 best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
         return best
+
+    def _cheapest(self, limit: int) -> _Place | None:
+        """Takes the cheapest place to go on from; None if it is not cheaper than *limit*.
+
+        Where no lexeme is expected, changes are made only when they may be the cheapest, as most never are.
+        """
+        while self._stuck:
+            least = self._stuck[0].cost + INSERTED
+            if least >= limit or (self._queue and least > self._queue[0][0]):
+                break
+            self._change_at(self._stuck.popleft())
+        return heappop(self._queue) if self._queue and self._queue[0][0] < limit else None
+
+    def _change_at(self, stuck: _Stuck) -> None:
+        """Go on from *stuck* in all ways."""
+        cost, index, chart, path, trail, begun = stuck
+        if not self._change(cost, index, chart, path) and not self.backward:
+            self._assume_two(cost, index, chart, path)
+            self._assume_before(cost, index, trail[-_NEAR:], path)
+        if not self.backward and not self._closes(index) and self._line_lacks_opener(index):
+            self._open_before(cost, index, trail[-_BACK:], path)
+        if begun is not None and begun[0] < index <= begun[0] + _BACK and not self.backward:
+            self._change_before(cost, index, begun, path)
 
     def _begin_header(self, start: EarleySet) -> None:
         """Begin with one more lexeme if a line that ends and is followed like a header is one with that."""
@@ -134,10 +154,10 @@ class Search:
             if following.expects(self.newline):
                 self._push(price, size, following, (None, Change(0, symbols)))
 
-    def _push(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
-        heappush(self._queue, (cost, -index, next(self._serial), chart, path, None))
+    def _push(self, cost: int, index: int, chart: EarleySet, path: Path) -> None:
+        heappush(self._queue, (cost, -index, next(self._serial), chart, path))
 
-    def _change(self, cost: int, index: int, chart: EarleySet, path: _Path) -> bool:
+    def _change(self, cost: int, index: int, chart: EarleySet, path: Path) -> bool:
         """Go on behind the lexeme of number *index*, which is not expected; whether one before it will do."""
         extra = _OWN_LINE if self._is_in_own_line(index) else 0
         passed = PASSED + (_OWN_LINE if self._ends_header(index) else extra)
@@ -178,7 +198,7 @@ class Search:
         """Whether *symbol* is an opening bracket."""
         return self.enclosures.unmatched((symbol,))[1]
 
-    def _assume_two(self, cost: int, index: int, chart: EarleySet, path: _Path) -> None:
+    def _assume_two(self, cost: int, index: int, chart: EarleySet, path: Path) -> None:
         """Go on behind lexeme number *index*, before which two are assumed, the first in the cheapest way."""
         cost += _OWN_LINE if self._is_in_own_line(index) else 0
         ways = sorted((self.ends.costs[each], (each,)) for each in chart.expected() & self.ends.kinds)
@@ -189,7 +209,7 @@ class Search:
             for total, symbols, following in self._read_on(operand, more, index, index):
                 self._push(cost + total, index + 1, following, (path, Change(index, symbols)))
 
-    def _change_before(self, cost: int, index: int, begun: _Begun, path: _Path) -> None:
+    def _change_before(self, cost: int, index: int, begun: _Begun, path: Path) -> None:
         """Go on behind lexeme number *index*: something is assumed before its line.
 
         That is one lexeme, or an operand that the line before lacks, and one more.
@@ -206,7 +226,7 @@ class Search:
         for price, symbols, following in found:
             self._push(cost + price + extra, index + 1, following, (path, Change(first, symbols)))
 
-    def _assume_before(self, cost: int, index: int, trail: Sequence[_Begun], path: _Path) -> None:
+    def _assume_before(self, cost: int, index: int, trail: Sequence[_Begun], path: Path) -> None:
         """Go on behind lexeme number *index*: another one is assumed before one of the last in its line.
 
         What a logical line begins with stays.
@@ -221,7 +241,7 @@ class Search:
             for price, symbols, following in self._read_on(chart, ways, first, index):
                 self._push(cost + price, index + 1, following, (path, Change(first, symbols)))
 
-    def _open_before(self, cost: int, index: int, trail: Sequence[_Begun], path: _Path) -> None:
+    def _open_before(self, cost: int, index: int, trail: Sequence[_Begun], path: Path) -> None:
         """Go on behind lexeme number *index*: a bracket is opened before one of the last in its line."""
         for first, chart in trail:
             expected = chart.expected() & self.ends.kinds
@@ -319,10 +339,10 @@ class Search:
             chart = following
         return min(index + _AHEAD, len(self.symbols)), chart
 
-    def _ended(self, cost: int, chart: EarleySet, path: _Path) -> Repair | None:
+    def _ended(self, cost: int, chart: EarleySet, path: Path) -> Repair | None:
         """The line ends after *chart*, in the cheapest way."""
         if self.open_end:
-            changes = _changes(path)
+            changes = changes_of(path)
             opened = self._left_open(changes)
             cost += INSERTED * sum(opened)
             if opened and self.opens and changes and self._ends_header(len(self.symbols) - 1):
@@ -332,7 +352,7 @@ class Search:
         found = [
             Repair(
                 cost + more + (_MISFIT if self.opens is not None and opens is not self.opens else 0),
-                _changes((path, Change(size, symbols)) if symbols else path),
+                changes_of((path, Change(size, symbols)) if symbols else path),
                 opens,
             )
             for opens, (more, symbols) in self.ends.of(chart, most_more=_MISFIT).items()
@@ -357,26 +377,3 @@ class Search:
             Change(size - place, symbols[::-1]) if symbols else Change(size - 1 - place)
             for place, symbols in reversed(changes)
         )
-
-
-def read_with(symbols: Sequence[int], changes: Sequence[Change]) -> Iterator[tuple[int, int, bool]]:
-    """The terminals *symbols* with *changes* made: for each the number of the one of *symbols* that it is.
-
-    For one that is assumed, which the third element tells, it is that of the one that it stands before.
-    """
-    assumed: dict[int, list[int]] = {}
-    for change in changes:
-        assumed.setdefault(change.place, []).extend(change.symbols)
-    passed = {change.place for change in changes if not change.symbols}
-    for place, symbol in enumerate((*symbols, -1)):
-        yield from ((place, each, True) for each in assumed.get(place, ()))
-        if place not in passed and symbol >= 0:
-            yield place, symbol, False
-
-
-def _changes(path: _Path) -> tuple[Change, ...]:
-    found: list[Change] = []
-    while path is not None:
-        path, change = path
-        found.append(change)
-    return tuple(reversed(found))

@@ -7,11 +7,13 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from fimlsp.lexing.columns import Column
+from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexeme
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
+from fimlsp.quotient.recovery.repairs.changes import Repair, read_with
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
-from fimlsp.quotient.recovery.repairs.search import PASSED_LINE, Repair, Search, read_with
+from fimlsp.quotient.recovery.repairs.search import PASSED_LINE, Search
 from fimlsp.quotient.recovery.statements.extents import Extents
 from fimlsp.quotient.recovery.statements.lines import LEAD
 
@@ -79,15 +81,39 @@ class Readings(Extents):
         symbols = self.tables.terminals([lexeme.kind for unit in units for lexeme in unit.found.read])
         opens = self._opens(units[-1].end, column)
         line_ends = list(accumulate(len(unit.found.read) for unit in units))
-        search = Search(self.tables, self.assumed.ends, symbols, opens, line_ends=line_ends, open_end=is_open)
-        key = tuple(symbols), opens, tuple(line_ends), is_open
-        if key not in self.assumed.repairs:
-            self.assumed.repairs[key] = search.best(self.assumed.any_line) if symbols else None
-        found = self.assumed.repairs[key]
+        if not symbols:
+            return None
+        start = self.assumed.any_line
+        found = self._repair(start, symbols, opens, line_ends=line_ends, open_end=is_open)
         if found is None:
             return None
         lacks_header = not is_open and opens is True and not found.opens
         return self._as_reading(units, found, lacks_header=lacks_header)
+
+    def _repair(
+        self,
+        start: EarleySet,
+        symbols: Sequence[int],
+        opens: bool | None = None,
+        *,
+        line_ends: Sequence[int] = (),
+        open_end: bool = False,
+        backward: bool = False,
+    ) -> Repair | None:
+        """As `Search` with the same arguments finds it, cached; found again if *start* is the same set."""
+        known = self.assumed.repairs
+        key = start, tuple(symbols), opens, tuple(line_ends), open_end, backward
+        if key not in known:
+            known[key] = Search(
+                self.tables,
+                self.assumed.ends,
+                symbols,
+                opens,
+                line_ends=line_ends,
+                open_end=open_end,
+                backward=backward,
+            ).best(start)
+        return known[key]
 
     def _passed(self, unit: Unit) -> Reading:
         """*unit* is passed over."""

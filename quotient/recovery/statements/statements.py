@@ -12,7 +12,7 @@ from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
-from fimlsp.quotient.recovery.repairs.search import PASSED, PASSED_LINE, Search
+from fimlsp.quotient.recovery.repairs.search import PASSED, PASSED_LINE
 from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, passed_over
 from fimlsp.quotient.recovery.statements.readings import MISALIGNED, Reading, Readings
 
@@ -223,8 +223,7 @@ class Statements(Readings):
         if self.is_hopeless(unit):
             return self._left_out(unit)
         symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
-        search = Search(self.tables, self.assumed.ends, symbols, open_end=True, backward=backward)
-        found = search.best(chart)
+        found = self._repair(chart, symbols, open_end=True, backward=backward)
         if self._may_end_early((unit,)):
             other = self.early.in_place(start, chart, backward=backward)
             if other is not None and (found is None or other.cost <= found.cost + INSERTED):
@@ -348,8 +347,10 @@ class Statements(Readings):
     ) -> Reading | None:
         symbols = self.tables.terminals([lexeme.kind for unit in units for lexeme in unit.found.read])
         line_ends = list(accumulate(len(unit.found.read) for unit in units))
-        search = Search(self.tables, self.assumed.ends, symbols, opens, line_ends=line_ends, open_end=goes_on)
-        found = search.best(self.assumed.before(chart, symbols[0])) if symbols else None
+        if not symbols:
+            return None
+        start = self.assumed.before(chart, symbols[0])
+        found = self._repair(start, symbols, opens, line_ends=line_ends, open_end=goes_on)
         if found is None:
             return None
         units[0] = units[0]._replace(column=units[0].column or Column())
