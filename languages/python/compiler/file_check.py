@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
-from itertools import takewhile
 from types import MappingProxyType
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
+from fimlsp.languages.python.compiler.file_versions import (
+    NO_VERSION,
+    Chunk,
+    Continuation,
+    Edited,
+    FileVersion,
+    Stretch,
+    together,
+)
 from fimlsp.languages.python.compiler.rules.statements import LogicalLine, Source, StatementRules
 from fimlsp.languages.python.compiler.spelling import FEATURES, SPELT_BEHIND, feature_like, spelt
 from fimlsp.languages.python.compiler.suspicion import adds_constants, may_be_wrong, uses_declared
@@ -23,7 +31,6 @@ from fimlsp.quotient.language.whole_text import Fault, Span, WholeTextCheck
 
 K = TypeVar("K")
 V = TypeVar("V")
-T = TypeVar("T")
 
 _LONG_LINE = 1_000
 _NODES = 50  # bytes of nodes for a byte of text
@@ -31,71 +38,11 @@ _MOST_SCOPES = 5_000
 _UNREADABLE = -2
 _MOST_FILES = 8
 _LOOKED_AT = 200
-_LONGEST_WORD = 8
 _NO_PYTHON = (UnreadableError, UnicodeDecodeError, RecursionError, IndexError, AssertionError)
 """What a text raises that is no sentence of the grammar, or too deep to be looked at."""
 _GOES_ON = re.compile(rb"(?:elif|else|except|finally)\b")
 _PHYSICAL_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
 _INDENTATION = re.compile(rb"([ \t\f]*)(\\(?:\r\n|\r|\n))?")
-
-
-class Chunk(NamedTuple):
-    """A statement of the file's own block: its lines from `start` to `end`, and what is wrong with it.
-
-    All offsets in it count from `start`. `futures` are its imports of features, `declares` tells whether it
-    declares names of the file's own block. If it is not `readable`, the text
-    behind it decides where it ends.
-    """
-
-    start: int
-    end: int
-    lines: tuple[LogicalLine, ...]
-    faults: tuple[Fault, ...]
-    futures: tuple[Span, ...]
-    declares: bool
-    readable: bool
-
-
-class _Stay(NamedTuple):
-    """What stays of the last version of a file: up to `before`, and from `behind` on, `shift` bytes later."""
-
-    before: int
-    behind: int
-    shift: int
-
-
-class _Edited(NamedTuple):
-    """A chunk of the last version of a file, and what stays of its text."""
-
-    chunk: Chunk
-    stay: _Stay
-
-    def lines_before(self) -> list[LogicalLine]:
-        """The first lines, as far as they stay."""
-        start, lines = self.chunk.start, self.chunk.lines
-        return list(lines[: _count(lines, lambda line: start + line.end < self.stay.before)])
-
-    def lines_behind(self) -> dict[int, int]:
-        """Where lines that stay begin now, with their numbers; none is the first of the chunk."""
-        start, lines = self.chunk.start, self.chunk.lines
-        first = max(_count(lines, lambda line: start + line.start < self.stay.behind), 1)
-        return {start + lines[at].start + self.stay.shift: at for at in range(first, len(lines))}
-
-    def moved(self, at: int, start: int) -> list[LogicalLine]:
-        """The lines from number *at* on in a chunk that begins at *start*."""
-        shift = self.chunk.start + self.stay.shift - start
-        return [LogicalLine(a + shift, b + shift, column) for a, b, column in self.chunk.lines[at:]]
-
-
-class _Checked(NamedTuple):
-    """A file that was checked, whether its annotations are never evaluated, and its chunks."""
-
-    data: bytes
-    future: bool
-    chunks: list[Chunk]
-
-
-_NOTHING = _Checked(b"", False, [])
 
 
 class _ByLine(Generic[K, V]):
@@ -124,22 +71,25 @@ class FileCheck(WholeTextCheck):
         self._known = _ByLine[bytes, tuple[bytes, int]](lambda text, found: 200 + len(text) + len(found[0]))
         self._parsed = _ByLine[tuple[bytes, bool], ParsedLine](lambda key, _: 500 + _NODES * len(key[0]))
         self._scopes: BoundedDict[tuple[bytes, object], list[Fault]] = BoundedDict(_MOST_SCOPES)
-        self._recent: list[_Checked] = []
+        self._recent: list[FileVersion] = []
+        self._read = 0  # lines, since a version was remembered
 
     def faults(self, data: bytes) -> list[Fault]:
         """What the compiler has against the file *data*, which is grammatical; nothing if it is not."""
         future = b"annotations" in data and self._has_annotations_feature(data)
-        chunks = self._chunks(data, future=future)
-        if any(chunk.declares for chunk in chunks):
+        stretches = self._stretches(data, future=future)
+        told = [chunk for stretch in stretches for chunk in stretch.told()]
+        if any(chunk.declares for chunk in told):
             lines = [
                 LogicalLine(c.start + line.start, c.start + line.end, line.column)
-                for c in chunks
+                for stretch in stretches
+                for c in stretch.all()
                 for line in c.lines
             ]
             found = list(self._visited(data, lines, future=future)[0])
         else:
-            found = [fault.moved(c.start) for c in chunks if c.faults for fault in c.faults]
-        return [*found, *self._late_futures(data, chunks)]
+            found = [fault.moved(c.start) for c in told for fault in c.faults]
+        return [*found, *self._late_futures(data, told)]
 
     def suspects(self, statement: bytes, fresh: int, around: tuple[bytes, bytes]) -> bool:
         """As in `WholeTextCheck`."""
@@ -153,50 +103,44 @@ class FileCheck(WholeTextCheck):
         """As in `WholeTextCheck`."""
         return spelt(statement)
 
-    def _chunks(self, data: bytes, *, future: bool) -> list[Chunk]:
-        """The chunks of *data*; those of the last file are used where the text is the same."""
+    def _stretches(self, data: bytes, *, future: bool) -> list[Stretch]:
+        """The chunks of *data*; those of the last version of the file are used where the text is the same."""
         last = self._version_of(data)
-        old, known = last.data, last.chunks if last.future is future else []
-        before = _common_prefix(old, data)
-        found = known[: _count(known, lambda chunk: chunk.end + _LONGEST_WORD <= before)]
-        found = list(takewhile(lambda chunk: chunk.readable, found))
-        behind = min(_common_suffix(old, data), len(data) - before, len(old) - before)
-        shift = len(data) - len(old)
-        first = _count(known, lambda chunk: chunk.start < len(old) - behind)
-        later = {chunk.start + shift: number for number, chunk in enumerate(known[first:], first)}
-        position = found[-1].end if found else 3 if data.startswith(b"\xef\xbb\xbf") else 0
+        known = last if last.future is future else NO_VERSION
+        continuation = Continuation(known, data)
+        found: list[Stretch] = []
+        fresh: list[Chunk] = []
+        position = 3 if data.startswith(b"\xef\xbb\xbf") else 0
         while position < len(data):
-            if position in later:
-                rest = known[later[position] :]
-                found += (
-                    rest
-                    if not shift
-                    else [c._replace(start=c.start + shift, end=c.end + shift) for c in rest]
-                )
-                break
-            edited = self._edited(known, len(found), position, _Stay(before, len(old) - behind, shift))
-            position = self._add_chunk(data, position, found, edited, future=future)
-        others = [checked for checked in self._recent if checked is not last]
-        self._recent = [_Checked(data, future, found), *others][:_MOST_FILES]
+            stays = continuation.stays(position)
+            if stays is None:
+                position = self._add_chunk(data, position, fresh, continuation.edited, future=future)
+                self._read += len(fresh[-1].lines)
+                continue
+            found += [Stretch.of(fresh), stays] if fresh else [stays]
+            fresh = []
+            position = stays.end
+        found += [Stretch.of(fresh)] if fresh else []
+        if self._read > len(known.chunks.chunks):
+            self._remember(FileVersion(data, future, together(found)), last)
         return found
 
-    @staticmethod
-    def _edited(known: Sequence[Chunk], number: int, start: int, stay: _Stay) -> _Edited | None:
-        """The chunk *number* of *known* if it begins at *start* as well, and can be read."""
-        if number >= len(known) or known[number].start != start or not known[number].readable:
-            return None
-        return _Edited(known[number], stay)
+    def _remember(self, version: FileVersion, last: FileVersion) -> None:
+        """Keep *version* in the place of *last*. It costs as much as reading a line for each chunk."""
+        self._read = 0
+        others = [known for known in self._recent if known is not last]
+        self._recent = [version, *others][:_MOST_FILES]
 
-    def _version_of(self, data: bytes) -> _Checked:
+    def _version_of(self, data: bytes) -> FileVersion:
         """The file checked lately that is most likely another version of *data*."""
         for side in (slice(_LOOKED_AT), slice(-_LOOKED_AT, None)):
-            for checked in self._recent:
-                if checked.data[side] == data[side]:
-                    return checked
-        return _NOTHING
+            for known in self._recent:
+                if known.data[side] == data[side]:
+                    return known
+        return NO_VERSION
 
     def _add_chunk(
-        self, data: bytes, position: int, found: list[Chunk], edited: _Edited | None, *, future: bool
+        self, data: bytes, position: int, found: list[Chunk], edited: Edited | None, *, future: bool
     ) -> int:
         """Add the chunk that begins at *position* to *found*; where it ends."""
         start = position
@@ -343,39 +287,3 @@ def _column(data: bytes, start: int) -> int:
         if match[2] is None or column:
             return column
         start = match.end()
-
-
-def _count(found: Sequence[T], holds: Callable[[T], bool]) -> int:
-    """For how many of the first of *found* it *holds*, which is True, then False. By bisection."""
-    low, high = 0, len(found)
-    while low < high:
-        middle = (low + high) // 2
-        if holds(found[middle]):
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-def _common_prefix(one: bytes, other: bytes) -> int:
-    """The length of the common prefix, by bisection."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _common_suffix(one: bytes, other: bytes) -> int:
-    """As `_common_prefix`, from the end."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import sys
 import warnings
@@ -13,6 +14,8 @@ from fimlsp.languages.python.language import python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State
+from hypothesis import given
+from hypothesis import strategies as st
 
 VERSION = sys.version_info[:2] if sys.version_info[:2] in PYTHON_VERSIONS else DEFAULT_VERSION
 
@@ -259,6 +262,15 @@ def cases() -> list[str]:
     ]
 
 
+def parses(text: bytes) -> bool:
+    """Whether *text* is grammatical; only of such are faults told exactly."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
 def compiles(text: str) -> bool:
     """Whether the running Python compiles *text*."""
     with warnings.catch_warnings():
@@ -347,6 +359,37 @@ def test_lines_that_stay_are_read_as_in_a_new_file(edit: bytes) -> None:
         for changed in (METHODS, [*METHODS[:place], edit, *METHODS[place:]]):
             text = b"".join([b"class A:\n", *changed, b"y = 1\n"])
             assert check.faults(text) == FileCheck((3, 11)).faults(text)
+
+
+STATEMENTS = (
+    *(
+        b"x = 1\n",
+        b"\n",
+        b"# x\n",
+        b"global x\n",
+        b"f(a=1, a=2)\n",
+        b'"""\n',
+        b"x = (\n",
+        b")\n",
+        b"else: pass\n",
+    ),
+    *(b"if x:\n    pass\n", b"class A:\n" + METHODS[0], b"def f(a, a): pass\n", b"x \\\n"),
+    b"from __future__ import annotations\n",
+)
+EDITS_OF_STATEMENTS = st.tuples(st.integers(0, 29), st.sampled_from((*STATEMENTS, None)))
+
+
+@given(st.lists(st.sampled_from(STATEMENTS), max_size=30), st.lists(EDITS_OF_STATEMENTS, max_size=12))
+def test_edits_here_and_there_are_read_as_in_a_new_file(
+    statements: list[bytes], edits: list[tuple[int, bytes | None]]
+) -> None:
+    check = FileCheck((3, 11))
+    for place, edit in [(0, b"\n"), *edits]:
+        statements[place : place + (edit is None)] = [] if edit is None else [edit]
+        text = b"".join(statements)
+        found = check.faults(text)
+        if parses(text):
+            assert found == FileCheck((3, 11)).faults(text)
 
 
 WALRUS_IN = {
