@@ -178,18 +178,21 @@ async function main(): Promise<void> {
   mkdirSync(OUT, { recursive: true });
   const files = project(folder);
   const code = new VSCode(files, SETTINGS);
-  await code.start();
   const [seed, minutes] = [Number(values.seed), Number(values.minutes)];
   const typist = new Typist(code, Date.now() + minutes * 60_000);
-  for (const body of shuffled(bodiesOf(folder), seed)) {
-    if (typist.isDone) {
-      break;
+  try {
+    await code.start();
+    for (const body of shuffled(bodiesOf(folder), seed)) {
+      const lines = (files[body.file] ?? "").split("\n").slice(body.first - 1, body.last);
+      await typist.rewrites(body, lines.map((line) => line.trimEnd()).join("\n"));
+      process.stderr.write(`${body.file}:${body.first} is written\n`);
+      if (typist.isDone) {
+        break;
+      }
     }
-    const lines = (files[body.file] ?? "").split("\n").slice(body.first - 1, body.last);
-    await typist.rewrites(body, lines.map((line) => line.trimEnd()).join("\n"));
-    process.stderr.write(`${body.file}:${body.first} is written\n`);
+  } finally {
+    await code.stop();
   }
-  await code.stop();
   const { lines, keys, characters, suggestions } = typist;
   const sitting: Sitting = { folder: basename(resolve(folder)), seed, minutes, lines, keys, characters, suggestions };
   writeFileSync(join(OUT, "suggestions.json"), JSON.stringify(sitting, undefined, 1));
