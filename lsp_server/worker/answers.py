@@ -68,8 +68,10 @@ def to_completion(
 
 def _sound_first(left: bytes, texts: Iterable[bytes], right: bytes, policy: EditorPolicy) -> tuple[str, ...]:
     """The different *texts* in their order, but those with a fault that *policy* sees behind all others."""
-    faulty = {text: policy.first_fault(left, text, right) is not None for text in texts}
-    return tuple(text.decode() for text in sorted(faulty, key=faulty.__getitem__))
+    different = list(dict.fromkeys(texts))
+    if len(different) > 1:
+        different.sort(key=lambda text: policy.first_fault(left, text, right) is not None)
+    return tuple(text.decode() for text in different)
 
 
 def what_is_sure(
