@@ -8,11 +8,10 @@ time. Each output channel of a linear layer has its own scale, and so has each i
 from __future__ import annotations
 
 import torch
-from fimlsp.models.networks.torch.integer_products import product_with
+from fimlsp.models.networks.torch.integer_products import largest_weight, product_with
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-LARGEST = 127
 SMALLEST_SCALE = 1e-8
 
 
@@ -37,7 +36,7 @@ class Int8Linear(nn.Module):
         super().__init__()
         with torch.no_grad():
             weight = weight.detach().float().contiguous()
-            self._scale = weight.abs().amax(1).clamp_min_(SMALLEST_SCALE) / LARGEST
+            self._scale = weight.abs().amax(1).clamp_min_(SMALLEST_SCALE) / largest_weight()
             self._bias = torch.zeros_like(self._scale) if bias is None else bias.detach().float()
             self.product = product_with((weight / self._scale[:, None]).round_().to(torch.int8))
 

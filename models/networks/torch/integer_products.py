@@ -15,15 +15,31 @@ from typing import Any
 import torch
 from torch import Tensor
 
+LARGEST = 127
+LARGEST_IN_PAIRS = 64
 LEVELS = 255
 MIDDLE = 128
 SMALLEST_STEP = 1e-10
+_PROBED = 64
 ENLARGED = float(1 << 20)  # FBGEMM knows no steps below 6e-5, too wide for the inputs of some layers
 
 
 def product_with(weights: Tensor) -> Callable[[Tensor], Tensor]:
     """The fastest function here that multiplies rows [rows, inputs] with *weights* (`int8`)."""
     return FbgemmProduct(weights) if has_fbgemm() else OneDnnProduct(weights)
+
+
+@cache
+def largest_weight() -> int:
+    """The largest weight with which products are exact on this processor.
+
+    Without instructions for it (AVX-512 VNNI and its like), x86 adds pairs of products in 16 bits, which
+    two of the greatest level with weights above 64 overflow, unnoticed.
+    """
+    weights = torch.full((1, _PROBED), LARGEST, dtype=torch.int8)
+    product = product_with(weights)(torch.ones((1, _PROBED)))
+    exact = product.isclose(torch.tensor(float(LARGEST * _PROBED)), rtol=0.02)
+    return LARGEST if bool(exact) else LARGEST_IN_PAIRS
 
 
 @cache

@@ -45,7 +45,8 @@ def test_products_are_near_the_exact_ones(bias, shape, size):
     inputs = torch.randn(*shape, 48) * size
     expected, found = exact(inputs), rounded(inputs)
     assert found.shape == expected.shape
-    assert (found - expected).abs().max() < 0.04 * (expected - exact(torch.zeros(48))).std()
+    near = 0.04 if integer_products.largest_weight() == integer_products.LARGEST else 0.06
+    assert (found - expected).abs().max() < near * (expected - exact(torch.zeros(48))).std()
     assert (found != expected).any(), "it was rounded"
 
 
