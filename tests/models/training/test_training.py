@@ -219,13 +219,13 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
 
     record = Progress.record
     monkeypatch.setattr(Progress, "record", interrupted)
-    first = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.02"))
+    first = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.1"))
     assert first.exit_code == 1
     assert "--resume goes on from here" in first.output
     state = tmp_path / "model" / run.STATE
     other = CliRunner().invoke(train, options_of(tmp_path, "--resume", "--layers", "2"))
     assert "network of other sizes" in other.output
-    second = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.02", "--resume"))
+    second = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.1", "--resume"))
     assert second.exit_code == 0, second.output
     assert "going on after 3 steps" in second.output
     assert seen[2:4] == [3, 4], "it counts on"
