@@ -2,7 +2,8 @@
 
 A left context depends on the text before it alone, a right context on the text after it. So an edit
 invalidates only the left contexts below it and the right contexts above it. These are set aside: as soon as
-one of them turns out to be valid again, so are all beyond it, and a keystroke costs about its own line.
+one of them turns out to be valid again, so are all beyond it up to the next edit, and a keystroke costs about
+its own line.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Protocol, TypeVar, cast
 
 from fimlsp.lexing.bounded_dict import BoundedDict
-from fimlsp.lexing.interruption import EVERY, checkpoint
+from fimlsp.lexing.interruption import EVERY, Interrupted, checkpoint
 from fimlsp.lexing.line import MOST_JOINED, Line, MayFollow, n_joined
 from fimlsp.quotient.contexts.left import LeftContext, start_of_file
-from fimlsp.quotient.contexts.offsets import LeftOffsets, RightOffsets
+from fimlsp.quotient.contexts.offsets import LeftOffsets, RightOffsets, split_for_edit
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.contexts.right import RightContext, end_of_file
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_MOST_SET_ASIDE = 16
-"""Stretches of contexts that are set aside in each direction, as a rename edits that many places at once.
+_MOST_SET_ASIDE = 32
+"""Stretches of contexts that are set aside in each direction, each between two places that were edited.
 
 Each edit shifts them all, so more of them would make an edit of thousands of places slow."""
 
@@ -58,6 +59,7 @@ class Document:
         self._left_stale: list[LeftOffsets] = []
         self._right_stale: list[RightOffsets] = []
         self._dead: set[int] = set()
+        self._read_ahead: dict[int, Line] = {}
         self._cached_for_suffix: BoundedDict[tuple[int, Hashable], object] = BoundedDict(_MOST_SUFFIXES)
 
     def _is_marked(self) -> bool:
@@ -221,16 +223,22 @@ class Document:
         return None if context.broken else context
 
     def _read_on(self, position: int) -> bool:
-        """Make the context at *position*; whether no line on the way there is broken."""
-        lines: list[Line] = []
-        seen: list[int] = []
-        for distance, line in self._unknown_lines(position, self.tables.may_follow):
-            lines.append(line)
-            seen.append(distance)
-            if distance in self._dead or line.broken or not self.transitions.may_stand(line):
-                self._dead.update(seen)
-                return False
-        self._extend_right(len(self.data) - position, lines)
+        """Make the context at *position*; whether no line on the way there is broken.
+
+        Of a long text, the lines that were read when that was interrupted are kept for the next attempt.
+        """
+        lines: dict[int, Line] = {}
+        try:
+            for distance, line in self._unknown_lines(position, self.tables.may_follow):
+                lines[distance] = line
+                if distance in self._dead or line.broken or not self.transitions.may_stand(line):
+                    self._dead.update(lines)
+                    return False
+            self._extend_right(len(self.data) - position, [*lines.values()])
+        except Interrupted:
+            self._read_ahead = lines
+            raise
+        self._read_ahead = {}
         return True
 
     def _unknown_lines(
@@ -239,13 +247,26 @@ class Document:
         """The lines from *position* on, with their distances, up to one before which the context is known."""
         distance = len(self.data) - position
         known = self._rights.known_within(distance)
-        for line in self.transitions.lines.lines(self.data, position, may_follow):
+        for line in self._lines_from(distance, may_follow):
             if distance <= known:
                 known = self._rights.known_within(distance)
                 if distance == known:
                     return
             yield distance, line
             distance -= line.size
+
+    def _lines_from(self, distance: int, may_follow: MayFollow | None) -> Iterator[Line]:
+        """The lines from *distance* on; those that were read ahead are not read again."""
+        ahead = self._read_ahead
+        while distance:
+            while (known := ahead.get(distance)) is not None:
+                yield known
+                distance -= known.size
+            for line in self.transitions.lines.lines(self.data, len(self.data) - distance, may_follow):
+                yield line
+                distance -= line.size
+                if distance in ahead:
+                    break
 
     def _extend_right(self, distance: int, lines: list[Line]) -> None:
         """Make the contexts before *lines*, the first of which is at *distance*, beginning with the last.
@@ -275,14 +296,17 @@ class Document:
 
     def _revive_rights(self, distance: int) -> None:
         """Make the first contexts up to *distance* that were set aside: then the others may hold again."""
-        for _ in range(_MOST_TRIED):
+        tried = 0
+        while tried < _MOST_TRIED:
             known = self._rights.known_within(distance)
             places = [batch.first_beyond(known) for batch in self._right_stale]
             near = [place for place in places if place is not None and place <= distance]
             if not near:
                 return
+            count = len(self._right_stale)
             lines = [line for _, line in self._unknown_lines(len(self.data) - min(near))]
             self._extend_right(min(near), lines)
+            tried += len(self._right_stale) == count
 
     def _revive_right(self, distance: int, context: RightContext) -> bool:
         """As `_revive_left`."""
@@ -312,13 +336,13 @@ class Document:
         if marked != self._is_marked():
             self._reset()
         else:
-            lefts, rights = self._lefts.cut_for_edit(start), self._rights.cut(length - end)
-            self._left_stale = [
-                batch for batch in (*self._left_stale, lefts) if batch.move_beyond(end, shift)
-            ][-_MOST_SET_ASIDE:]
-            self._right_stale = [
-                batch for batch in (*self._right_stale, rights) if batch.move_beyond(length - start, shift)
-            ][-_MOST_SET_ASIDE:]
+            first = max(start, self._lefts.first + 1)  # what begins the file stays
+            lefts = *self._left_stale, self._lefts.cut_for_edit(first)
+            parts = split_for_edit(lefts, lambda batch: batch.cut_for_edit(first), end, shift)
+            self._left_stale = [*parts][-_MOST_SET_ASIDE:]
+            rights = *self._right_stale, self._rights.cut(length - end)
+            split = split_for_edit(rights, lambda batch: batch.cut(length - end), length - start, shift)
+            self._right_stale = [*split][-_MOST_SET_ASIDE:]
             self._forget_beyond(length - end)
         if self.followers:
             self.followers = [each for each in self.followers if each.follow(self, edit)]
@@ -327,6 +351,8 @@ class Document:
         """Forget what is known of the text from places further from its end than *distance*."""
         if self._dead:
             self._dead = {each for each in self._dead if each <= distance}
+        if self._read_ahead:
+            self._read_ahead = {at: line for at, line in self._read_ahead.items() if at <= distance}
         for place in [*self._cached_for_suffix]:
             if place[0] > distance:
                 del self._cached_for_suffix[place]

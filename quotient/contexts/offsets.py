@@ -7,14 +7,15 @@ end: so each side keeps what an edit does not affect.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
 
 from fimlsp.lexing.line import Line
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.contexts.right import RightContext
 
 T = TypeVar("T")
+B = TypeVar("B", bound="Offsets[Any]")
 
 
 class Offsets(Generic[T]):
@@ -31,6 +32,9 @@ class Offsets(Generic[T]):
         self._values = values
         self._shift = shift
         self._first = 0  # index of the first valid entry
+
+    def __len__(self) -> int:
+        return len(self._keys) - self._first
 
     def get(self, offset: int) -> T | None:
         """The value at *offset*; None if there is none."""
@@ -154,11 +158,9 @@ class LeftOffsets(Offsets[LeftContext]):
         What makes a line unreadable, such as an unclosed string, may be repaired anywhere after it.
         """
         unreadable = self.unreadable
-        nearest = min(start - 1, unreadable[0]) if unreadable else start - 1
-        cut = self._removed_beyond(max(nearest, self._keys[self._first] + self._shift))
-        n_kept = bisect_left(unreadable, self._keys[-1] + self._shift)
-        self.unreadable = unreadable[:n_kept]
-        return LeftOffsets(*cut, unreadable[n_kept:])
+        last = min(start - 1, unreadable[0]) if unreadable else start - 1
+        self.unreadable = []
+        return LeftOffsets(*self._removed_beyond(last), unreadable)
 
     def move_beyond(self, offset: int, shift: int) -> bool:
         """As `Offsets.move_beyond`."""
@@ -238,3 +240,16 @@ class RightOffsets(Offsets[RightContext]):
         """Whether a line before *distance* reaches beyond it. O(lines within the longest reach)."""
         near = self._reaches.between(distance, distance + self._longest_reach)
         return any(offset - reach < distance for offset, reach in near)
+
+
+def split_for_edit(batches: Iterable[B], cut: Callable[[B], B], beyond: int, shift: int) -> Iterator[B]:
+    """The parts of *batches* that an edit leaves in place, and those beyond it, moved by *shift*.
+
+    *cut* removes and returns what the edit can affect. What may hold again *beyond* it is kept.
+    """
+    for batch in batches:
+        moved = cut(batch)
+        if len(batch):
+            yield batch
+        if moved.move_beyond(beyond, shift):
+            yield moved
