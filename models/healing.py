@@ -31,7 +31,7 @@ _IN_WORD = re.compile(rb"\w\Z")
 
 def unread_part(tokens: Tokens, text: bytes) -> bytes:
     """The tokens of the word that *text* ends within, or with, eight at most; else nothing."""
-    if not _IN_WORD.search(text):
+    if not _IN_WORD.search(text[-1:]):
         return b""
     ids = tokens.encode(text[-_READ:].decode(errors="ignore"))
     texts = [tokens.token_bytes[each] or b"" for each in ids[-_TOKENS_MAX:]]

@@ -19,6 +19,12 @@ from fimlsp.quotient.states.checked_state import CheckedState, Finer, Surroundin
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import OwnMiddles, State
 
+_LONG_TEXT = 100_000
+"""From so many bytes on the language's check reads a text before anything is decided about it.
+
+That takes some seconds for 100,000 lines, and can be interrupted there, but not where a text is written.
+"""
+
 
 @value
 class Constraint:
@@ -64,6 +70,18 @@ class EditedDocument(Document):
         """The language, if it says itself what may stand between two texts."""
         language = self.tables.language
         return language if isinstance(language, OwnMiddles) else None
+
+    @cached_property
+    def _was_checked(self) -> bool:
+        """Whether the language's check, if it has one, has read the text: from then on it reads changes."""
+        check = self.tables.whole_text_check
+        if check is not None:
+            check.faults(self.data)
+        return True
+
+    def prepare_check(self) -> None:
+        """Let the language's check read the text now, so that no later question pays for it."""
+        assert self._was_checked
 
     def middle(self, start: int, end: int, *, relax: bool = True, may_escape: bool = True) -> Constraint:
         """What may replace `data[start:end]`. O(depth) once the lines around are known.
@@ -154,6 +172,8 @@ class EditedDocument(Document):
         check = self.tables.whole_text_check
         if check is None or state is None:
             return state
+        if len(self.data) >= _LONG_TEXT:
+            self.prepare_check()
         language = self.tables.language
         right = self.data[end:]
         needs_finer_before = partial(

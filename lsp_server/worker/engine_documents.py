@@ -215,8 +215,8 @@ class EngineDocuments:
 def preparation(document: EditedDocument) -> Iterator[int]:
     """Makes the contexts of *document*, which may be edited meanwhile, in steps of about the same size.
 
-    Yields the offset it has reached, first forwards, then backwards. On the way back a few lines in long
-    brackets may be left out; a question about one of them costs 2 ms more.
+    Yields the offset it has reached, first forwards, then backwards; at last the whole is checked. On the way
+    back a few lines in long brackets may be left out; a question about one of them costs 2 ms more.
     """
     offset = 0
     document.prepare_language()
@@ -228,3 +228,4 @@ def preparation(document: EditedDocument) -> Iterator[int]:
         offset = min(offset, len(document.data)) - STEP
         document.right_at(document.left_at(max(0, offset))[0])
         yield offset
+    document.prepare_check()

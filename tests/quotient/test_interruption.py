@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import count
 
 import pytest
 from fimlsp.languages.python import python
+from fimlsp.languages.python.compiler.file_check import FileCheck
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.quotient.engine import Engine
 
@@ -78,3 +80,30 @@ def test_long_texts_are_interrupted(name):
     document = Engine(python(), engine().tables).document(left + right)
     with asked(15), pytest.raises(Interrupted):
         document.middle(len(left), len(left)).start.feed(middle)
+
+
+LINES = b"".join(b"x%d = %d\n" % (n, n) for n in range(3_000))
+READERS = {
+    "above": lambda: partial(Engine(python(), engine().tables).document(LINES).left_at, len(LINES)),
+    "below": lambda: partial(Engine(python(), engine().tables).document(LINES).goes_on_at, 0),
+    "check": lambda: partial(FileCheck((3, 11)).faults, LINES),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_what_was_read_before_an_interruption_is_not_read_again(reader, monkeypatch):
+    monkeypatch.setattr("fimlsp.lexing.line.MEGABYTE", 1_000)  # too little to remember all the lines
+    asks = []
+    with interruptible(lambda: asks.append(0)):
+        READERS[reader]()()
+    assert 3 < attempts(READERS[reader](), len(asks) // 4) < 8
+
+
+def attempts(read, most):
+    """How many attempts *read* takes, each of which may ask *most* times."""
+    try:
+        with asked(most):
+            read()
+    except Interrupted:
+        return 1 + attempts(read, most)
+    return 1

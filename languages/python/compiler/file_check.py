@@ -27,6 +27,7 @@ from fimlsp.languages.python.compiler.syntax.statements import Evaluation, Impor
 from fimlsp.languages.python.compiler.syntax.tokens import UnreadableError, tokens_of_line
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
+from fimlsp.lexing.interruption import Interrupted, checkpoint
 from fimlsp.quotient.language.whole_text import Fault, Span, WholeTextCheck
 
 K = TypeVar("K")
@@ -104,22 +105,32 @@ class FileCheck(WholeTextCheck):
         return spelt(statement)
 
     def _stretches(self, data: bytes, *, future: bool) -> list[Stretch]:
-        """The chunks of *data*; those of the last version of the file are used where the text is the same."""
+        """The chunks of *data*; those of the last version of the file are used where the text is the same.
+
+        Those that were read before an interruption are a version without the rest.
+        """
         last = self._version_of(data)
         known = last if last.future is future else NO_VERSION
         continuation = Continuation(known, data)
         found: list[Stretch] = []
         fresh: list[Chunk] = []
         position = 3 if data.startswith(b"\xef\xbb\xbf") else 0
-        while position < len(data):
-            stays = continuation.stays(position)
-            if stays is None:
-                position = self._add_chunk(data, position, fresh, continuation.edited, future=future)
-                self._read += len(fresh[-1].lines)
-                continue
-            found += [Stretch.of(fresh), stays] if fresh else [stays]
-            fresh = []
-            position = stays.end
+        try:
+            while position < len(data):
+                checkpoint()
+                stays = continuation.stays(position)
+                if stays is None:
+                    position = self._add_chunk(data, position, fresh, continuation.edited, future=future)
+                    self._read += len(fresh[-1].lines)
+                    continue
+                found += [Stretch.of(fresh), stays] if fresh else [stays]
+                fresh = []
+                position = stays.end
+        except Interrupted:
+            read = together([*found, Stretch.of(fresh)])
+            if len(read.chunks) > len(known.chunks.chunks):
+                self._remember(FileVersion(data, future, read), last)
+            raise
         found += [Stretch.of(fresh)] if fresh else []
         if self._read > len(known.chunks.chunks):
             self._remember(FileVersion(data, future, together(found)), last)

@@ -203,18 +203,20 @@ def count(found: Sequence[T], holds: Callable[[T], bool]) -> int:
 def _common_prefix(one: bytes, start: int, other: bytes, begin: int) -> int:
     """The length of the common prefix of *one* from *start* on and *other* from *begin* on."""
     most = min(len(one) - start, len(other) - begin)
+    view = memoryview(other)
 
     def is_same(low: int, high: int) -> bool:
-        return one[start + low : start + high] == other[begin + low : begin + high]
+        return one.startswith(view[begin + low : begin + high], start + low)
 
     return _common_length(most, is_same)
 
 
 def _common_suffix(one: bytes, other: bytes) -> int:
     """The length of the common suffix."""
+    view = memoryview(other)
 
     def is_same(low: int, high: int) -> bool:
-        return one[len(one) - high : len(one) - low] == other[len(other) - high : len(other) - low]
+        return one.endswith(view[len(other) - high : len(other) - low], 0, len(one) - low)
 
     return _common_length(min(len(one), len(other)), is_same)
 

@@ -117,7 +117,7 @@ def test_what_repeats_itself_comes_last():
 class ScriptedDocument:
     def __init__(self, data):
         self.data = data
-        self.read_to_the_end = self.prepared = self.knows_language = False
+        self.read_to_the_end = self.read_back = self.prepared = self.knows_language = False
 
     def prepare_language(self):
         self.knows_language = True
@@ -128,7 +128,10 @@ class ScriptedDocument:
 
     def right_at(self, position):
         assert 0 <= position <= len(self.data)
-        self.prepared = self.knows_language and self.read_to_the_end and position == 0
+        self.read_back = self.knows_language and self.read_to_the_end and position == 0
+
+    def prepare_check(self):
+        self.prepared = self.read_back
 
     def edit(self, start, end, replacement):
         if replacement == b"!":

@@ -253,10 +253,32 @@ def test_edits_in_many_places_set_aside_what_they_do_not_change(step, order, mon
         at = sum(map(len, functions[:number])) + len(b"def ")
         document.edit(at, at + 1, b"g")
     made = []
-    original = getattr(ContextTransitions, step)
-    monkeypatch.setattr(ContextTransitions, step, lambda *context: made.append(1) or original(*context))
+    monkeypatch.setattr(ContextTransitions, step, counted(getattr(ContextTransitions, step), made))
     document.prepare()
     assert len(made) < 15 * 11  # a few lines around each edit, of 1,800
+
+
+def counted(original, calls):
+    """*original*, with a word in *calls* each time."""
+    return lambda *arguments: calls.append(1) or original(*arguments)
+
+
+@pytest.mark.parametrize("numbers", [(50, 500), (500, 50), (300, 500, 50, 400, 100, 200)])
+def test_writing_elsewhere_reads_the_lines_around_the_places(numbers, monkeypatch):
+    """Nothing is asked between the last edit at one place and the first at the next."""
+    functions = [b"def f%d(a):\n    return a + %d\n\n" % (100 + i, i) for i in range(600)]
+    document = engine().document(b"".join(functions))
+    document.prepare()
+    made = []
+    for step in ("after", "before"):
+        monkeypatch.setattr(ContextTransitions, step, counted(getattr(ContextTransitions, step), made))
+    for number in numbers:
+        at = sum(map(len, functions[:number])) + len(b"def f100(")
+        document.edit(at, at + 1, b"")
+        document.middle(at, at)
+        document.edit(at, at, b"a")
+        document.middle(at + 1, at + 1)
+    assert len(made) < 30 * len(numbers)  # of 1,800 lines
 
 
 @given(st.integers(min_value=0), st.binary(max_size=3))
