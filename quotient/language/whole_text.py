@@ -65,8 +65,8 @@ class WholeTextCheck(ABC):
         """
 
     @abstractmethod
-    def keeps_faultless(self, statement: bytes, fresh: int) -> bool:
+    def keeps_faultless(self, statement: bytes, fresh: int, right: bytes) -> bool:
         """Whether the last *fresh* bytes of *statement*, in brackets, give no fault to a text that has none.
 
-        The grammar accepts the text with and without them. Quick; no where that is not known.
+        The grammar accepts the text with and without them before *right*. Quick; no where that is not known.
         """

@@ -7,7 +7,8 @@ shortest completion is the first one that the check accepts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _LONGEST_WORD = 12
 _NONE = frozenset[Fault]()
+_MENDING_TRIES = 60
+_LINE_OF_FILE = re.compile(rb"\n[^\s#)\]}]")
+"""The beginning of a line that is in no block, unless it is in a string."""
 
 
 class Finer(NamedTuple):
@@ -120,14 +124,32 @@ class Surroundings:
         """What is wrong with one side alone, unless some middle is seen with which all is right."""
         always: frozenset[Fault] | None = None
         for middle in islice(candidates(self.start), FIRST_TRIES):
-            found = self.all_faults(middle)
-            if not found:
-                return _NONE
-            sides = frozenset(
-                side for fault in found if (side := self._in_one_side(fault, middle)) is not None
-            )
+            sides = self._in_sides(middle)
             always = sides if always is None else always & sides
+            if not always:
+                return _NONE
+        for middle in islice(self._mending(always or _NONE), _MENDING_TRIES):
+            always = self._in_sides(middle) & (always or _NONE)
         return always or _NONE
+
+    def _in_sides(self, middle: bytes) -> frozenset[Fault]:
+        """The faults of the whole text that are in one side alone."""
+        found = self.all_faults(middle)
+        return frozenset(side for each in found if (side := self._in_one_side(each, middle)) is not None)
+
+    def _mending(self, faults: Collection[Fault]) -> Iterator[bytes]:
+        """Middles that may mend *faults* of the sides, in the same block of the file as the cursor."""
+        if isinstance(self.start, GrammarState) and any(map(self._is_near, faults)):
+            mending = Mending(self.check, self.start, self.left, self.statement, self.right)
+            yield from mending.mending(self.all_faults(self.start.shortest_completion))
+
+    def _is_near(self, fault: Fault) -> bool:
+        """Whether a line at the cursor may mend *fault*, as both may be in the same block of the file."""
+        if not fault.mended_by:
+            return False
+        start, end = fault.spans[0]
+        between = self.left[end:] if start >= 0 else self.right[: len(self.right) + start]
+        return _LINE_OF_FILE.search(between) is None
 
     def _in_one_side(self, fault: Fault, middle: bytes) -> Fault | None:
         """*fault* if it is in one side alone, with offsets from that side's outer end; else None."""
@@ -285,7 +307,7 @@ class CheckedState:
         if self._sound is None or place is None or self._sound[1] != place[1]:
             return False
         statement = self.text[self._line :] if self._line else self.around.statement + self.text
-        return self.around.check.keeps_faultless(statement, place[0] - self._sound[0])
+        return self.around.check.keeps_faultless(statement, place[0] - self._sound[0], self.around.right)
 
     def _faults(self, completion: bytes) -> Sequence[Fault]:
         return self.around.faults(self.text + completion)
@@ -318,17 +340,27 @@ class CheckedState:
     def shortest_completion(self) -> bytes:
         """As in `State`. Where no completion is seen that the check accepts, the shortest of all."""
         if self._completion is None:
-            texts = chain(candidates(self.state), self._mended())
+            plain = candidates(self.state)
+            texts = chain(islice(plain, FIRST_TRIES), self._with_sides_mended(), plain, self._mended())
             found = next((text for text in texts if not self._faults(text)), None)
             self._completion = self.state.shortest_completion if found is None else found
         return self._completion
 
+    def _with_sides_mended(self) -> Iterator[bytes]:
+        """Completions that mend what is wrong with the two sides, if nothing else is wrong."""
+        if isinstance(self.state, GrammarState):
+            found = self._faults(self.state.shortest_completion)
+            if all(fault.mended_by for fault in found):
+                yield from self._mending(self.state).mending(found)
+
     def _mended(self) -> Iterator[bytes]:
         if isinstance(self.state, GrammarState):
-            around = self.around
-            statement = self.text[self._line :] if self._line else around.statement + self.text
-            mending = Mending(around.check, self.state, around.left + self.text, statement, around.right)
-            yield from mending.completions(self._faults(self.state.shortest_completion))
+            yield from self._mending(self.state).completions(self._faults(self.state.shortest_completion))
+
+    def _mending(self, state: GrammarState) -> Mending:
+        around = self.around
+        statement = self.text[self._line :] if self._line else around.statement + self.text
+        return Mending(around.check, state, around.left + self.text, statement, around.right)
 
 
 def checked(around: Surroundings, finer: State | None = None) -> CheckedState | None:

@@ -15,6 +15,7 @@ from fimlsp.quotient.states.protocol import State
 FIRST_TRIES = 8
 _UNCOMMON_TRIES, _MORE_TRIES, _MENDED_TRIES = 24, 60, 2
 _LOOKED_AT, _LOOKED_AT_BELOW = 10_000, 200
+_ASSIGNS = re.compile(rb"[ \t]*=(?!=)")
 _MARGIN = re.compile(rb"^[ \t]*(?=\S)", re.MULTILINE)
 
 
@@ -63,6 +64,18 @@ class Mending:
             reached = self.state.feed(before) if 0 <= place <= len(shortest) else None
             if isinstance(reached, GrammarState):
                 yield from (before + rest for rest in islice(other_completions(reached), _UNCOMMON_TRIES))
+        yield from self.mending(faults)
+
+    def mending(self, faults: Sequence[Fault]) -> Iterator[bytes]:
+        """Completions with what the *faults* of the shortest say would mend them."""
+        lines = [line for line in dict.fromkeys(fault.mended_by for fault in faults) if line]
+        together = b";".join(lines)
+        if _ASSIGNS.match(self.right) and lines:
+            together = together.rpartition(b"=")[0]
+        if _ASSIGNS.match(self.right) or len(lines) > 1:
+            for beginning in self._line_beginnings() if lines else ():
+                yield from self._going_on(beginning + together)
+        shortest = self.state.shortest_completion
         once = list(islice(self._mending_at_once(shortest, faults), FIRST_TRIES))
         yield from once
         for text in once:
@@ -99,7 +112,7 @@ class Mending:
             head
             for uncommon in (False, True)
             for text in islice(completions_of(self.state, uncommon=uncommon), _MENDED_TRIES)
-            for head in (text.split(b"\n")[0], text)
+            for head in (text.split(b"\n")[0], text, text[:-1])  # its end may need what follows in this line
         ]
         for head in dict.fromkeys((*heads, b"")):
             yield from (head + b"\n" + margin for margin in margins)

@@ -17,7 +17,7 @@ from .aimed import AIMED, disturbed, enclosed
 from .bench import Worker
 from .cuts import KINDS, cut
 from .judge import INVALID, VALID, Verdict
-from .laws import Case, answer_differs, completion_fails, fed, guarded, prefix_dies
+from .laws import Case, answer_differs, asked_differs, completion_fails, fed, guarded, prefix_dies
 from .programs import program
 from .sampling import Texts
 from .snippets import Snippet
@@ -29,7 +29,7 @@ _MIDDLES = 40
 _UNCONNECTED = 3
 _LONGEST = 500
 _COMPLETED = 0.04
-_FED_BYTE_BY_BYTE = 0.03
+_FED_BYTE_BY_BYTE = 0.1
 _NAMES = ("a", "b", "a", "b", "c", "_", "__a", "_A__a", "A", "__debug__", "annotations", "super")
 
 
@@ -104,6 +104,8 @@ class _Checks:
     def _judge(self, case: Case, kind: str, start: State | None, verdict: Verdict) -> None:
         found = answer_differs(case, start, verdict)
         self._count(kind if verdict.kind != INVALID else f"{kind}, refused", found)
+        if found is None and self.rng.random() < _FED_BYTE_BY_BYTE:
+            self._count("asked on the way", asked_differs(case, start, verdict))
         if found is None and verdict.kind == VALID and self.rng.random() < _FED_BYTE_BY_BYTE:
             self._count("prefixes", guarded("prefixes", case, lambda: prefix_dies(case, start)))
 

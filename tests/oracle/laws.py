@@ -140,6 +140,19 @@ def verdict_differs(case: Case, state: GrammarState | None, verdict: Verdict) ->
     return None
 
 
+def asked_differs(case: Case, start: GrammarState | None, verdict: Verdict) -> Disagreement | None:
+    """As `answer_differs`, where each state on the way is asked whether it is complete."""
+
+    def state() -> GrammarState | None:
+        found = start
+        for number in range(len(case.middle)):
+            if found is not None and found.complete is not None:
+                found = found.feed(case.middle[number : number + 1])
+        return found
+
+    return guarded("asked on the way", case, lambda: verdict_differs(case, state(), verdict))
+
+
 def whole_agrees(bench: Bench, case: Case) -> Disagreement | None:
     """The empty middle is complete between the contexts exactly if CPython accepts them together."""
     found = agrees(bench, replace(case, left=case.left + case.middle, middle=b""))

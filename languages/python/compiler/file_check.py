@@ -96,9 +96,9 @@ class FileCheck(WholeTextCheck):
         """As in `WholeTextCheck`."""
         return may_be_wrong(statement, fresh, around[1]) or uses_declared(statement, around)
 
-    def keeps_faultless(self, statement: bytes, fresh: int) -> bool:
+    def keeps_faultless(self, statement: bytes, fresh: int, right: bytes) -> bool:
         """As in `WholeTextCheck`."""
-        return adds_constants(statement, fresh)
+        return adds_constants(statement, fresh, right)
 
     def spelt(self, statement: bytes) -> Iterator[bytes]:
         """As in `WholeTextCheck`."""

@@ -31,6 +31,7 @@ _KEYWORD = re.compile(rb"([\w\x80-\xff]+)\s*=(?!=)")
 _NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _CONSTANTS = re.compile(rb"(?:[\d\s,:()\[\]{}.+-]|'[^'\\\r\n{]*'|\"[^\"\\\r\n{]*\")*")
 _WITHIN_WORD = re.compile(rb"[^\W\d][\w\x80-\xff]*[\w\x80-\xff'\"]\Z|['\"\x80-\xff]['\"\w\x80-\xff]\Z")
+_GOES_ON = re.compile(rb"[\w\x80-\xff'\"=]")
 _BRACKET = re.compile(rb"(?P<opens>[(\[{])|(?P<closes>[)\]}])|'[^']*'|\"[^\"]*\"")
 _PATTERN = re.compile(rb"\bcase\b")
 _DECLARING = (b"global", b"nonlocal")
@@ -57,14 +58,17 @@ def may_be_wrong(statement: bytes, fresh: int, right: bytes) -> bool:
     return len(names) > len(set(names)) or not statement.isascii()
 
 
-def adds_constants(statement: bytes, fresh: int) -> bool:
+def adds_constants(statement: bytes, fresh: int, right: bytes) -> bool:
     """Whether the last *fresh* bytes of *statement* add numbers and strings alone, in brackets of their own.
 
-    The compiler has nothing against these, but in patterns and beside stars.
+    The compiler has nothing against these, but in patterns, beside stars, and where they part a word from
+    what goes on with it in *right* or make `:=` with that.
     """
     begin = len(statement) - fresh
-    if _CONSTANTS.fullmatch(statement, begin) is None or _WITHIN_WORD.search(
-        statement, max(0, begin - _LONGEST_NAME), begin + 1
+    if (
+        _GOES_ON.match(right) is not None
+        or _CONSTANTS.fullmatch(statement, begin) is None
+        or _WITHIN_WORD.search(statement, max(0, begin - _LONGEST_NAME), begin + 1)
     ):
         return False
     depth = 0

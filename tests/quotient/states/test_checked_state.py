@@ -116,6 +116,36 @@ def test_the_completion_compiles(engine: Engine, text: str) -> None:
     assert after.complete
 
 
+WRITTEN = (
+    "def f(<|>ab: <|>c, ab=0): pass\n",
+    "[f(<|>y:<|>=1) for y in z]\n",
+    "f(a=1, <|>b, 'c', 1<|>)\n",
+    "f(a=1, <|>b (1), [2]<|>a=2)\n",
+    "x = [<|>a, 1, (2, 'b')<|> for a in b]\n",
+    "f(<|>a, '', 1<|>if b else c, a=1)\n",
+)
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_each_complete_text_on_the_way_compiles(engine: Engine, text: str) -> None:
+    left, middle, right = text.split("<|>")
+    found: State | None = state(engine, f"{left}<|><|>{right}")
+    for end in range(len(middle)):
+        found = found and found.feed(middle[end].encode())
+        assert (found is not None and found.complete) is compiles(left + middle[: end + 1] + right)
+
+
+def compiles(text: str) -> bool:
+    """Whether the Python that runs this accepts *text*."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "case", "exec", dont_inherit=True)
+        except SyntaxError:
+            return False
+    return True
+
+
 def test_a_middle_that_stays_repeats_nothing_that_follows(engine: Engine) -> None:
     assert state(engine, "f(<|>a=<|>, a=2)\n", stays=True) is None
     assert state(engine, "f(<|>b=<|>, a=2)\n", stays=True) is not None
@@ -135,6 +165,23 @@ def test_what_is_wrong_elsewhere_connects_only_where_that_does_not_count(engine:
         assert lenient is not None
         assert lenient.complete
         assert lenient.shortest_completion == b""
+
+
+BOUND_LATER = "= 0\n    def g():\n        nonlocal b\n        b = 1\n"
+MENDED = (
+    f"def f():\n    <|><|>{BOUND_LATER}",
+    f"def f():\n    a = {{'x': <|><|>{BOUND_LATER}",
+    f"def f():\n    a = {{\n        'x'<|>: '1<|>{BOUND_LATER}",
+    f"def f():\n    a = {{'x': <|><|>{BOUND_LATER}\n    def h():\n        nonlocal c\n",
+)
+
+
+@pytest.mark.parametrize("text", MENDED)
+def test_what_a_line_here_mends_counts(engine: Engine, text: str) -> None:
+    found = state(engine, text, relax=True)
+    assert found is not None
+    left, middle, right = text.split("<|>")
+    assert compiles(left + middle + found.shortest_completion.decode() + right)
 
 
 def test_what_is_ignored_is_told_once_it_is_met(engine: Engine) -> None:
