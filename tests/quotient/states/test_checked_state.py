@@ -40,6 +40,7 @@ DEAD = (
     "<|>import a\nfrom __future__ import annotations\n<|>",
     "x = <|>[a as<|>",
     "x = <|>[a async <|>",
+    "async def f():yield fro<|>m <|>",
     "x = [<|>a async fo<|> b in c]",
     "def f(): <|>nonlocal <|>",
     "x = 1\n<|>from __future__ <|>",

@@ -224,8 +224,8 @@ class ExpressionRules(TargetRules):
         self.visit(node.value)
         if not scope.is_function and not scope.of_types and self.is_checked:
             self.report("'yield' outside function", span, local=False)
-        if node.delegates and scope.asynchronous and self.is_checked:
-            self.report("'yield from' inside async function", span, local=False)
+        if node.word is not None and scope.asynchronous and self.is_checked:
+            self.report("'yield from' inside async function", span, self.at(node.word), local=False)
         if scope.yields is None:
             scope.yields = span
             self.returns_no_value()

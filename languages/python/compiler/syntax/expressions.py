@@ -180,11 +180,12 @@ class Reader:
     def _yield(self) -> Expression:
         token = self.take()
         span = token.start, token.end
-        if self.passes(b"from"):
-            return nodes.Yield(self.expression(), True, span)
+        if self.text == b"from" and not self.ended:
+            word = self.take()
+            return nodes.Yield(self.expression(), (word.start, word.end), span)
         if self.ended or self.text in _ENDS_LIST:
-            return nodes.Yield(None, False, span)
-        return nodes.Yield(self.listed(), False, span)
+            return nodes.Yield(None, None, span)
+        return nodes.Yield(self.listed(), None, span)
 
     def _primary(self) -> Expression:
         if self.text == b"await" and self.tokens[self.at].kind == "name":

@@ -127,10 +127,10 @@ class Walrus(NamedTuple):
 
 
 class Yield(NamedTuple):
-    """A `yield`, perhaps from an iterable."""
+    """A `yield`, perhaps from an iterable: then `word` is where `from` stands."""
 
     value: Expression | None
-    delegates: bool
+    word: Span | None
     span: Span
 
 
