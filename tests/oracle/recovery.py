@@ -2,7 +2,8 @@
 
 A file gets one break (or two) some lines above or below the cursor, and a hole of one
 true line or one true token. What was taken out should be complete there, as it is in the unbroken file, and
-what is offered there should be complete in the unbroken file as well.
+what is offered there should be complete in the unbroken file as well; at least it must not leave the block or
+bracket that the hole is in.
 
 A file that some middle makes valid is not broken elsewhere: it is read as it is, and left out of the tables.
 
@@ -35,6 +36,7 @@ from rich.table import Table
 from tests.quotient.corpus import complaint, library_files, read
 
 from .breaks import KINDS, Source, spliced
+from .escapes import escapes
 from .line_breaks import KINDS as LINE_KINDS
 from .line_breaks import LineSource
 
@@ -67,13 +69,15 @@ class Outcome:
     """What became of a case; the times are CPU milliseconds, first those of the unbroken file.
 
     `verdict` is "complete", "viable" or "dead"; `as_it_is` tells that the contexts connect without any
-    repair; `strays` are completions that the unbroken file would refuse. `first_setup` is that of a new
-    file, `setup` that of a file whose unbroken text is known.
+    repair; `refused` are completions that the unbroken file would refuse, and those of them that leave the
+    block or a bracket are `strays`. `first_setup` is that of a new file, `setup` that of a file whose
+    unbroken text is known.
     """
 
     case: Case
     verdict: str
     as_it_is: bool
+    refused: tuple[str, ...]
     strays: tuple[str, ...]
     first_setup: tuple[float, float]
     setup: tuple[float, float]
@@ -239,13 +243,14 @@ def judge(engine: Engine, case: Case, first_setup: tuple[float, float]) -> Outco
     middle = case.middle.encode()
     state = start and start.feed(middle)
     verdict = "dead" if state is None else "complete" if state.complete else "viable"
-    strays = tuple(_strays(start, true_start, middle)) if start and true_start and not as_it_is else ()
+    refused = tuple(_refused(start, true_start, middle)) if start and true_start and not as_it_is else ()
     setup = 1000 * (between - begun), 1000 * (ended - between)
     return Outcome(
         case,
         verdict,
         as_it_is,
-        strays,
+        refused,
+        tuple(each for each in refused if escapes(case.whole_left, case.middle, each)),
         first_setup,
         setup,
         (_keystroke(whole, cursor), _keystroke(broken, place)),
@@ -256,7 +261,7 @@ def _document(engine: Engine, left: str, right: str) -> tuple[EditedDocument, in
     return engine.document((left + right).encode()), len(left.encode())
 
 
-def _strays(start: State, true_start: State, middle: bytes) -> Iterator[str]:
+def _refused(start: State, true_start: State, middle: bytes) -> Iterator[str]:
     """The completions offered at the beginning and half-way that the unbroken file refuses."""
     for size in {0, len(middle) // 2}:
         part = middle[:size]
@@ -266,7 +271,7 @@ def _strays(start: State, true_start: State, middle: bytes) -> Iterator[str]:
         offered = state.shortest_completion
         refused = true.feed(offered) if offered else true
         if refused is None or not refused.complete:
-            yield (part + b"|" + offered).decode(errors="replace")
+            yield (part + offered).decode(errors="replace")
 
 
 def _keystroke(document: EditedDocument, cursor: int) -> float:
@@ -333,7 +338,7 @@ def run(
 
 def _show(console: Console, outcome: Outcome, verbose: str) -> None:
     case = outcome.case
-    failed = outcome.verdict != "complete" or outcome.strays
+    failed = outcome.verdict != "complete" or outcome.refused
     if not failed or (verbose != "all" and verbose not in case.kinds):
         return
     reading = "as it is" if outcome.as_it_is else "repaired"
@@ -343,7 +348,7 @@ def _show(console: Console, outcome: Outcome, verbose: str) -> None:
     console.print(
         "".join(left[-reach:]) + f"⟦{case.middle}⟧" + "".join(right[:reach]), markup=False, highlight=False
     )
-    console.print(f"strays: {outcome.strays}", markup=False)
+    console.print(f"refused: {outcome.refused}, strays: {outcome.strays}", markup=False)
 
 
 _GROUPS: dict[str, Callable[[Outcome], str]] = {
@@ -356,7 +361,7 @@ _GROUPS: dict[str, Callable[[Outcome], str]] = {
 
 def _table(name: str, key: Callable[[Outcome], str], outcomes: Sequence[Outcome]) -> Table:
     table = Table(title=f"by {name}")
-    for column in (name, "cases", "complete", "viable", "dead", "strays"):
+    for column in (name, "cases", "complete", "viable", "dead", "refused", "strays"):
         table.add_column(column, justify="left" if column == name else "right")
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
@@ -371,6 +376,7 @@ def _row(outcomes: Sequence[Outcome]) -> Iterator[str]:
     verdicts = Counter(outcome.verdict for outcome in outcomes)
     for verdict in ("complete", "viable", "dead"):
         yield f"{verdicts[verdict] / len(outcomes):.1%}"
+    yield str(sum(bool(outcome.refused) for outcome in outcomes))
     yield str(sum(bool(outcome.strays) for outcome in outcomes))
 
 

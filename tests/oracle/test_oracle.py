@@ -15,6 +15,7 @@ from . import completeness, masks, recovery, soundness, typing_replay
 from .bench import Worker
 from .breaks import KINDS
 from .conformance import Conformance
+from .escapes import escapes
 from .judge import INVALID, LIMIT, VALID, Verdict, verdict
 from .known import stale
 from .laws import LAWS, Bench, Case, broken
@@ -120,6 +121,27 @@ def test_soundness():
     assert tally.cases["completion"] > 100
     assert tally.cases["walk"] > 500
     assert tally.cases["short: match"] > 10
+
+
+@pytest.mark.parametrize(
+    ("text", "completion", "leaves"),
+    [
+        ("f(a, <|>b<|>)\n", "b", False),
+        ("f(a, <|>b<|>)\n", "b)", True),
+        ("f(a, <|>b<|>)\n", "b(c)", False),
+        ("f(a, <|>b)<|>\n", "'(')", False),
+        ("f(a, <|>b<|>)\n", "')'", False),
+        ("f(a, <|>b<|>)\n", "b\nc", False),
+        ("if a:\n    <|>b<|>\n", "c\nd", True),
+        ("if a:\n    <|>b<|>\n", "c\n    d", False),
+        ("if a:\n    <|>b<|>\n", "c\n    # (\n\n# d", False),
+        ("if a:\n<|>    b<|>\n", "  c", False),
+        ("x = '(' + <|>b<|>\n", "c)", True),
+    ],
+)
+def test_what_leaves_a_block_or_bracket(text, completion, leaves):
+    left, middle, _ = text.split("<|>")
+    assert escapes(left, middle, completion) is leaves
 
 
 def test_recovery():
