@@ -150,7 +150,7 @@ class ExpressionRules(TargetRules):
         span = self.at(node.clauses[0].span)
         nested = outer.kind is Kind.COMPREHENSION
         if self.is_checked and not nested and not (outer.kind is Kind.FUNCTION and outer.asynchronous):
-            self._outside_coroutine(span, self.line_end)
+            self._outside_coroutine(span, self.line_end if node.enclosed else 0)
         if self.version >= (3, 11):
             self.waits(outer, span)
         elif self.evaluated and nested:

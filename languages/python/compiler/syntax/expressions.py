@@ -343,7 +343,7 @@ class Reader:
                     condition = nodes.Walrus(condition, self.expression(conditional=False), sign)
                 conditions.append(condition)
             clauses.append(nodes.Clause(asynchronous, target, iterable, tuple(conditions), span))
-        return nodes.Comprehension(kind, elements, tuple(clauses), self.position)
+        return nodes.Comprehension(kind, elements, tuple(clauses), self.position, self._brackets_open > 1)
 
     def field(self) -> Expression:
         """The expression of a field of an f-string, up to the end."""

@@ -110,12 +110,16 @@ class Clause(NamedTuple):
 
 
 class Comprehension(NamedTuple):
-    """A comprehension: "list", "set", "dict" or "generator". Its last clause ends at `end`."""
+    """A comprehension: "list", "set", "dict" or "generator". Its last clause ends at `end`.
+
+    One that is `enclosed` in further brackets may turn out to be in another one.
+    """
 
     kind: str
     elements: tuple[Expression, ...]
     clauses: tuple[Clause, ...]
     end: int
+    enclosed: bool
 
 
 class Walrus(NamedTuple):
