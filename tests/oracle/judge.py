@@ -42,7 +42,7 @@ def source_of(data: bytes) -> str | bytes:
     """What a parser is given of *data*, so that it reads UTF-8 whatever a comment in it declares."""
     marked = data.startswith(_BYTE_ORDER_MARK)
     text = data[len(_BYTE_ORDER_MARK) if marked else 0 :].decode()
-    if data.endswith(b"\r\n"):
+    if data.endswith(b"\r\n") and not data.endswith(b"\r\r\n"):
         text, data = text[:-2] + "\n", data[:-2] + b"\n"
     return text if _DECLARATION.search(data) else data
 

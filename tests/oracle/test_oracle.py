@@ -36,6 +36,7 @@ VERDICTS = {
     b"# coding: latin-1\n'\xff'": INVALID,
     b"#\xff": INVALID,
     b"a\\\r\n": INVALID,
+    b"a\\\r\r\n": VALID,
     b"a b": INVALID,
     b"\0": LIMIT,
     b"-" * 100_000 + b"a": LIMIT,
