@@ -73,7 +73,7 @@ def _exists(line: Line, begun: bytes, left: bytes, right: bytes, before: list[by
     code = line.code
     if _IMPORT.match(code) or (code.startswith(b"@") and (b'"' in code or b"'" in code)):
         same = re.compile(rb"^%b%b\s*$" % (b"" if _IMPORT.match(code) else rb"[ \t]*", re.escape(code)), re.M)
-        return any(same.search(side) is not None for side in (left, right))
+        return any(same.search(side) is not None for side in (left, right)) or _is_in_function(line, left)
     defined = _DEFINITION.match(code)
     is_meant = _NAMED.match(begun.lstrip()) is not None or any(map(_MAY_DEFINE_AGAIN.match, before))
     if defined is None or is_meant:
@@ -84,6 +84,16 @@ def _exists(line: Line, begun: bytes, left: bytes, right: bytes, before: list[by
         *_defined(below.split(b"\n"), line.column),
     }
     return defined[1] in names
+
+
+def _is_in_function(line: Line, left: bytes) -> bool:
+    """Whether the function that the indented *line* would be in has such a line above."""
+    for above in reversed(left.split(b"\n")[:-1]) if line.column else ():
+        if above.strip() == line.code:
+            return True
+        if column_of(above) < line.column and _DEFINITION.match(above.lstrip()):
+            return False
+    return False
 
 
 def _defined(lines: Iterable[bytes], column: int) -> Iterator[bytes]:

@@ -98,6 +98,8 @@ LINES = [
     "class A:\n    @property\n    def f(self): pass\n\n    <|@f.setter\n    def f(self, x): pass|>\n",
     "def f(): pass\n\ndef f(<|x): pass|>\n",
     "import os\n1\n2\n3\n4\n5\n<|!import os|>\n",
+    "def f():\n if a:\n  import os\n  1\n  2\n  3\n  4\n  5\n <|!import os|>\n",
+    "def f():\n    import os\n\ndef g():\n    1\n    2\n    3\n    4\n    5\n    <|import os|>\n",
     "from a import (\n    b\n)\n1\n2\n3\n4\n5\n<|from c import d|>\n",
     "@app.get('/a')\ndef a(): pass\n1\n2\n3\n4\n<|!@app.get('/a')\ndef b(): pass|>\n",
     "@app.get('/a')\ndef a(): pass\n1\n2\n3\n4\n<|@app.get('/b')\ndef b(): pass|>\n",
