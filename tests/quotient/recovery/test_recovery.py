@@ -397,6 +397,10 @@ SEEN = {
         "def f(a):\n    for b in a.c.d(\n        e(a.c.g.g)), h\n    ):\n        if b:\n            <|>\n"
         "                [\n                    k\n                ]\n            )\n"
     ): (b"i(", b"("),
+    (
+        "def f(a):\n    if (\n        b in a\n        and g(a<|>b], list)\n        and c\n"
+        "        d\n    else:\n        e\n"
+    ): (b"[", b"["),
 }
 
 
