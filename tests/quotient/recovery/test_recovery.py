@@ -401,6 +401,10 @@ SEEN = {
         "def f(a):\n    if (\n        b in a\n        and g(a<|>b], list)\n        and c\n"
         "        d\n    else:\n        e\n"
     ): (b"[", b"["),
+    (
+        "x = {\n    'a': {\n        'b': ['c'],\n    }},\n    'd': {\n        'b': ['e'],\n    <|>\n"
+        "    'g': {\n        'b': ['h'],\n    },\n}\n"
+    ): (b"},", b"},"),
 }
 
 
