@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from fimlsp.lexing.columns import Column
-from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexemes, lexemes
@@ -246,6 +245,13 @@ class SharedBrackets:
         """Whether the cursor's line, behind the closers that *brackets* know of, closes all of them."""
         lexical = self.assumed.tables.lexical
         closed = len(brackets.above[-1].found.read)
-        kinds = [lexical.kinds[lexeme.kind] for lexeme in self._own_line().found.read[closed:]]
-        closers, _ = unmatched_brackets(lexical.brackets, kinds)
-        return len(closers) >= len(self.assumed.layout.left_open(brackets.above))
+        opened = [closing for closing, _ in self.assumed.layout.left_open(brackets.above)]
+        for lexeme in self._own_line().found.read[closed:]:
+            kind = lexical.kinds[lexeme.kind]
+            if not opened:
+                break
+            if kind in lexical.brackets:
+                opened.append(lexical.brackets[kind])
+            elif kind == opened[-1]:  # one of another kind closes what the middle opens
+                opened.pop()
+        return not opened

@@ -97,7 +97,7 @@ class Search:
                 trail.append((index, chart))
                 chart, index = following, index + 1
             if index < size:
-                if self._is_ended(chart, index):
+                if self._is_ended(chart, index) or self._closes_none(chart, index, path):
                     self._unclose(cost, closed, path)
                 self._stuck.append(Stuck(cost, index, chart, path, trail, begun))
             else:
@@ -167,15 +167,18 @@ class Search:
 
     def _is_ended(self, chart: EarleySet, index: int) -> bool:
         """Whether the logical line ends before lexeme number *index*, as it begins a physical one."""
-        is_begin = index > 0 and index in self.line_ends and self._any_line is not None and not self.backward
-        return is_begin and chart.expects(self.newline)
+        return self._begins_line(index) and chart.expects(self.newline)
+
+    def _begins_line(self, index: int) -> bool:
+        """Whether lexeme number *index* begins a physical line behind the first, and lines count."""
+        return index > 0 and index in self.line_ends and self._any_line is not None and not self.backward
 
     def _push(self, cost: int, index: int, chart: EarleySet, path: Path) -> None:
         heappush(self._queue, (cost, -index, next(self._serial), chart, path))
 
     def _change(self, cost: int, index: int, chart: EarleySet, path: Path) -> bool:
         """Go on behind the lexeme of number *index*, which is not expected; whether one before it will do."""
-        extra = OWN_LINE if self._is_in_own_line(index) else 0
+        extra = OWN_LINE if self._is_in_own_line(index) or self._closes_none(chart, index, path) else 0
         passed = PASSED + (OWN_LINE if self._ends_header(index) else extra)
         self._push(cost + passed, index + 1, chart, (path, Change(index)))
         rest = path
@@ -253,9 +256,8 @@ class Search:
             if not first:
                 continue
             expected = chart.expected() & self.ends.kinds
-            ways = sorted(
-                (self.ends.costs[each], (each,)) for each in expected if each not in self.enclosures
-            )
+            plain = [each for each in expected if each not in self.enclosures]
+            ways = sorted((self.ends.costs[each], (each,)) for each in plain)
             for price, symbols, following in self._read_on(chart, ways, first, index):
                 self._push(cost + price, index + 1, following, (path, Change(first, symbols)))
 
@@ -278,6 +280,13 @@ class Search:
         """Whether the lexeme of number *index* is a closing bracket."""
         return self._is_closer(self.symbols[index])
 
+    def _closes_none(self, chart: EarleySet, index: int, path: Path) -> bool:
+        """Whether a line that goes on begins with lexeme number *index*, a closer, and no bracket is open."""
+        if not self._begins_line(index) or not self._closes(index) or index + 1 in self.line_ends:
+            return False
+        is_closed = not self._left_open(changes_of(path), index)
+        return is_closed and not any(map(self._is_closer, chart.expected()))
+
     def _is_closer(self, symbol: int) -> bool:
         """Whether *symbol* is a closing bracket."""
         return self.enclosures.unmatched((symbol,))[0]
@@ -287,8 +296,7 @@ class Search:
         least = min(price for price, _ in ways)
         cheapest = [(symbols[0], self.scan(chart, symbols)) for price, symbols in ways if price == least]
         charts = [(symbol, following) for symbol, following in cheapest if following is not None]
-        symbol, following = max(charts, key=lambda way: len(way[1].expected()))
-        return least, symbol, following
+        return least, *max(charts, key=lambda way: len(way[1].expected()))
 
     def _read_on(
         self, chart: EarleySet, ways: Sequence[_Way], first: int, index: int
@@ -351,11 +359,7 @@ class Search:
             return False
         before = self.symbols[index - 1]
         pair = (assumed, before) if self.backward else (before, assumed)
-        return (
-            pair[0] in self.enclosures
-            and pair[1] in self.enclosures
-            and not any(self.enclosures.unmatched(pair))
-        )
+        return all(each in self.enclosures for each in pair) and not any(self.enclosures.unmatched(pair))
 
     def _advanced(self, chart: EarleySet, index: int) -> tuple[int, EarleySet]:
         """How far the next lexemes can be read after *chart*, and the set there."""
@@ -375,21 +379,17 @@ class Search:
             if opened and self.opens and changes and self._ends_header(len(self.symbols) - 1):
                 cost += HEADER
             return Repair(cost, turned(changes, len(self.symbols)) if self.backward else changes)
-        size = len(self.symbols)
-        found = [
-            Repair(
-                cost + more + (MISFIT if self.opens is not None and opens is not self.opens else 0),
-                changes_of((path, Change(size, symbols)) if symbols else path),
-                opens,
-            )
-            for opens, (more, symbols) in self.ends.of(chart, most_more=MISFIT).items()
-        ]
+        size, found = len(self.symbols), list[Repair]()
+        for opens, (more, symbols) in self.ends.of(chart, most_more=MISFIT).items():
+            misfit = MISFIT if self.opens is not None and opens is not self.opens else 0
+            changes = changes_of((path, Change(size, symbols)) if symbols else path)
+            found.append(Repair(cost + more + misfit, changes, opens))
         return min(found, default=None)
 
-    def _left_open(self, changes: Sequence[Change]) -> list[bool]:
-        """For each bracket that is not matched at the end, whether *changes* assume it."""
+    def _left_open(self, changes: Sequence[Change], size: int | None = None) -> list[bool]:
+        """For each bracket not matched at the end, or behind *size* lexemes, whether *changes* assume it."""
         opened: list[bool] = []
-        for _, symbol, is_assumed in read_with(self.symbols, changes):
+        for _, symbol, is_assumed in read_with(self.symbols[:size], changes):
             closes, opens = self.enclosures.unmatched((symbol,))
             if closes if self.backward else opens:
                 opened.append(is_assumed)

@@ -143,6 +143,8 @@ class Extents(Lines):
                     break
                 kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
                 closers, openers = unmatched_brackets(self.tables.lexical.brackets, kinds)
+                if unit.column == first.column and self.assumed.layout.closes(unit):
+                    depth = 0  # whatever is open in the lines above
                 if len(closers) > depth:
                     return (
                         (found, self.tables.opening_of[closers[depth]])

@@ -392,6 +392,19 @@ SEEN = {
     ): (b"j=k,", b""),
     "def f(a):\n    <|>\n            b=['c']], d=e,\n            g=a)\n": (b"return h(i='j',", b"0("),
     "x = {\n    'A::B': 'c',\n    'A::D': 'e,\n    <|>\n    'A::F': 'g',\n}\n": (b"'A::H': 'i',", b""),
+    # brackets over several lines that are closed too early, or not at all
+    (
+        "def f(a):\n    for b in a.c.d(\n        e(a.c.g.g)), h\n    ):\n        if b:\n            <|>\n"
+        "                [\n                    k\n                ]\n            )\n"
+    ): (b"i(", b"("),
+    (
+        "def f(a):\n    if (\n        b in a\n        and g(a<|>b], list)\n        and c\n"
+        "        d\n    else:\n        e\n"
+    ): (b"[", b"["),
+    (
+        "x = {\n    'a': {\n        'b': ['c'],\n    }},\n    'd': {\n        'b': ['e'],\n    <|>\n"
+        "    'g': {\n        'b': ['h'],\n    },\n}\n"
+    ): (b"},", b"},"),
 }
 
 
