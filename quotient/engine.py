@@ -64,6 +64,7 @@ class EditedDocument(Document):
     """A document with the constraint at any cursor."""
 
     _finer: Document | None = None
+    _is_known_to_check = False
 
     @cached_property
     def _own_middles(self) -> OwnMiddles | None:
@@ -71,17 +72,12 @@ class EditedDocument(Document):
         language = self.tables.language
         return language if isinstance(language, OwnMiddles) else None
 
-    @cached_property
-    def _was_checked(self) -> bool:
-        """Whether the language's check, if it has one, has read the text: from then on it reads changes."""
-        check = self.tables.whole_text_check
-        if check is not None:
-            check.faults(self.data)
-        return True
-
     def prepare_check(self) -> None:
-        """Let the language's check read the text now, so that no later question pays for it."""
-        assert self._was_checked
+        """Let the language's check, if it has one, read the text now; from then on it reads what changes."""
+        check = self.tables.whole_text_check
+        if check is not None and not self._is_known_to_check:
+            check.faults(self.data)
+            self._is_known_to_check = True
 
     def middle(self, start: int, end: int, *, relax: bool = True, may_escape: bool = True) -> Constraint:
         """What may replace `data[start:end]`. O(depth) once the lines around are known.
