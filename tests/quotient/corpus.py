@@ -38,6 +38,17 @@ def complaint(text: str) -> str | None:
     return None
 
 
+def compiles(text: str) -> bool:
+    """Whether the Python that runs this compiles *text*."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "case", "exec", dont_inherit=True)
+        except SyntaxError:
+            return False
+    return True
+
+
 def library_files(count: int, seed: int) -> list[Path]:
     """A sample of the standard library's files."""
     files = sorted(LIBRARY.rglob("*.py"))

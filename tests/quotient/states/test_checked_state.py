@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-import warnings
 
 import pytest
 from fimlsp.languages.python.language import python
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State
+
+from ..corpus import compiles
 
 
 @pytest.fixture(scope="module")
@@ -111,10 +112,7 @@ def test_the_completion_compiles(engine: Engine, text: str) -> None:
     if reached is None:
         return
     left, middle, right = text.split("<|>")
-    whole = left + middle + reached.shortest_completion.decode() + right
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        compile(whole, "case", "exec", dont_inherit=True)
+    assert compiles(left + middle + reached.shortest_completion.decode() + right)
     after = reached.feed(reached.shortest_completion)
     assert after is not None
     assert after.complete
@@ -137,17 +135,6 @@ def test_each_complete_text_on_the_way_compiles(engine: Engine, text: str) -> No
     for end in range(len(middle)):
         found = found and found.feed(middle[end].encode())
         assert (found is not None and found.complete) is compiles(left + middle[: end + 1] + right)
-
-
-def compiles(text: str) -> bool:
-    """Whether the Python that runs this accepts *text*."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(text, "case", "exec", dont_inherit=True)
-        except SyntaxError:
-            return False
-    return True
 
 
 def test_a_middle_that_stays_repeats_nothing_that_follows(engine: Engine) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import gc
 import sys
-import warnings
 
 import pytest
 from fimlsp.languages.python.compiler.file_check import FileCheck
@@ -16,6 +15,8 @@ from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State
 from hypothesis import given
 from hypothesis import strategies as st
+
+from ....quotient.corpus import compiles
 
 VERSION = sys.version_info[:2] if sys.version_info[:2] in PYTHON_VERSIONS else DEFAULT_VERSION
 
@@ -268,17 +269,6 @@ def parses(text: bytes) -> bool:
         ast.parse(text)
     except SyntaxError:
         return False
-    return True
-
-
-def compiles(text: str) -> bool:
-    """Whether the running Python compiles *text*."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(text, "case", "exec", dont_inherit=True)
-        except SyntaxError:
-            return False
     return True
 
 
