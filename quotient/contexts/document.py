@@ -338,11 +338,11 @@ class Document:
         else:
             first = max(start, self._lefts.first + 1)  # what begins the file stays
             lefts = *self._left_stale, self._lefts.cut_for_edit(first)
-            parts = split_for_edit(lefts, lambda batch: batch.cut_for_edit(first), end, shift)
-            self._left_stale = [*parts][-_MOST_SET_ASIDE:]
+            left_parts = split_for_edit(lefts, lambda batch: batch.cut_for_edit(first), end, shift)
+            self._left_stale = [*left_parts][-_MOST_SET_ASIDE:]
             rights = *self._right_stale, self._rights.cut(length - end)
-            split = split_for_edit(rights, lambda batch: batch.cut(length - end), length - start, shift)
-            self._right_stale = [*split][-_MOST_SET_ASIDE:]
+            right_parts = split_for_edit(rights, lambda batch: batch.cut(length - end), length - start, shift)
+            self._right_stale = [*right_parts][-_MOST_SET_ASIDE:]
             self._forget_beyond(length - end)
         if self.followers:
             self.followers = [each for each in self.followers if each.follow(self, edit)]
