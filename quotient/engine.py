@@ -63,7 +63,6 @@ class _SameText:
 class EditedDocument(Document):
     """A document with the constraint at any cursor."""
 
-    _finer: Document | None = None
     _is_known_to_check = False
 
     @cached_property
@@ -180,26 +179,31 @@ class EditedDocument(Document):
             (self.data[:start], right),
             state,
             partial(self.statement_start, start),
-            Finer(partial(self._finer_state, start, end, options), needs_finer_before),
+            Finer(language.finer, partial(self._finer_state, start, end, options), needs_finer_before),
             stays=options.forbid_escape,
             lenient=lenient,
         )
         if language.needs_finer_behind(around.statement) or (not lenient and needs_finer_before()):
-            finer = around.finer
+            finer = around.finer(b"")
             return None if finer is None and not lenient else checked(around, finer)
         return checked(around)
 
-    def _finer_state(self, start: int, end: int, options: ConnectOptions) -> State | None:
-        """What may replace `data[start:end]` in the finer language (see `Language.finer`)."""
-        if self._finer is None:
-            transitions = self.transitions.finer
-            assert transitions is not None
-            self._finer = Document(transitions, self.data)
-            self.followers.append(_SameText(self._finer))
-        found = read_up_to(self._finer, start)
+    def _finer_state(self, start: int, end: int, options: ConnectOptions, language: Language) -> State | None:
+        """What may replace `data[start:end]` in *language*, which is one of `Language.finer`."""
+        document = self._in_finer(language)
+        found = read_up_to(document, start)
         if found is None or found[0].broken:
             return None
-        return connect(self._finer, end, *found, options)
+        return connect(document, end, *found, options)
+
+    def _in_finer(self, language: Language) -> Document:
+        """This text in *language*."""
+        for each in self.followers:
+            if isinstance(each, _SameText) and each.document.tables.language == language:
+                return each.document
+        document = Document(self.transitions.finer(language), self.data)
+        self.followers.append(_SameText(document))
+        return document
 
 
 class Engine:

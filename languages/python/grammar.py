@@ -23,24 +23,28 @@ _SWITCH = re.compile(r"(SINCE|UNTIL)_(\d+)_(\d+)")
 
 
 def python_grammar(
-    version: PythonVersion = DEFAULT_VERSION, check: Check = "parse", *, fine: bool = False
+    version: PythonVersion = DEFAULT_VERSION,
+    check: Check = "parse",
+    *,
+    fine: bool = False,
+    evaluated: bool | None = None,
 ) -> Grammar:
     """The grammar of a version of Python; its sentences are the terminals of non-empty files. Cached.
 
     With *check* "compile" it leaves out what the compiler refuses, as far as a grammar can tell; if it is
-    *fine*, also within expressions.
+    *fine*, also within expressions, for files whose annotations are *evaluated* or not (see `finer_places`).
 
     Raises:
         UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
     """
-    return _python_grammar(known_version(version), check, fine)
+    return _python_grammar(known_version(version), check, fine, evaluated)
 
 
 @cache
-def _python_grammar(version: PythonVersion, check: Check, fine: bool) -> Grammar:
+def _python_grammar(version: PythonVersion, check: Check, fine: bool, evaluated: bool | None) -> Grammar:
     places = None
     if check == "compile":
-        places = finer_places(version) if fine else places_of_blocks(version)
+        places = finer_places(version, evaluated=evaluated) if fine else places_of_blocks(version)
     switches = partial(switched_on, version=version, check=check, places=places)
     return read_grammar(grammar_text(), START, switches, places, drop_useless=True)
 

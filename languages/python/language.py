@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from fimlsp.languages.python.checks import Check
+from fimlsp.languages.python.annotations import are_evaluated
+from fimlsp.languages.python.checks import SCOPED_ANNOTATIONS, Check
 from fimlsp.languages.python.fstrings.mode_stack import BRACKETS, STRING_STARTS, field_rules
 from fimlsp.languages.python.suspensions import any_exposed, any_within
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version, version_text
@@ -31,12 +32,14 @@ _ENCLOSURES = {
 class Python(Language):
     """A version of Python. Valid files are those that its `ast.parse` accepts, or its `compile`.
 
-    If it is *fine*, its grammar tells where `yield` and `await` may stand in expressions.
+    If it is *fine*, its grammar tells where `yield` and `await` may stand in expressions, in files whose
+    annotations are *evaluated*, are not, or either.
     """
 
     version: PythonVersion = DEFAULT_VERSION
     check: Check = "parse"
     fine: bool = field(default=False, repr=False)
+    evaluated: bool | None = field(default=None, repr=False)
 
     enclosures = _ENCLOSURES
     byte_order_mark = True
@@ -63,7 +66,7 @@ class Python(Language):
         """As in `Language`."""
         from fimlsp.languages.python.grammar import python_grammar
 
-        return python_grammar(self.version, self.check, fine=self.fine)
+        return python_grammar(self.version, self.check, fine=self.fine, evaluated=self.evaluated)
 
     def terminal(self, kind: str) -> str:
         """As in `Language`. Kinds that differ in quotes or in what can be decoded are a single terminal."""
@@ -77,9 +80,10 @@ class Python(Language):
 
         return FileCheck(self.version)
 
-    def finer(self) -> Python | None:
-        """As in `Language`."""
-        return None if self.fine or self.check == "parse" else replace(self, fine=True)
+    def finer(self, beginning: bytes) -> Python:
+        """As in `Language`. It knows whether annotations are evaluated, if *beginning* tells."""
+        evaluated = are_evaluated(beginning) if self.version < SCOPED_ANNOTATIONS else None
+        return replace(self, fine=True, evaluated=evaluated)
 
     def needs_finer_behind(self, text: bytes) -> bool:
         """As in `Language`: where something waits or yields within an expression."""

@@ -12,6 +12,7 @@ from fimlsp.lexing.columns import Column
 from fimlsp.lexing.line import Line, LineReader
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.contexts.right import RightContext
+from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables
 
 _MOST_TRANSITIONS = 10_000
@@ -34,14 +35,14 @@ class ContextTransitions:
             8 * MEGABYTE, lambda key, _: key[0].weight
         )
         self._may_stand = WeighedDict[Line, bool](4 * MEGABYTE, lambda line, _: line.weight)
-        self._finer: ContextTransitions | None = None
+        self._finer: dict[Language, ContextTransitions] = {}
 
-    @property
-    def finer(self) -> ContextTransitions | None:
-        """Those of the finer language (see `Language.finer`), made when they are first asked for."""
-        if self._finer is None and self.tables.finer is not None:
-            self._finer = ContextTransitions(self.tables.finer)
-        return self._finer
+    def finer(self, language: Language) -> ContextTransitions:
+        """Those of *language*, which is one of `Language.finer`."""
+        found = self._finer.get(language)
+        if found is None:
+            found = self._finer[language] = ContextTransitions(self.tables.finer(language))
+        return found
 
     def after(self, context: LeftContext, line: Line) -> LeftContext:
         """As `LeftContext.after_line`, cached."""

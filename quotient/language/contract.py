@@ -115,12 +115,14 @@ class Language(ABC):
         del text
         return None
 
-    def finer(self) -> Language | None:
+    def finer(self, beginning: bytes) -> Language:
         """A language of the same lexemes whose grammar leaves out more of what the check refuses.
 
-        It is slower, so it is asked only where it matters. None if there is none.
+        It is for files with this *beginning*. It is slower, so it is asked only where it matters; where it
+        never does it is the language itself.
         """
-        return None
+        del beginning
+        return self
 
     def needs_finer_behind(self, text: bytes) -> bool:
         """Whether `finer` may tell more about what follows *text*, the beginning of a statement. Quick."""

@@ -95,6 +95,7 @@ class LanguageTables:
         self.lists: dict[int, int] = {}
         self._suites_of: BoundedDict[frozenset[int], tuple[int, ...]] = BoundedDict(_MOST_LINE_STARTS)
         self._live_terminals: dict[int, tuple[int, ...]] = {}
+        self._finer: dict[Language, LanguageTables] = {}
         self._common_nodes = WeighedDict[tuple[OpenRules, OpenRules, Open, Open], CommonNodes](
             16 * MEGABYTE, lambda key, found: key[0].weight + key[1].weight + found.weight
         )
@@ -138,11 +139,12 @@ class LanguageTables:
         """As in `Language`; one for all documents, as it remembers what it has seen."""
         return self.language.whole_text_check()
 
-    @cached_property
-    def finer(self) -> LanguageTables | None:
-        """The tables of `Language.finer`."""
-        finer = self.language.finer()
-        return None if finer is None else LanguageTables(finer, self.lexical)
+    def finer(self, language: Language) -> LanguageTables:
+        """The tables of *language*, which is one of `Language.finer`."""
+        found = self._finer.get(language)
+        if found is None:
+            found = self._finer[language] = LanguageTables(language, self.lexical)
+        return found
 
     @cached_property
     def place_kinds(self) -> int:

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.whole_text import Fault, WholeTextCheck
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.mending import FIRST_TRIES, Mending, candidates
@@ -33,11 +34,12 @@ _LINE_OF_FILE = re.compile(rb"\n[^\s#)\]}]")
 class Finer(NamedTuple):
     """What the finer language (see `Language.finer`) says of a cursor.
 
-    `start` makes its first state there. `is_needed_before` tells whether it may tell more about the text to
-    the right.
+    `language` is that of files with a beginning, and `start` makes its first state there. `is_needed_before`
+    tells whether it may tell more about the text to the right.
     """
 
-    start: Callable[[], State | None]
+    language: Callable[[bytes], Language]
+    start: Callable[[Language], State | None]
     is_needed_before: Callable[[], bool]
 
 
@@ -67,6 +69,7 @@ class Surroundings:
         self.lenient = lenient
         self._statement_start = statement_start
         self._finer = finer
+        self._first_states: dict[Language, State | None] = {}
         self._ignored: frozenset[Fault] | None = None if lenient else _NONE
 
     @cached_property
@@ -74,12 +77,17 @@ class Surroundings:
         """The text of the cursor's statement before the cursor."""
         return self.left[self._statement_start() :]
 
-    @cached_property
-    def finer(self) -> State | None:
-        """The first state in the finer language; None if nothing connects, or faults are ignored."""
+    def finer(self, text: bytes) -> State | None:
+        """The first state in the finer language; None if nothing connects, or faults are ignored.
+
+        The middle begins with *text*.
+        """
         if self.lenient and self._finer.is_needed_before() and self.ignored:
             return None
-        return self._finer.start()
+        language = self._finer.language(self.left + text)
+        if language not in self._first_states:
+            self._first_states[language] = self._finer.start(language)
+        return self._first_states[language]
 
     @cached_property
     def spells(self) -> bool:
@@ -245,7 +253,7 @@ class CheckedState:
         fine = self.fine or self._needs_finer(state, text, 0 if in_lexeme else len(data))
         becomes_finer = fine and not self.fine
         if becomes_finer:
-            finer = self.around.finer
+            finer = self.around.finer(text)
             reached = finer and finer.feed(text)
             if not isinstance(reached, GrammarState):
                 return None
@@ -276,7 +284,7 @@ class CheckedState:
             tail = (text if len(text) >= size else self.around.statement + text)[-size:]
             if not state.connection.tables.language.needs_finer_behind(tail):
                 return False
-        return not (self.around.lenient and self.around.finer is None)
+        return not (self.around.lenient and self.around.finer(text) is None)
 
     def _is_wrong(self, state: GrammarState, text: bytes) -> bool:
         """Whether *text*, which led to *state*, has a fault that nothing written after it mends."""

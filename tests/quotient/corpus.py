@@ -29,24 +29,20 @@ def parsed(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-def complaint(text: str) -> str | None:
-    """What CPython's parser says against *text*, or None where it accepts it."""
-    try:
-        parsed(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return str(error) or type(error).__name__
+def complaint(text: str, *, compiled: bool = False) -> str | None:
+    """What CPython's parser, or compiler, says against *text*, or None where it accepts it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "case", "exec", 0 if compiled else ast.PyCF_ONLY_AST, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return str(error) or type(error).__name__
     return None
 
 
 def compiles(text: str) -> bool:
     """Whether the Python that runs this compiles *text*."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(text, "case", "exec", dont_inherit=True)
-        except SyntaxError:
-            return False
-    return True
+    return complaint(text, compiled=True) is None
 
 
 def library_files(count: int, seed: int) -> list[Path]:

@@ -18,9 +18,14 @@ Verdict = namedtuple("Verdict", "text complaint symbols")
 
 
 def verdicts(request: dict[str, object]) -> list[Verdict]:
-    """Of given "texts", of the "snippets" in the tests of syntax, or of some "files" of the library."""
+    """Of given "texts", of the "snippets" in the tests of syntax, or of some "files" of the library.
+
+    Texts that are to be "compiled" have no symbols.
+    """
     if "texts" in request:
         texts = request["texts"]
+        if request.get("compiled"):
+            return [Verdict(text, complaint(text, compiled=True), None) for text in texts]
     elif "snippets" in request:
         texts = syntax_snippets()
         texts = random.Random(1).sample(texts, min(request["snippets"], len(texts)))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fimlsp.languages.python import python
+from fimlsp.languages.python.checks import Check
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion, version_text
 from fimlsp.quotient.engine import Engine
 
@@ -15,12 +16,15 @@ from ...quotient.middle_cases import Case, read_cases
 from ...quotient.middle_support import COMPLETE, DEAD, cursor_in, fed, verdict
 from .grammar_cases import versions_in
 
-FILES = sorted((Path(__file__).parent / "cases" / "versions").glob("*.txt"))
+FILES = {
+    "parse": sorted((Path(__file__).parent / "cases" / "versions").glob("*.txt")),
+    "compile": sorted((Path(__file__).parent / "cases" / "compiled").glob("*.txt")),
+}
 
 
-def cases(version: PythonVersion) -> Iterator[Case]:
+def cases(version: PythonVersion, check: Check) -> Iterator[Case]:
     """The cases of all files that hold for *version*."""
-    for path in FILES:
+    for path in FILES[check]:
         _, *parts = re.split("^--- (.*) ---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         for heading, text in zip(parts[::2], parts[1::2], strict=True):
             if version in versions_in(heading):
@@ -28,8 +32,8 @@ def cases(version: PythonVersion) -> Iterator[Case]:
 
 
 @cache
-def engine(version: PythonVersion) -> Engine:
-    return Engine(python(version))
+def engine(version: PythonVersion, check: Check) -> Engine:
+    return Engine(python(version, check))
 
 
 OFTEN = ((3, 9), (3, 12), (3, 13), (3, 14))
@@ -42,17 +46,18 @@ VERSIONS = [
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_cases(version):
+@pytest.mark.parametrize("check", FILES)
+def test_cases(version, check):
     said: dict[str, bool] = {}
-    for left, middle, right, expected in cases(version):
-        state = fed(cursor_in(engine(version).document(left + right), len(left)), middle)
+    for left, middle, right, expected in cases(version, check):
+        state = fed(cursor_in(engine(version, check).document(left + right), len(left)), middle)
         assert verdict(state) == expected, (left, middle, right)
         said[(left + middle + right).decode()] = expected == COMPLETE
         if state is not None and expected != DEAD:
             rest = state.shortest_completion
             assert verdict(state.feed(rest)) == COMPLETE
             said[(left + middle + rest + right).decode()] = True
-    assert len(said) > 50
+    assert len(said) >= 10
     if interpreter(version) is not None:
-        verdicts = judged(version, texts=list(said))
+        verdicts = judged(version, texts=list(said), compiled=check == "compile")
         assert [v.text for v in verdicts if (v.complaint is None) != said[v.text]] == []
