@@ -13,7 +13,7 @@ from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
 FIRST_TRIES = 8
-_UNCOMMON_TRIES, _MORE_TRIES, _MENDED_TRIES = 24, 60, 2
+_UNCOMMON_TRIES, _MORE_TRIES, _MENDED_TRIES, _LINE_TRIES = 24, 60, 2, 24
 _LOOKED_AT, _LOOKED_AT_BELOW = 10_000, 200
 _ASSIGNS = re.compile(rb"[ \t]*=(?!=)")
 _MARGIN = re.compile(rb"^[ \t]*(?=\S)", re.MULTILINE)
@@ -70,20 +70,25 @@ class Mending:
         """Completions with what the *faults* of the shortest say would mend them."""
         lines = [line for line in dict.fromkeys(fault.mended_by for fault in faults) if line]
         together = b";".join(lines)
-        if _ASSIGNS.match(self.right) and lines:
+        if _ASSIGNS.match(self.right):
             together = together.rpartition(b"=")[0]
-        if _ASSIGNS.match(self.right) or len(lines) > 1:
-            for beginning in self._line_beginnings() if lines else ():
-                yield from self._going_on(beginning + together)
+        of_lines = self._with_line(together)
+        yield from islice(of_lines, _LINE_TRIES)
         shortest = self.state.shortest_completion
         once = list(islice(self._mending_at_once(shortest, faults), FIRST_TRIES))
         yield from once
         for text in once:
             yield from islice(self._mending_at_once(text, self._faults_of(text)), FIRST_TRIES)
+        yield from of_lines
         uncommon = self._faults_of(next(completions_of(self.state, uncommon=True), b""))
         for line in dict.fromkeys(fault.mended_by for fault in (*faults, *uncommon)):
-            for beginning in self._line_beginnings() if line else ():
-                yield from self._going_on(beginning + line)
+            if line != together:
+                yield from self._with_line(line)
+
+    def _with_line(self, line: bytes) -> Iterator[bytes]:
+        """Completions that begin with *line*, in the columns in use."""
+        for beginning in self._line_beginnings() if line else ():
+            yield from self._going_on(beginning + line)
 
     def _faults_of(self, text: bytes) -> Sequence[Fault]:
         """What is wrong with the whole text if it goes on with *text*."""
@@ -127,9 +132,9 @@ class Mending:
         """Completions with what one of the *faults* of the completion *text* says would mend it."""
         written = len(self.left)
         for fault in faults:
-            place = (fault.mended_until or fault.spans[-1][1]) - written
-            for before in dict.fromkeys((text[: max(place, 0)], b"")) if fault.goes_on else ():
-                yield from self._going_on(before + fault.goes_on)
+            place = max((fault.mended_until or fault.spans[-1][1]) - written, 0)
+            for end in range(min(place, len(text)), -1, -1) if fault.goes_on else ():
+                yield from self._going_on(text[:end] + fault.goes_on)
         for word, other in dict.fromkeys(fault.rather for fault in faults if fault.rather is not None):
             for each in (text, *islice(completions_of(self.state), FIRST_TRIES)):
                 for place in _places(word, each):

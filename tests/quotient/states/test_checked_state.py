@@ -175,6 +175,17 @@ def test_what_a_line_here_mends_counts(engine: Engine, text: str) -> None:
     assert compiles(left + middle + found.shortest_completion.decode() + right)
 
 
+def test_a_binding_that_is_waited_for_is_a_line_of_its_own(engine: Engine) -> None:
+    waiting = "\n    def g():\n        nonlocal done\n        done = 1\n"
+    for text in (
+        f"def f():\n    a = {{\n        'x': <|><|>\n{waiting}",
+        f"def f():\n    a = b(c, <|><|>{waiting}",
+    ):
+        found = state(engine, text, relax=True)
+        assert found is not None
+        assert b"\n    done=0" in found.shortest_completion
+
+
 def test_what_is_ignored_is_told_once_it_is_met(engine: Engine) -> None:
     text = "def f(a, a): pass\n<|>\nglobal b; x = 1\ndef g(b, b): pass\n"
     left, right = (part.encode() for part in text.split("<|>"))

@@ -166,9 +166,11 @@ class ExpressionRules(TargetRules):
         scope = self.scope
         span = self.at((node.target.span[0], node.sign))
         if scope.of_types:
-            end = self.line_end if scope.kind is Kind.ANNOTATION else 0  # in a comprehension it is fine
+            around = next(scope.around()).kind
+            in_comprehension = scope.kind is Kind.ANNOTATION and around in (Kind.MODULE, Kind.FUNCTION)
+            end = self.line_end if in_comprehension else 0  # there it would be fine
             message = f"named expression cannot be used within {scope.kind.value}"
-            self.report(message, span, local=False, mended_until=end)
+            self.report(message, span, local=False, mended_until=end, goes_on=b" for _ in _" if end else b"")
         if scope.in_iterable:
             self.report("assignment expression cannot be used in a comprehension iterable expression", span)
         if scope.kind is Kind.COMPREHENSION:

@@ -469,9 +469,9 @@ def test_what_may_wait_only_in_a_generator_that_waits_is_completed_so() -> None:
 
 COMPLETED = {
     # what is mended by a completion of it before a right side
-    (b"def s():", b"\n def g():nonlocal a\n", b")"): (b" ((a:=0)",),
-    (b"def e():\n    def f():()", b"\n    def g():nonlocal a\n  ", b")"): (b"  ((a:=0)",),
-    (b"def e():\n    def f():s\n", b"    def g():nonlocal a\n", b")"): (b"    ((a:=0)",),
+    (b"def s():", b"\n def g():nonlocal a\n", b")"): (b" a=0(",),
+    (b"def e():\n    def f():()", b"\n    def g():nonlocal a\n  ", b")"): (b"  a=0(",),
+    (b"def e():\n    def f():s\n", b"    def g():nonlocal a\n", b")"): (b"    a=0(",),
     (b"async def e():\n whil", b"e[[a async for a in b]f", b""): (b"or()in 0 async for _ in _]:0",),
     (b"", b"from __future__ i", b""): (b"mport annotations",),
     (b"", b"from __future__ import annota", b""): (b"tions",),
