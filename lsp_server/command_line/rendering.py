@@ -9,6 +9,9 @@ from rich.text import Text as StyledText
 CONTEXT_LINES = 6
 """Lines shown before and after the completion."""
 
+_LINES_READ = 500
+"""Lines above the cursor that are read for their colours, which are off in a longer string."""
+
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
 
 INSERTED = "bold on dark_green"
@@ -28,6 +31,8 @@ def print_in_place(left: str, inserted: str, right: str, note: str, language: st
 def numbered_lines(left: str, inserted: str, right: str, language: str) -> list[StyledText]:
     """The lines to print. Those with inserted text are also marked with `+`, for when there is no colour."""
     left, inserted, right = (printable(part) for part in (left, inserted, right))
+    above, left = _last_lines(left, _LINES_READ)
+    right = "\n".join(right.split("\n", CONTEXT_LINES + 1)[: CONTEXT_LINES + 1])
     before, with_it, all_of_it = (
         part.expandtabs() for part in (left, left + inserted, left + inserted + right)
     )
@@ -37,8 +42,15 @@ def numbered_lines(left: str, inserted: str, right: str, language: str) -> list[
     lines = code.split("\n")
     shown = range(max(0, first - CONTEXT_LINES), min(len(lines), last + CONTEXT_LINES + 1))
     return [
-        _gutter(number + 1, bool(inserted) and first <= number <= last) + lines[number] for number in shown
+        _gutter(above + number + 1, bool(inserted) and first <= number <= last) + lines[number]
+        for number in shown
     ]
+
+
+def _last_lines(text: str, count: int) -> tuple[int, str]:
+    """How many lines *text* has above its last one and *count* more, and these."""
+    above, *lines = text.rsplit("\n", count + 1)
+    return (above.count("\n") + 1, "\n".join(lines)) if len(lines) > count else (0, text)
 
 
 def _gutter(number: int, is_new: bool) -> StyledText:
