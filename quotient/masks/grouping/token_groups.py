@@ -210,14 +210,14 @@ class _Grouping:
         known = self.lexed.ends.within(self.lexer._replace(state=0, accepted=-1, leftover=b""))
         known_unended = self.lexed.ends.within(self.lexer._replace(state=0))
         text, number_of = self.vocabulary.suffixes.text, self.lexed.ends.number
-        lexical, _, modes, indents, accepted, leftover, *others = self.lexer
+        lexical, _, modes, indents, accepted, leftover, margin, run, word, counted = self.lexer
         for end in ends:
             state, kind, since = end
             of_all = known_unended if kind < 0 else known
             number = of_all.get(end)
             if number is None:
                 last, rest = (accepted, leftover + text(since)) if kind < 0 else (kind, text(since))
-                lexer = LexerState(lexical, state, modes, indents, last, rest, *others)
+                lexer = LexerState(lexical, state, modes, indents, last, rest, margin, run, word, counted)
                 number = of_all[end] = number_of(lexer)
             yield number
 
