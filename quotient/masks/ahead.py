@@ -73,6 +73,7 @@ class Ahead:
         self._rules = Rules()
         self._earley = Earley(Automaton(self._rules, tables.forward.earley.automaton))
         self._starts: dict[int, EarleySet] = {}
+        self._firsts: dict[int, int] = {}
         self._scans: BoundedDict[tuple[EarleySet, int], _Reached] = BoundedDict(_MOST_SCANS)
         self._of_rests = WeighedDict[tuple[int, int, Rest], Within](_MOST_BYTES, _weight)
         self._of_many = WeighedDict[tuple[int, Nodes, Rests, Rests], Answer](_MOST_BYTES, _weight_of_many)
@@ -92,7 +93,9 @@ class Ahead:
         allowed, asked, undecided = 0, 0, 0
         line_ends: set[int] = set()
         passed: dict[Rest, set[int]] = {}
-        firsts = [(rest, self._start(rest[0]).predicted.expected_bits) for rest in rests]
+        by_first: dict[int, list[Rest]] = {}
+        for rest in rests:
+            by_first.setdefault(self._first(rest[0]), []).append(rest)
         waiting, seen = list(nodes), set(nodes)
         while waiting:
             node = waiting.pop()
@@ -102,19 +105,19 @@ class Ahead:
             undecided |= said.undecided
             if said.columns:
                 line_ends.add(node)
-            for rest, first in firsts:
-                if said.symbols & first:
-                    one = self._of_rest(groups, node, rest)
-                    allowed |= one.allowed
-                    asked |= one.asked
-                    line_ends |= one.line_ends
+            for rest in [rest for first, own in by_first.items() if said.symbols & first for rest in own]:
+                one = self._of_rest(groups, node, rest)
+                allowed |= one.allowed
+                asked |= one.asked
+                line_ends |= one.line_ends
+                if one.passed:
                     passed.setdefault(rest, set()).update(one.passed)
                     if rest in again:
                         waiting += one.passed - seen
                         seen |= one.passed
         by_nodes: dict[Nodes, list[Rest]] = {}
         for rest, at in passed.items():
-            if at and rest not in again:
+            if rest not in again:
                 by_nodes.setdefault(frozenset(at), []).append(rest)
         together = tuple([(frozenset(each), at) for at, each in by_nodes.items()])
         return Answer(allowed, asked, together, frozenset(line_ends), undecided)
@@ -136,6 +139,13 @@ class Ahead:
                         found.line_ends | after.line_ends,
                     )
             self._of_rests[key] = found
+        return found
+
+    def _first(self, symbol: int) -> int:
+        """What may come first where *symbol* is expected, as a bit set."""
+        found = self._firsts.get(symbol)
+        if found is None:
+            found = self._firsts[symbol] = self._start(symbol).predicted.expected_bits
         return found
 
     def _start(self, symbol: int) -> EarleySet:

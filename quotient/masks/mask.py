@@ -80,7 +80,7 @@ def allowed_again(
         def is_settled(lexer: LexerState) -> bool:
             return not is_open(state.at(lexer._replace(indents=state.lexer.indents), state.chart))
 
-        np.take(groups.within_symbol(store.tables, is_settled), groups.of_text, out=settled)
+        np.take(groups.within_symbol(is_settled), groups.of_text, out=settled)
     numbers = np.flatnonzero(allowed & ~settled).tolist()
     return asked_again(vocabulary, allowed & settled, numbers, feeds)
 

@@ -35,31 +35,13 @@ def need_of(tables: LanguageTables, lexer: LexerState) -> Need:
         return Need(_ANYTHING)
     if lexer.word:
         return Need(0, more=True)
-    found = _need(
-        tables.lexical,
-        tables,
-        lexer.state,
-        lexer.modes,
-        lexer.accepted,
-        bool(lexer.leftover),
-        lexer.margin is None,
-    )
-    return found._replace(more=True) if lexer.may_fall_back else found
+    found = _need(tables.lexical, tables, lexer.possible_kinds, lexer.modes, lexer.margin is None)
+    return Need(found.symbols, more=True) if lexer.may_fall_back else found
 
 
 @remembered(1 << 14)
-def _need(
-    lexical: LexerTables,
-    tables: LanguageTables,
-    state: int,
-    modes: ModeStack,
-    accepted: int,
-    falls_back: bool,
-    begun: bool,
-) -> Need:
-    """As `need_of`, for a lexeme without a checked word; *begun*: the line has a lexeme already."""
-    lexer = LexerState(lexical, state, modes, None, accepted, b"?" if falls_back else b"")
-    live = lexer.possible_kinds
+def _need(lexical: LexerTables, tables: LanguageTables, live: int, modes: ModeStack, begun: bool) -> Need:
+    """As `need_of`, for a lexeme that may become one of *live*; *begun*: the line has a lexeme already."""
     if live & lexical.always_viable:
         may_lack_indent = lexical.offside and _BACKSLASH not in lexical.quiet and begun
         return Need(0, more=True) if may_lack_indent else Need(_ANYTHING)

@@ -7,6 +7,7 @@ import marshal
 import sys
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -100,11 +101,12 @@ class Vocabulary:
         return Suffixes(self.texts, self.kept)
 
     def prepare(self) -> None:
-        """Make what masks need of the vocabulary alone, or read it from the disk; else the first one does.
+        """Load the code of masks, and make what they need of the vocabulary alone, or read it from the disk.
 
-        That takes 20 ms, the very first time half a second.
+        Else the first mask does. That takes 20 ms, the very first time half a second.
         """
-        _ = self.text_of_token, self.trie, self.suffixes.trie
+        import_module("fimlsp.quotient.masks.mask")
+        _ = self.text_of_token, self.trie, self.suffixes.trie, self.suffixes.texts
 
     @cached_property
     def longest(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import count
 from typing import NamedTuple
@@ -19,7 +19,6 @@ DEAD_GROUP = 0
 """The group of texts that are lexically impossible."""
 
 _BYTES_PER_GROUP, _BYTES_PER_NODE, _BYTES_PER_END = 40, 400, 500
-_FEW = 24
 _NO_INTS = np.zeros(0, np.int32)
 
 _numbers = count()
@@ -75,18 +74,6 @@ class Ends:
         return found
 
 
-class Alike(NamedTuple):
-    """Groups of a node that need the same of the parser, and those of the lexer states that they end in.
-
-    `bits` is the bit set of their `numbers`.
-    """
-
-    need: Need
-    numbers: Sequence[int]
-    ends: Sequence[int]
-    bits: int
-
-
 class Node(NamedTuple):
     """What is said of a node by its groups, and by what leads on from it.
 
@@ -126,7 +113,6 @@ class Groups:
         self._nodes: dict[tuple[int, Symbol], int] = {}
         self._read: dict[tuple[int, int], int] = {}
         self._by_node: tuple[list[int], list[int], list[int]] = [], [], []
-        self._alike: list[tuple[Alike, ...] | None] = []
         self._said: list[Node | None] = []
 
     @classmethod
@@ -168,7 +154,6 @@ class Groups:
         order = np.argsort(node_of[1:], kind="stable") + 1
         firsts = np.searchsorted(node_of[order], np.arange(len(self.children) + 1))
         self._by_node = order.tolist(), end_of[order].tolist(), firsts.tolist()
-        self._alike = [None] * len(self.children)
         self._said = [None] * len(self.children)
 
     def node(self, node: int, symbols: Iterable[Symbol]) -> int:
@@ -200,26 +185,6 @@ class Groups:
             group = self._read[key] = self.add(*key)
         return group
 
-    def alike(self, node: int, tables: LanguageTables) -> tuple[Alike, ...]:
-        """The groups of a node, by what they need."""
-        found = self._alike[node]
-        if found is None:
-            by_need: dict[Need, tuple[list[int], list[int]]] = {}
-            known, need_of_end = self.ends.needs, self.ends.need
-            numbers, ends, firsts = self._by_node
-            own = slice(firsts[node], firsts[node + 1])
-            for group, end in zip(numbers[own], ends[own], strict=True):
-                need = known.get(end) or need_of_end(end, tables)
-                members = by_need.get(need)
-                if members is None:
-                    members = by_need[need] = [], []
-                members[0].append(group)
-                members[1].append(end)
-            found = self._alike[node] = tuple(
-                [Alike(need, groups, ends, bit_set(groups)) for need, (groups, ends) in by_need.items()]
-            )
-        return found
-
     def at(self, node: int, tables: LanguageTables) -> Node:
         """What is said of a node."""
         found = self._said[node]
@@ -229,17 +194,20 @@ class Groups:
 
     def _say(self, node: int, tables: LanguageTables) -> Node:
         always, asked, undecided, symbols = 0, 0, 0, 0
-        needed: list[tuple[int, int]] = []
-        for (needs, more), _, _, bits in self.alike(node, tables):
+        needed: dict[int, int] = {}
+        known, need_of_end = self.ends.needs, self.ends.need
+        for group, end in self.ends_of(node):
+            needs, more = known.get(end) or need_of_end(end, tables)
+            bit = 1 << group
             if needs < 0:
-                always |= bits
+                always |= bit
                 continue
             if more:
-                asked |= bits
+                asked |= bit
             else:
-                undecided |= bits
+                undecided |= bit
             if needs:
-                needed.append((needs, bits))
+                needed[needs] = needed.get(needs, 0) | bit
                 symbols |= needs
         children: list[tuple[int, int]] = []
         columns: list[tuple[Column, int]] = []
@@ -249,7 +217,13 @@ class Groups:
             elif (terminal := tables.terminal_of[symbol]) >= 0:
                 children.append((terminal, child))
                 symbols |= 1 << terminal
-        return Node(always, asked, tuple(needed), undecided, symbols, tuple(children), tuple(columns))
+        return Node(always, asked, tuple(needed.items()), undecided, symbols, tuple(children), tuple(columns))
+
+    def ends_of(self, node: int) -> Iterable[tuple[int, int]]:
+        """The groups of a node, each with the number of the state that it ends in."""
+        numbers, ends, firsts = self._by_node
+        own = slice(firsts[node], firsts[node + 1])
+        return zip(numbers[own], ends[own], strict=True)
 
     def numbers(self, node: int) -> list[int]:
         """The groups of a node."""
@@ -270,18 +244,6 @@ def after_lexeme(lexer: LexerState, kind: int) -> tuple[LexerState, list[Symbol]
     """The state at the start of the next lexeme, if that in progress ends here as one of *kind*."""
     step = lexer._replace(state=0, accepted=kind, leftover=b"").finish()
     return None if step is None else (step.lexer, step.symbols)
-
-
-def bit_set(numbers: Sequence[int]) -> int:
-    """The bit set of *numbers*. O(the largest of them)."""
-    if len(numbers) > _FEW:
-        found = np.zeros(max(numbers) + 1, np.bool_)
-        found[numbers] = True
-        return bits_of(found)
-    bits = 0
-    for number in numbers:
-        bits |= 1 << number
-    return bits
 
 
 def bits_of(truths: NDArray[np.bool_]) -> int:

@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from fimlsp.lexing.lexer_state import LexerState, Symbol
-from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
 from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Ends, Groups, after_lexeme
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes, first_in_line
@@ -114,13 +113,13 @@ class TokenGroups:
         self.of_text = of_text
         self.n_bytes = n_bytes
 
-    def within_symbol(self, tables: LanguageTables, holds: Callable[[LexerState], bool]) -> NDArray[np.bool_]:
+    def within_symbol(self, holds: Callable[[LexerState], bool]) -> NDArray[np.bool_]:
         """Which groups finish no symbol and end in a state for which *holds* does."""
         found: list[NDArray[np.bool_]] = []
         for symbols, groups in self.parts:
             within = np.zeros(groups.n_groups, np.bool_)
-            for alike in () if symbols else groups.alike(0, tables):
-                within[alike.numbers] = [holds(groups.ends.states[end]) for end in alike.ends]
+            for group, end in () if symbols else groups.ends_of(0):
+                within[group] = holds(groups.ends.states[end])
             found.append(within)
         return np.concatenate(found)
 
@@ -210,19 +209,17 @@ class _Grouping:
         """The numbers of the states of *ends* (see `Split`), which most states of names have in common."""
         known = self.lexed.ends.within(self.lexer._replace(state=0, accepted=-1, leftover=b""))
         known_unended = self.lexed.ends.within(self.lexer._replace(state=0))
+        text, number_of = self.vocabulary.suffixes.text, self.lexed.ends.number
+        lexical, _, modes, indents, accepted, leftover, margin, run, word, counted = self.lexer
         for end in ends:
-            of_all = known_unended if end[1] < 0 else known
+            state, kind, since = end
+            of_all = known_unended if kind < 0 else known
             number = of_all.get(end)
             if number is None:
-                number = of_all[end] = self.lexed.ends.number(self._inside(*end))
+                last, rest = (accepted, leftover + text(since)) if kind < 0 else (kind, text(since))
+                lexer = LexerState(lexical, state, modes, indents, last, rest, margin, run, word, counted)
+                number = of_all[end] = number_of(lexer)
             yield number
-
-    def _inside(self, state: int, kind: int, since: int) -> LexerState:
-        """A state later in the lexeme in progress; *since* numbers the bytes since its last end."""
-        lexer, text = self.lexer, self.vocabulary.suffixes.text(since)
-        if kind >= 0:
-            return lexer._replace(state=state, accepted=kind, leftover=text)
-        return lexer._replace(state=state, leftover=lexer.leftover + text)
 
 
 def token_groups(lexed: Lexed, lexer: LexerState) -> TokenGroups:

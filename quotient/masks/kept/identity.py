@@ -30,18 +30,18 @@ def language_name(tables: LanguageTables) -> str:
     told = (hash(dfa.rows), hash(dfa.accepts), sorted(dfa.starts.items()), dfa.kinds, repr(tables.language))
     found = hashlib.sha256(repr((told, unicodedata.unidata_version)).encode())
     parts = (tables.language, lexical.start, lexical.words)
-    for module in (*_OWN, *(sys.modules[type(part).__module__] for part in parts)):
-        for path in _beside(module):
+    modules = (*_OWN, *(sys.modules[type(part).__module__] for part in parts))
+    for folder in sorted({_folder_of(module) for module in modules}):
+        for path in sorted(folder.glob("*.py")):
             found.update(path.read_bytes())
     return found.hexdigest()
 
 
-def _beside(module: ModuleType) -> list[Path]:
-    """The modules in the folder of *module*."""
+def _folder_of(module: ModuleType) -> Path:
     path = Path(module.__file__ or "")
     if not path.is_file():
         raise FileNotFoundError(path)
-    return sorted(path.parent.glob("*.py"))
+    return path.parent
 
 
 def state_name(lexer: LexerState) -> str:
