@@ -32,7 +32,8 @@ def numbered_lines(left: str, inserted: str, right: str, language: str) -> list[
     """The lines to print. Those with inserted text are also marked with `+`, for when there is no colour."""
     left, inserted, right = (printable(part) for part in (left, inserted, right))
     above, left = _last_lines(left, _LINES_READ)
-    right = "\n".join(right.split("\n", CONTEXT_LINES + 1)[: CONTEXT_LINES + 1])
+    below = right.split("\n", CONTEXT_LINES + 2)[: CONTEXT_LINES + 2]  # a last line end is stripped
+    right = "\n".join(below)
     before, with_it, all_of_it = (
         part.expandtabs() for part in (left, left + inserted, left + inserted + right)
     )
