@@ -17,6 +17,7 @@ from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.languages.slua.language import Slua
 from fimlsp.lsp_server.command_line.parameters import to_scripts
 from fimlsp.lsp_server.command_line.reading import read_bytes
+from fimlsp.lsp_server.command_line.waiting import shown_if_slow
 from fimlsp.lsp_server.documents.text_positions import Text, encode
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load
 from fimlsp.lsp_server.session.status import describe_relaxed
@@ -68,11 +69,13 @@ def complete_file(
     text = Text(read_source(file, is_python=name == "python"))
     offset = find_offset(text, *at)
     backend = Backend()
-    try:
-        backend.load(model, lambda _, __: None)
-    except Exception as error:
-        raise click.ClickException(explain(error, "loading the model", log)) from error
-    shown = make(backend, text, offset, limits, grammar)
+    with shown_if_slow() as tell:
+        try:
+            backend.load(model, lambda step, _: tell(step))
+        except Exception as error:
+            raise click.ClickException(explain(error, "loading the model", log)) from error
+        tell(f"completing {file.name}")
+        shown = make(backend, text, offset, limits, grammar)
     if as_json:
         click.echo(to_json(shown))
     else:
