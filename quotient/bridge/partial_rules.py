@@ -13,7 +13,7 @@ needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import count
 
 from fimlsp.lexing.columns import MARGIN
@@ -58,6 +58,17 @@ class RightPartialRules(LazyRules):
             body = self.tables.suites[child.suite]
             return self.symbol((group_end.suites, body), RightPartialRules._suites, group_end, body)
         return self.symbol((child, group_end), RightPartialRules._rules, child, group_end)
+
+    def leading(self, prefix: int) -> tuple[Mapping[Rhs, Collection[Child]], GroupEnd] | None:
+        """As `OpenRules.leading` of the node `A?` of which this is the *prefix*, and its group.
+
+        None for the prefix of a suite, which begins with an INDENT. No rule is made.
+        """
+        make, arguments = self.made_by(prefix)
+        if make is not RightPartialRules._rules:
+            return None
+        opened, group_end = arguments
+        return self.open_rules(group_end).leading(opened), group_end
 
     def _rules(self, opened: Open, group_end: GroupEnd) -> Iterator[Rhs]:
         known = self._prefixes.setdefault(group_end, {})

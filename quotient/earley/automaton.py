@@ -140,6 +140,11 @@ class Predicted:
             self._after[symbol] = found
         return found
 
+    def own_after(self, symbol: int) -> State | None:
+        """The state after scanning *symbol* here in its own layer; None if no such rule begins with it."""
+        items = self.possible_starts.items.get(symbol)
+        return None if items is None else self._layer.state(items)
+
     def chain(self, symbol: int) -> Chain:
         """Completing *symbol* and all that this completes: the states reached, and the symbols completed.
 

@@ -11,7 +11,7 @@ open nonterminals of each Earley set, and lists the open rules of one nontermina
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 
 from fimlsp.lexing.interruption import checkpoint
@@ -58,6 +58,7 @@ class OpenRules:
     reached: dict[EarleySet, dict[int, list[tuple[list[RulePosition], Child]]]]
     _rules: dict[Open, RulesByNumber] = field(default_factory=dict, repr=False)
     _missing: dict[Open, list[tuple[Rhs, Child]]] = field(default_factory=dict, repr=False)
+    _leading: dict[Open, dict[Rhs, set[Child]]] = field(default_factory=dict, repr=False)
 
     @property
     def weight(self) -> int:
@@ -100,6 +101,25 @@ class OpenRules:
                 for rule, ways in self[opened].items()
                 for dot, child in ways
             ]
+        return found
+
+    def leading(self, opened: Open) -> Mapping[Rhs, Collection[Child]]:
+        """The symbols that may be missing at the beginning of a node, each time up to which open children.
+
+        Where an open child begins the node, it is looked into, and so are those that begin that one. So no
+        symbol is missing only before what is no open node: an open suite, or the cursor (None).
+        """
+        found = self._leading.get(opened)
+        if found is None:
+            found = self._leading[opened] = {}
+            seen, waiting = {opened}, [opened]
+            while waiting:
+                for missing, child in self.missing(waiting.pop()):
+                    if missing or not isinstance(child, tuple):
+                        found.setdefault(missing, set()).add(child)
+                    elif child not in seen:
+                        seen.add(child)
+                        waiting.append(child)
         return found
 
 

@@ -7,10 +7,13 @@ of the dot). So `item + 1` has its dot one symbol further right.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
 DOT_BITS = 6
 DOT = (1 << DOT_BITS) - 1
 Rhs = tuple[int, ...]
+Maker = tuple[Callable[..., Iterable[Rhs]], tuple[Any, ...]]
+"""A function that makes right-hand sides, and its arguments behind the rules themselves."""
 
 
 class Rules:
@@ -69,7 +72,7 @@ class LazyRules(Rules):
         super().__init__()
         self.fresh = fresh
         self._numbers: dict[Hashable, int] = {}
-        self._makers: dict[int, tuple[Callable[..., Iterable[Rhs]], tuple[object, ...]]] = {}
+        self._makers: dict[int, Maker] = {}
 
     def symbol(self, key: Hashable, make: Callable[..., Iterable[Rhs]], *arguments: object) -> int:
         """The nonterminal for *key*, whose right-hand sides `make(self, *arguments)` will return.
@@ -88,5 +91,8 @@ class LazyRules(Rules):
         if lhs not in self._starts:
             make, arguments = self._makers[lhs]
             self.add(lhs, *make(self, *arguments))
-            del self._makers[lhs]
         return self._starts[lhs]
+
+    def made_by(self, lhs: int) -> Maker:
+        """What makes the rules of *lhs*, as given to `symbol`."""
+        return self._makers[lhs]

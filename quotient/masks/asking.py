@@ -21,7 +21,7 @@ from fimlsp.quotient.masks.ahead import Ahead, Nodes
 from fimlsp.quotient.masks.grouping.groups import Groups, bits_of, members
 from fimlsp.quotient.masks.grouping.token_groups import TokenGroups
 from fimlsp.quotient.masks.repetition import changes_nothing
-from fimlsp.quotient.masks.rests import OpenRests
+from fimlsp.quotient.masks.rests import Frontier, OpenRests, frontier_at
 from fimlsp.quotient.masks.viability import RightLexemes
 from fimlsp.quotient.masks.vocabulary import Words
 
@@ -141,25 +141,25 @@ class Questions:
     def _line(self, groups: Groups, node: int, chart: EarleySet) -> tuple[int, int, Nodes]:
         """What may come from *node* to the end of a line: as in `Answer`."""
         allowed, asked, line_ends = 0, 0, frozenset[int]()
-        waiting = [(chart, frozenset((node,)))]
-        seen = set[tuple[EarleySet, Nodes]]()
+        waiting = [(frontier_at(chart), frozenset((node,)))]
+        seen = set[tuple[Frontier, Nodes]]()
         while waiting:
             one = waiting.pop()
             if one in seen:
                 continue
             seen.add(one)
-            chart, nodes = one
-            rests, markers = self._rests.at(chart)
+            frontier, nodes = one
+            rests, markers = self._rests.at(frontier)
             answer = self._ahead.answer(groups, nodes, rests)
-            following = [(self._rests.behind(chart, passed), at) for passed, at in answer.passed]
+            following = [(self._rests.behind(frontier, passed), at) for passed, at in answer.passed]
             again = [
                 passed
                 for (passed, _), (after, _) in zip(answer.passed, following, strict=True)
-                if after is chart
+                if after == frontier
             ]
             if again:
                 answer = self._ahead.answer(groups, nodes, rests, frozenset().union(*again))
-                following = [(self._rests.behind(chart, passed), at) for passed, at in answer.passed]
+                following = [(self._rests.behind(frontier, passed), at) for passed, at in answer.passed]
             allowed |= answer.allowed
             asked |= answer.asked
             line_ends |= answer.line_ends
