@@ -41,6 +41,14 @@ class Within(NamedTuple):
     line_ends: Nodes
 
 
+class Passed(NamedTuple):
+    """Some *rests* may be complete at some *nodes*; `groups` (a bit set) are at these and later nodes."""
+
+    rests: Rests
+    nodes: Nodes
+    groups: int
+
+
 class Answer(NamedTuple):
     """As `Within` for many rests; here `passed` says which of them may be complete at which nodes.
 
@@ -49,7 +57,7 @@ class Answer(NamedTuple):
 
     allowed: int
     asked: int
-    passed: tuple[tuple[Rests, Nodes], ...]
+    passed: tuple[Passed, ...]
     line_ends: Nodes
     undecided: int
 
@@ -119,7 +127,7 @@ class Ahead:
         for rest, at in passed.items():
             if rest not in again:
                 by_nodes.setdefault(frozenset(at), []).append(rest)
-        together = tuple([(frozenset(each), at) for at, each in by_nodes.items()])
+        together = tuple([Passed(frozenset(each), at, groups.from_on(at)) for at, each in by_nodes.items()])
         return Answer(allowed, asked, together, frozenset(line_ends), undecided)
 
     def _of_rest(self, groups: Groups, node: int, rest: Rest) -> Within:
@@ -135,7 +143,7 @@ class Ahead:
                     found = Within(
                         found.allowed | after.allowed,
                         found.asked | after.asked,
-                        frozenset().union(*[at for _, at in after.passed]),
+                        frozenset().union(*[passed.nodes for passed in after.passed]),
                         found.line_ends | after.line_ends,
                     )
             self._of_rests[key] = found
@@ -209,5 +217,6 @@ def _weight(_: object, answer: Within | Answer) -> int:
 
 
 def _weight_of_many(key: object, answer: Answer) -> int:
-    nodes = sum(len(at) for _, at in answer.passed)
-    return _weight(key, answer) + _BYTES_PER_NODE * nodes + answer.undecided.bit_length() // 8
+    nodes = sum(len(passed.nodes) for passed in answer.passed)
+    bits = answer.undecided.bit_length() + sum(passed.groups.bit_length() for passed in answer.passed)
+    return _weight(key, answer) + _BYTES_PER_NODE * nodes + bits // 8

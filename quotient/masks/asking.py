@@ -17,7 +17,7 @@ from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.bridge.connection import Connection
 from fimlsp.quotient.earley.sets import EarleySet
-from fimlsp.quotient.masks.ahead import Ahead, Nodes
+from fimlsp.quotient.masks.ahead import Ahead, Nodes, Passed
 from fimlsp.quotient.masks.grouping.groups import Groups, bits_of, members
 from fimlsp.quotient.masks.grouping.token_groups import TokenGroups
 from fimlsp.quotient.masks.repetition import changes_nothing
@@ -141,32 +141,34 @@ class Questions:
     def _line(self, groups: Groups, node: int, chart: EarleySet) -> tuple[int, int, Nodes]:
         """What may come from *node* to the end of a line: as in `Answer`."""
         allowed, asked, line_ends = 0, 0, frozenset[int]()
-        waiting = [(frontier_at(chart), frozenset((node,)))]
+        waiting = [(frontier_at(chart), frozenset((node,)), groups.from_on((node,)))]
         seen = set[tuple[Frontier, Nodes]]()
         while waiting:
-            one = waiting.pop()
-            if one in seen:
+            frontier, nodes, possible = waiting.pop()
+            if not possible & ~allowed or (frontier, nodes) in seen:
                 continue
-            seen.add(one)
-            frontier, nodes = one
+            seen.add((frontier, nodes))
             rests, markers = self._rests.at(frontier)
             answer = self._ahead.answer(groups, nodes, rests)
-            following = [(self._rests.behind(frontier, passed), at) for passed, at in answer.passed]
-            again = [
-                passed
-                for (passed, _), (after, _) in zip(answer.passed, following, strict=True)
-                if after == frontier
-            ]
+            allowed |= answer.allowed
+            following = self._behind(frontier, answer.passed, allowed)
+            again = [passed.rests for passed, after in following if after == frontier]
             if again:
                 answer = self._ahead.answer(groups, nodes, rests, frozenset().union(*again))
-                following = [(self._rests.behind(frontier, passed), at) for passed, at in answer.passed]
-            allowed |= answer.allowed
+                allowed |= answer.allowed
+                following = self._behind(frontier, answer.passed, allowed)
             asked |= answer.asked
             line_ends |= answer.line_ends
-            if markers and answer.undecided:
+            if markers and answer.undecided & ~allowed:
                 allowed |= answer.undecided & self._straddling(groups, markers)
-            waiting += following
+            waiting += [(after, passed.nodes, passed.groups) for passed, after in following]
         return allowed, asked, line_ends
+
+    def _behind(
+        self, frontier: Frontier, passed: Iterable[Passed], allowed: int
+    ) -> list[tuple[Passed, Frontier]]:
+        """What follows where some rests are *passed* at *frontier*, if not all may come that could there."""
+        return [(each, self._rests.behind(frontier, each.rests)) for each in passed if each.groups & ~allowed]
 
     def _place(self, groups: Groups, node: int, places: dict[int, Place]) -> Place:
         """The place at *node*, which is reached."""
@@ -183,9 +185,9 @@ class Questions:
         key = groups.number, markers
         found = self._straddles.get(key)
         if found is None:
-            ends, states = groups.ends, groups.ends.dfa_states(groups.end_of)
-            among = self._right.among(ends.states, groups.end_of, states, markers)
-            found = self._straddles[key] = bits_of(np.array(among, np.bool_))
+            ends, at = groups.different_ends
+            among = self._right.among(groups.ends.states, ends, groups.ends.dfa_states(ends), markers)
+            found = self._straddles[key] = bits_of(np.array(among, np.bool_)[at])
         return found
 
     def _each(self, groups: Groups, numbers: Iterable[int], places: dict[int, Place]) -> int:

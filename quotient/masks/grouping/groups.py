@@ -10,15 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Symbol
+from fimlsp.quotient.earley.automaton import bit_set
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.masks.texts.text_trie import Ints
+from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
 from fimlsp.quotient.masks.viability import Need, need_of
 from numpy.typing import NDArray
 
 DEAD_GROUP = 0
 """The group of texts that are lexically impossible."""
 
-_BYTES_PER_GROUP, _BYTES_PER_NODE, _BYTES_PER_END = 40, 400, 500
+_BYTES_PER_GROUP, _BYTES_PER_NODE, _BYTES_PER_END = 40, 700, 500
 _NO_INTS = np.zeros(0, np.int32)
 
 _numbers = count()
@@ -114,6 +115,7 @@ class Groups:
         self._read: dict[tuple[int, int], int] = {}
         self._by_node: tuple[list[int], list[int], list[int]] = [], [], []
         self._said: list[Node | None] = []
+        self._from_on: list[int] = []
 
     @classmethod
     def of(
@@ -155,6 +157,7 @@ class Groups:
         firsts = np.searchsorted(node_of[order], np.arange(len(self.children) + 1))
         self._by_node = order.tolist(), end_of[order].tolist(), firsts.tolist()
         self._said = [None] * len(self.children)
+        self._from_on = [0] * len(self.children)
 
     def node(self, node: int, symbols: Iterable[Symbol]) -> int:
         """The node that *symbols* lead to from *node*."""
@@ -224,6 +227,24 @@ class Groups:
         numbers, ends, firsts = self._by_node
         own = slice(firsts[node], firsts[node + 1])
         return zip(numbers[own], ends[own], strict=True)
+
+    def from_on(self, nodes: Iterable[int]) -> int:
+        """The bit set of the groups of *nodes*, and of all nodes that these lead to."""
+        found = 0
+        for node in nodes:
+            found |= self._from_on[node] or self._groups_from_on(node)
+        return found
+
+    def _groups_from_on(self, node: int) -> int:
+        below = self.from_on(child for _, child in self.children[node])
+        found = self._from_on[node] = below | bit_set(self.numbers(node))
+        return found
+
+    @cached_property
+    def different_ends(self) -> tuple[Ints, Ints]:
+        """The numbers of the states that groups end in, each once, and for each group where its own is."""
+        ends, at = np.unique(self.end_of, return_inverse=True)
+        return ends, at.astype(smallest(len(ends)))
 
     def numbers(self, node: int) -> list[int]:
         """The groups of a node."""
