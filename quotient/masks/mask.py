@@ -80,7 +80,7 @@ def allowed_again(
         def is_settled(lexer: LexerState) -> bool:
             return not is_open(state.at(lexer._replace(indents=state.lexer.indents), state.chart))
 
-        np.take(groups.within_symbol(is_settled), groups.of_text, out=settled)
+        settled = groups.of_text.looked_up(groups.within_symbol(is_settled))
     numbers = np.flatnonzero(allowed & ~settled).tolist()
     return asked_again(vocabulary, allowed & settled, numbers, feeds)
 
@@ -96,7 +96,7 @@ def _asked(state: ParserState, store: MaskStore) -> Asked:
 def _allowed(state: ParserState, store: MaskStore, key: LexerState, place: Place) -> Truths:
     groups = store.tokens(key)
     bits = _questions(state, store).of_tokens(groups, place)
-    return np.take(truths_of(bits, groups.n_groups), groups.of_text)
+    return groups.of_text.looked_up(truths_of(bits, groups.n_groups))
 
 
 def _words(state: ParserState, store: MaskStore, key: LexerState, place: Place) -> Words:
@@ -104,7 +104,7 @@ def _words(state: ParserState, store: MaskStore, key: LexerState, place: Place) 
     bits = _questions(state, store).of_tokens(groups, place)
     found = store.words.get((groups.number, bits))
     if found is None:
-        allowed = np.take(truths_of(bits, groups.n_groups), groups.of_text)
+        allowed = groups.of_text.looked_up(truths_of(bits, groups.n_groups))
         found = store.words[groups.number, bits] = store.vocabulary.words(allowed)
     return found
 

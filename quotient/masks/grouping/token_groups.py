@@ -14,6 +14,7 @@ from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
 from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Ends, Groups, after_lexeme
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes, first_in_line
+from fimlsp.quotient.masks.texts.runs import Runs
 from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 from numpy.typing import NDArray
@@ -47,23 +48,26 @@ class Lexed(Protocol):
 class Split(NamedTuple):
     """What the texts of a vocabulary do to the lexeme in progress, as far as the automaton tells.
 
-    The texts *inside* do not end it: `ends` holds where these end, as a state of the automaton, the kind of
-    the last lexeme on the way (-1: none) and the number of the suffix behind it; `end_of` says where each
-    does. Those that end it are `ended`: the kind, the texts, and at which byte; or, with kind -1, the texts
-    before which it ends. The rest is read `singly`.
+    `what` is a number for each text. 0: it is read by itself. From 1 on: it does not end the lexeme; `ends`
+    holds where these end, as a state of the automaton, the kind of the last lexeme on the way (-1: none) and
+    the number of the suffix behind it. From the first number of one of `ended` on, of which it says how many
+    there are: it ends the lexeme as one of this kind, and the number tells at which byte; or, with kind -1,
+    the lexeme ends before the text.
     """
 
-    inside: Ints
+    what: Runs
     ends: tuple[tuple[int, int, int], ...]
-    end_of: Ints
-    ended: tuple[tuple[int, Ints, Ints], ...]
-    singly: Ints
+    ended: tuple[tuple[int, int, int], ...]
 
     @property
     def n_bytes(self) -> int:
         """About what it holds in memory."""
-        ended = sum(texts.nbytes + at.nbytes for _, texts, at in self.ended)
-        return self.inside.nbytes + self.end_of.nbytes + self.singly.nbytes + 100 * len(self.ends) + ended
+        return self.what.n_bytes + 100 * len(self.ends)
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers there are."""
+        return 1 + len(self.ends) + sum(count for _, _, count in self.ended)
 
 
 def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) -> Split:
@@ -73,7 +77,6 @@ def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) 
     for byte in lexer.modes.forbidden | lexer.modes.forbidden_thrice:
         singly = singly | suffixes.holding(byte)[suffixes.number_of]
     left = suffixes.after[suffixes.start[suffixes.number_of] + first.ends]
-    number = smallest(len(vocabulary.texts))
     inside = np.flatnonzero(~singly & (first.states != 0))
     states, kinds, since = first.states[inside], first.kinds[inside], left[inside]
     if lexer.accepted in (-1, bad):
@@ -82,31 +85,30 @@ def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) 
     keys = (states.astype(np.int64) * (len(lexer.lexical.kinds) + 1) + (kinds + 1)) * len(suffixes) + since
     _, where, end_of = np.unique(keys, return_index=True, return_inverse=True)
     ends = zip(states[where].tolist(), kinds[where].tolist(), since[where].tolist(), strict=True)
+    what = np.zeros(len(vocabulary.texts), np.int32)
+    what[inside] = 1 + end_of
     out = ~singly & (first.states == 0)
-    ended = []
-    for kind in set(first.kinds[out].tolist()):
-        texts = np.flatnonzero(out & (first.kinds == kind)).astype(number)
-        ended.append((kind, texts, first.ends[texts].astype(smallest(vocabulary.longest + 1))))
-    return Split(
-        inside.astype(number),
-        tuple(ends),
-        end_of.astype(smallest(len(where))),
-        tuple(ended),
-        np.flatnonzero(singly).astype(number),
-    )
+    following, ended = 1 + len(where), []
+    for kind in sorted(set(first.kinds[out].tolist())):
+        texts = np.flatnonzero(out & (first.kinds == kind))
+        what[texts] = following + first.ends[texts]
+        count = 1 + int(first.ends[texts].max())
+        ended.append((kind, following, count))
+        following += count
+    return Split(Runs.of(what.astype(smallest(following))), tuple(ends), tuple(ended))
 
 
 class TokenGroups:
     """The texts of a vocabulary, read from a lexer state.
 
-    Groups are numbered through all of `parts`; `of_text` is the group of each text, and that of one more,
-    which no token is. `number` is theirs alone, `n_bytes` about what they hold in memory beside the groups of
-    other tables.
+    Groups are numbered through all of `parts`; `of_text` are the groups of all texts, and of one more, which
+    no token is. `number` is theirs alone, `n_bytes` about what they hold in memory beside the groups of other
+    tables.
     """
 
     __slots__ = ("n_bytes", "n_groups", "number", "of_text", "parts")
 
-    def __init__(self, parts: tuple[Part, ...], of_text: Ints, n_bytes: int) -> None:
+    def __init__(self, parts: tuple[Part, ...], of_text: Runs, n_bytes: int) -> None:
         self.parts = parts
         self.number = parts[0].groups.number
         self.n_groups = sum(part.groups.n_groups for part in parts)
@@ -144,8 +146,8 @@ class _Grouping:
             self.of_text[texts] = np.where(numbers == DEAD_GROUP, DEAD_GROUP, numbers + first)
             parts.append(Part(symbols, groups))
             first += groups.n_groups
-        of_text = self.of_text.astype(smallest(first))
-        return TokenGroups(tuple(parts), of_text, of_text.nbytes + n_bytes)
+        of_text = Runs.of(self.of_text.astype(smallest(first)))
+        return TokenGroups(tuple(parts), of_text, of_text.n_bytes + n_bytes)
 
     def at_start(self) -> TokenGroups:
         """The groups if the state is between two lexemes."""
@@ -155,19 +157,20 @@ class _Grouping:
 
     def inside(self) -> TokenGroups:
         """The groups if the state is inside a lexeme."""
-        lexer, texts = self.lexer, self.vocabulary.texts
-        split = self.lexed.split(lexer)
-        for text in split.singly.tolist():
-            self.of_text[text] = self.own.read(0, lexer, texts[text])
-        groups = [self.own.add(0, end) for end in self._numbers(split.ends)]
-        self.of_text[split.inside] = np.array(groups, np.int32)[split.end_of]
-        suffixes = self.vocabulary.suffixes
-        for kind, ended, at in split.ended:
+        lexer, split = self.lexer, self.lexed.split(self.lexer)
+        groups = np.zeros(split.n_numbers, np.int32)
+        groups[1 : 1 + len(split.ends)] = [self.own.add(0, end) for end in self._numbers(split.ends)]
+        self.of_text[:-1] = split.what.looked_up(groups)
+        what, suffixes = split.what.expanded(), self.vocabulary.suffixes
+        for text in np.flatnonzero(what == 0).tolist():
+            self.of_text[text] = self.own.read(0, lexer, self.vocabulary.texts[text])
+        for kind, first, count in split.ended:
+            texts = np.flatnonzero((what >= first) & (what < first + count))
             if kind < 0:
-                self._fall_back(ended)
+                self._fall_back(texts)
             elif (following := after_lexeme(lexer, kind)) is not None:
-                left = suffixes.after[suffixes.start[suffixes.number_of[ended]] + at]
-                self._behind(tuple(following[1]), following[0], ended, left)
+                left = suffixes.after[suffixes.start[suffixes.number_of[texts]] + (what[texts] - first)]
+                self._behind(tuple(following[1]), following[0], texts, left)
         return self.result()
 
     def _behind(self, symbols: tuple[Symbol, ...], lexer: LexerState, texts: Ints, suffixes: Ints) -> None:
@@ -199,7 +202,7 @@ class _Grouping:
             return
         others = self.lexed.tokens(step.lexer)
         first = 0
-        numbers = others.of_text[texts]
+        numbers = others.of_text.expanded()[texts]
         for part in others.parts:
             own = (numbers >= first) & (numbers < first + part.groups.n_groups) & (numbers != DEAD_GROUP)
             self.parts.append(((*symbols, *part.symbols), part.groups, texts[own], numbers[own] - first))

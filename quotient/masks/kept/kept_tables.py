@@ -38,7 +38,7 @@ class KeptTables:
         if self._name is None:
             return make()
         name = file_name(self._name, "split", repr((lexer.state, lexer.accepted)))
-        found = array_files.found(name, lambda arrays: split_from(arrays, self._vocabulary.longest))
+        found = array_files.found(name, split_from)
         if found is None:
             array_files.keep(name, split_arrays(found := make()), compressed=True)
         return found

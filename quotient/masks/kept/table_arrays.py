@@ -13,45 +13,25 @@ from fimlsp.quotient.masks.array_files import Arrays
 from fimlsp.quotient.masks.grouping.groups import Ends, Groups
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
 from fimlsp.quotient.masks.grouping.token_groups import Split
-from fimlsp.quotient.masks.texts.text_trie import smallest
+from fimlsp.quotient.masks.texts.runs import Runs
 
 _NONE = -1
 
 
 def split_arrays(split: Split) -> Arrays:
-    """*split* as arrays: a number for each text, which tells where it ends."""
-    n_texts = len(split.inside) + len(split.singly) + sum(len(texts) for _, texts, _ in split.ended)
-    where = np.zeros(n_texts, np.int32)
-    where[split.inside] = 1 + split.end_of.astype(np.int32)
-    first, kinds = 1 + len(split.ends), []
-    for kind, texts, at in split.ended:
-        where[texts] = first + at.astype(np.int32)
-        count = 1 + int(at.max())
-        kinds.append((kind, first, count))
-        first += count
+    """*split* as arrays."""
     return {
-        "where": where.astype(smallest(first)),
+        "numbers": split.what.numbers,
+        "lengths": split.what.lengths,
         "ends": np.array(split.ends, np.int32).reshape(-1, 3),
-        "kinds": np.array(kinds, np.int32).reshape(-1, 3),
+        "ended": np.array(split.ended, np.int32).reshape(-1, 3),
     }
 
 
-def split_from(arrays: Arrays, longest: int) -> Split:
-    """What `split_arrays` made arrays of; the *longest* text has so many bytes."""
-    where, n_ends = arrays["where"], len(arrays["ends"])
-    number, length = smallest(len(where)), smallest(longest + 1)
-    ended = []
-    for kind, first, count in arrays["kinds"].tolist():
-        texts = np.flatnonzero((where >= first) & (where < first + count))
-        ended.append((kind, texts.astype(number), (where[texts] - first).astype(length)))
-    inside = np.flatnonzero((where > 0) & (where <= n_ends))
-    return Split(
-        inside.astype(number),
-        tuple(map(tuple, arrays["ends"].tolist())),
-        (where[inside] - 1).astype(smallest(n_ends)),
-        tuple(ended),
-        np.flatnonzero(where == 0).astype(number),
-    )
+def split_from(arrays: Arrays) -> Split:
+    """What `split_arrays` made arrays of."""
+    ends, ended = (tuple(map(tuple, arrays[name].tolist())) for name in ("ends", "ended"))
+    return Split(Runs(arrays["numbers"], arrays["lengths"]), ends, ended)
 
 
 def suffix_arrays(lexed: LexedSuffixes, start: LexerState) -> Arrays | None:
