@@ -108,12 +108,13 @@ class Ahead:
         while waiting:
             node = waiting.pop()
             said = groups.at(node, self._tables)
-            allowed |= said.always
-            asked |= said.asked
-            undecided |= said.undecided
+            first = said.first
+            allowed |= said.always << first
+            asked |= said.asked << first
+            undecided |= said.undecided << first
             if said.columns:
                 line_ends.add(node)
-            for rest in [rest for first, own in by_first.items() if said.symbols & first for rest in own]:
+            for rest in [rest for firsts, own in by_first.items() if said.symbols & firsts for rest in own]:
                 one = self._of_rest(groups, node, rest)
                 allowed |= one.allowed
                 asked |= one.asked
@@ -176,15 +177,15 @@ class Ahead:
         while waiting:
             node, chart, expected = waiting.pop()
             said = groups.at(node, tables)
-            allowed |= said.always
-            asked |= said.asked
+            allowed |= said.always << said.first
+            asked |= said.asked << said.first
             if said.columns:
                 line_ends.append(node)
             if not said.symbols & expected:
                 continue
             for symbols, bits in said.needed:
                 if symbols & expected:
-                    allowed |= bits
+                    allowed |= bits << said.first
             for terminal, child in said.children:
                 if expected >> terminal & 1:
                     reached = self._scans.get((chart, terminal))

@@ -194,7 +194,7 @@ class Questions:
         """Which of some groups are viable at the places of their nodes, each asked by itself."""
         found, states = 0, groups.ends.states
         for number in numbers:
-            chart, indents = self._place(groups, int(groups.node_of[number]), places)
+            chart, indents = self._place(groups, groups.node_of(number), places)
             end = states[int(groups.end_of[number])]
             if self._is_viable(end._replace(indents=indents), chart):
                 found |= 1 << number

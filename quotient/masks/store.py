@@ -8,8 +8,8 @@ from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.ahead import Ahead
+from fimlsp.quotient.masks.grouping.ends import Ends
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes, automaton_of, first_lexemes
-from fimlsp.quotient.masks.grouping.groups import Ends
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes, lexed_suffixes
 from fimlsp.quotient.masks.grouping.token_groups import Split, TokenGroups, split_texts, token_groups
 from fimlsp.quotient.masks.kept.kept_tables import KeptTables

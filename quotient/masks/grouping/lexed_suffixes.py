@@ -12,8 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
+from fimlsp.quotient.masks.grouping.ends import Ends
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
-from fimlsp.quotient.masks.grouping.groups import Ends, Groups, after_lexeme
+from fimlsp.quotient.masks.grouping.group_builder import GroupBuilder
+from fimlsp.quotient.masks.grouping.groups import Groups, after_lexeme
 from fimlsp.quotient.masks.texts.suffixes import Suffixes
 from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
 from numpy.typing import NDArray
@@ -48,8 +50,8 @@ def lexed_suffixes(
     *first* gives their first lexemes by the state of the automaton.
     """
     reader = _Reader(suffixes, start, first, ends)
-    reader.groups.finish()
-    return LexedSuffixes(reader.groups, reader.of_suffix.astype(smallest(reader.groups.n_groups)))
+    groups, numbers = reader.groups.finish()
+    return LexedSuffixes(groups, numbers[reader.of_suffix].astype(smallest(groups.n_groups)))
 
 
 class FirstInLine(NamedTuple):
@@ -97,7 +99,7 @@ class _Reader:
     def __init__(
         self, suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes], ends: Ends
     ) -> None:
-        self.groups = Groups(ends)
+        self.groups = GroupBuilder(ends)
         self.of_suffix = np.zeros(len(suffixes), np.int32)
         self._suffixes = suffixes
         self._first = first

@@ -11,8 +11,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from fimlsp.lexing.lexer_state import LexerState, Symbol
+from fimlsp.quotient.masks.grouping.ends import Ends
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
-from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Ends, Groups, after_lexeme
+from fimlsp.quotient.masks.grouping.group_builder import GroupBuilder
+from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Groups, after_lexeme
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes, first_in_line
 from fimlsp.quotient.masks.texts.runs import Runs
 from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
@@ -120,8 +122,8 @@ class TokenGroups:
         found: list[NDArray[np.bool_]] = []
         for symbols, groups in self.parts:
             within = np.zeros(groups.n_groups, np.bool_)
-            for group, end in () if symbols else groups.ends_of(0):
-                within[group] = holds(groups.ends.states[end])
+            for group in () if symbols else groups.numbers(0):
+                within[group] = holds(groups.ends.states[groups.end_of[group]])
             found.append(within)
         return np.concatenate(found)
 
@@ -133,21 +135,21 @@ class _Grouping:
         self.lexed = lexed
         self.lexer = lexer
         self.vocabulary = lexed.vocabulary
-        self.own = Groups(lexed.ends)
+        self.own = GroupBuilder(lexed.ends)
         self.of_text = np.zeros(len(self.vocabulary.texts) + 1, np.int32)
         self.parts: list[tuple[tuple[Symbol, ...], Groups, Ints, Ints]] = []
 
     def result(self) -> TokenGroups:
-        self.own.finish()
-        parts = [Part((), self.own)]
-        first, n_bytes = self.own.n_groups, self.own.n_bytes
+        own, numbers_of_own = self.own.finish()
+        self.of_text = numbers_of_own[self.of_text]
+        parts, first = [Part((), own)], own.n_groups
         for symbols, groups, texts, numbers in self.parts:
             numbers = numbers.astype(np.int32)
             self.of_text[texts] = np.where(numbers == DEAD_GROUP, DEAD_GROUP, numbers + first)
             parts.append(Part(symbols, groups))
             first += groups.n_groups
         of_text = Runs.of(self.of_text.astype(smallest(first)))
-        return TokenGroups(tuple(parts), of_text, of_text.n_bytes + n_bytes)
+        return TokenGroups(tuple(parts), of_text, of_text.n_bytes + own.n_bytes)
 
     def at_start(self) -> TokenGroups:
         """The groups if the state is between two lexemes."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks import array_files
-from fimlsp.quotient.masks.grouping.groups import Ends
+from fimlsp.quotient.masks.grouping.ends import Ends
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
 from fimlsp.quotient.masks.grouping.token_groups import Split
 from fimlsp.quotient.masks.kept.identity import file_name, language_name, state_name

@@ -10,7 +10,8 @@ from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Margin, Symbol
 from fimlsp.lexing.modes import ModeStack
 from fimlsp.quotient.masks.array_files import Arrays
-from fimlsp.quotient.masks.grouping.groups import Ends, Groups
+from fimlsp.quotient.masks.grouping.ends import Ends
+from fimlsp.quotient.masks.grouping.groups import Groups
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes
 from fimlsp.quotient.masks.grouping.token_groups import Split
 from fimlsp.quotient.masks.texts.runs import Runs
@@ -43,20 +44,21 @@ def suffix_arrays(lexed: LexedSuffixes, start: LexerState) -> Arrays | None:
             nodes[child] = parent, *(symbol if isinstance(symbol, Column) else (symbol, _NONE)), 0
             nodes[child, 3] = isinstance(symbol, Column)
     modes = _modes(start, nodes)
-    ends, where, numbers = np.unique(groups.end_of[1:], return_index=True, return_inverse=True)
+    node_of, end_of = groups.nodes_of_all, groups.end_of[1:]
+    ends, where, numbers = np.unique(end_of, return_index=True, return_inverse=True)
     rows, texts = [], []
-    for end, node in zip(ends.tolist(), groups.node_of[1:][where].tolist(), strict=True):
+    for end, node in zip(ends.tolist(), node_of[where].tolist(), strict=True):
         lexer = groups.ends.states[end]
         rows.append(_row(lexer, node))
         texts.append(lexer.leftover + lexer.word)
-    for end, node in zip(groups.end_of[1:].tolist(), groups.node_of[1:].tolist(), strict=True):
+    for end, node in zip(end_of.tolist(), node_of.tolist(), strict=True):
         lexer = groups.ends.states[end]
         if lexer.modes is not modes[node] or lexer.indents is not None:
             return None
     return {
         "of_suffix": lexed.of_suffix,
         "nodes": nodes,
-        "members": np.column_stack((groups.node_of[1:], numbers)).astype(np.int32),
+        "members": np.column_stack((node_of, numbers)).astype(np.int32),
         "ends": np.array(rows, np.int32).reshape(-1, 12),
         "texts": np.frombuffer(b"".join(texts), np.uint8),
     }
@@ -84,12 +86,9 @@ def suffixes_from(arrays: Arrays, start: LexerState, ends: Ends) -> LexedSuffixe
             start.lexical, state, mode, None, accepted, leftover, margin, (last, count), word, counted
         )
         numbers.append(ends.number(lexer))
-    members = arrays["members"]
-    node_of, end_of = np.zeros((2, 1 + len(members)), np.int32)
-    node_of[1:], end_of[1:] = members[:, 0], np.array(numbers, np.int32)[members[:, 1]]
-    return LexedSuffixes(
-        Groups.of(ends, children, nodes[:, 0].tolist(), node_of, end_of), arrays["of_suffix"]
-    )
+    node_of, which = arrays["members"].T
+    groups = Groups(ends, children, node_of, np.array(numbers, np.int32)[which])
+    return LexedSuffixes(groups, arrays["of_suffix"])
 
 
 def _row(lexer: LexerState, node: int) -> tuple[int, ...]:
