@@ -186,18 +186,27 @@ class Ahead:
             for symbols, bits in said.needed:
                 if symbols & expected:
                     allowed |= bits << said.first
+            for (terminal, behind), bits in said.fallbacks:
+                if expected >> terminal & 1:
+                    reached = self._after(symbol, chart, terminal)
+                    if reached.is_complete or reached.expected & behind:
+                        asked |= bits << said.first
             for terminal, child in said.children:
                 if expected >> terminal & 1:
-                    reached = self._scans.get((chart, terminal))
-                    if reached is None:
-                        reached = self._scans[chart, terminal] = self._after(symbol, chart, terminal)
+                    reached = self._after(symbol, chart, terminal)
                     waiting.append((child, reached.chart, reached.expected))
                     if reached.is_complete:
                         passed.append(child)
         return Within(allowed, asked, frozenset(passed), frozenset(line_ends))
 
     def _after(self, symbol: int, chart: EarleySet, terminal: int) -> _Reached:
-        """Where *terminal* leads, which is expected at *chart*."""
+        """Where *terminal* leads, which is expected at *chart*, in *symbol*."""
+        found = self._scans.get((chart, terminal))
+        if found is None:
+            found = self._scans[chart, terminal] = self._read(symbol, chart, terminal)
+        return found
+
+    def _read(self, symbol: int, chart: EarleySet, terminal: int) -> _Reached:
         after = self._earley.scan(chart, (terminal,))
         assert after is not None
         whole = self._tables.first_free_symbol + symbol

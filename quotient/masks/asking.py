@@ -129,7 +129,8 @@ class Questions:
                     places[child] = after
                     waiting.append(child)
             checkpoint()
-        return found | self._each(groups, members(asked & ~found), places)
+        left = asked & ~found
+        return found | self._each(groups, members(left), places) if left else found
 
     def _is_plain(self, place: Place) -> bool:
         """Whether it is not enough to know which symbols are expected, or other symbols are refused."""

@@ -6,12 +6,14 @@ open on one side, and the ways into the right context. Rules are taken apart whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from fimlsp.lexing.bounded_dict import BoundedDict
+from fimlsp.quotient.bridge.closed_blocks import GroupEnd
 from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar
 from fimlsp.quotient.earley.automaton import Predicted, State
+from fimlsp.quotient.earley.open_rules import Child
 from fimlsp.quotient.earley.sets import EarleySet, Entry
 from fimlsp.quotient.grammar.rules import DOT, DOT_BITS, Rhs
 from fimlsp.quotient.masks.ahead import Rest, Rests
@@ -44,6 +46,14 @@ class _Begun(NamedTuple):
     prefixes: frozenset[int]
 
 
+class _Prefix(NamedTuple):
+    """What the rules of a node `A?` expect, and what is *missing* in its group (see `OpenRules.leading`)."""
+
+    expected: Expected
+    missing: Mapping[Rest, Collection[Child]]
+    group_end: GroupEnd | None
+
+
 _NO_PREFIXES = frozenset[int]()
 _NOTHING = Expected(frozenset(), 0)
 _NOTHING_BEGUN = _Begun(_NOTHING, _NO_PREFIXES)
@@ -73,14 +83,14 @@ class OpenRests:
         self._of_states: dict[State, Expected] = {}
         self._of_predicted: dict[Predicted, _Begun] = {}
         self._of_suffixes: dict[int, tuple[Expected, tuple[int, ...]]] = {}
-        self._of_prefixes: dict[int, Expected] = {}
+        self._prefixes: dict[int, _Prefix] = {}
 
     def at(self, frontier: Frontier) -> Expected:
         """What is expected at *frontier*."""
         found = self._expected.get(frontier)
         if found is None:
             chart, prefixes = frontier
-            parts = [self._of_prefix(prefix) for prefix in prefixes]
+            parts = [self._prefix(prefix).expected for prefix in prefixes]
             if chart is not None:
                 parts.append(self._begun(chart.predicted).expected)
                 parts += [self._of_state(state) for state, _ in chart.entries]
@@ -114,7 +124,7 @@ class OpenRests:
                     own, firsts = self._of_suffix(symbol)
                     parts.append(own)
                     waiting += firsts
-            parts += [self._of_prefix(prefix) for prefix in prefixes]
+            parts += [self._prefix(prefix).expected for prefix in prefixes]
             found = self._of_predicted[predicted] = _Begun(_together(parts), frozenset(prefixes))
         return found
 
@@ -131,23 +141,24 @@ class OpenRests:
             )
         return found
 
-    def _of_prefix(self, prefix: int) -> Expected:
-        """What the rules of a node `A?` expect; its marker, if it is that of the cursor's line."""
-        found = self._of_prefixes.get(prefix)
+    def _prefix(self, prefix: int) -> _Prefix:
+        """What is known of a node `A?`; of the marker of the cursor's line, if it is one."""
+        found = self._prefixes.get(prefix)
         if found is None:
-            found = self._of_prefixes[prefix] = self._beginning_of(prefix)
+            found = self._prefixes[prefix] = self._look_up(prefix)
         return found
 
-    def _beginning_of(self, prefix: int) -> Expected:
+    def _look_up(self, prefix: int) -> _Prefix:
         if prefix not in self._right.nonterminals:
-            return Expected(_NOTHING.rests, 1 << prefix if prefix in self._markers else 0)
+            markers = 1 << prefix if prefix in self._markers else 0
+            return _Prefix(Expected(_NOTHING.rests, markers), {}, None)
         leading = self._right.leading(prefix)
         if leading is None:
-            return _NOTHING
+            return _Prefix(_NOTHING, {}, None)
         missing, group_end = leading
         marker = group_end.marker
         markers = 1 << marker if marker in self._markers and None in missing.get((), ()) else 0
-        return Expected(frozenset([rest for rest in missing if rest]), markers)
+        return _Prefix(Expected(frozenset([rest for rest in missing if rest]), markers), missing, group_end)
 
     def _cut(self, sides: Iterable[Rhs]) -> Expected:
         """What is expected where all of some *sides* of rules are left to read."""
@@ -181,8 +192,11 @@ class OpenRests:
                 prefixes |= self._begun(chart.predicted).prefixes
                 for rest in rests:
                     self._move(chart, rest, entries, following)
-            for prefix in prefixes:
-                self._move_prefix(prefix, rests, following)
+            prefix_of = self._right.prefix_of
+            for _, missing, group_end in map(self._prefix, prefixes):
+                for rest in rests:
+                    if group_end is not None and rest in missing:
+                        following.update([prefix_of(child, group_end) for child in missing[rest]])
             behind = self._set_of(entries) if entries else None
             found = self._behind[key] = Frontier(behind, frozenset(following))
         return found
@@ -212,15 +226,6 @@ class OpenRests:
             first = chart.predicted.own_after(rest[0])
             if first is not None and (after := self._along(first, rest[1:])) is not None:
                 entries[after, chart] = None
-
-    def _move_prefix(self, prefix: int, rests: Rests, following: set[int]) -> None:
-        """Add what is expected behind one of *rests* in a node `A?` that begins with it."""
-        if prefix not in self._right.nonterminals or (leading := self._right.leading(prefix)) is None:
-            return
-        missing, group_end = leading
-        for rest in rests:
-            for child in missing.get(rest, ()):
-                following.add(self._right.prefix_of(child, group_end))
 
     def _along(self, state: State, symbols: Rhs) -> State | None:
         for symbol in symbols:

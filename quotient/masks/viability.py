@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.modes import ModeStack
@@ -19,14 +20,26 @@ _BACKSLASH = ord("\\")
 _ANYTHING = -1
 
 
+class Fallback(NamedTuple):
+    """A lexeme may have ended earlier only where *terminal* is expected, and one of *symbols* behind it.
+
+    Or where more may follow than what the rule of that terminal expects.
+    """
+
+    terminal: int
+    symbols: int
+
+
 class Need(NamedTuple):
     """A lexeme is viable if one of *symbols* (a bit set) is expected; whatever is expected if they are -1.
 
-    If there is *more* to it, it may be viable even if none of them is.
+    If there is *more* to it, it may be viable even if none of them is; so it may with a *fallback* as well,
+    but only where that says.
     """
 
     symbols: int
     more: bool = False
+    fallback: Fallback | None = None
 
 
 def need_of(tables: LanguageTables, lexer: LexerState) -> Need:
@@ -36,7 +49,24 @@ def need_of(tables: LanguageTables, lexer: LexerState) -> Need:
     if lexer.word:
         return Need(0, more=True)
     found = _need(tables.lexical, tables, lexer.possible_kinds, lexer.modes, lexer.margin is None)
-    return Need(found.symbols, more=True) if lexer.may_fall_back else found
+    if found.symbols == _ANYTHING or found.more or not lexer.may_fall_back:
+        return found
+    fallback = _fallback_of(tables, lexer)
+    return Need(found.symbols, more=fallback is None, fallback=fallback)
+
+
+def _fallback_of(tables: LanguageTables, lexer: LexerState) -> Fallback | None:
+    """What has to be expected if the lexeme has ended earlier; None if that cannot be told ahead."""
+    step = lexer.fall_back()
+    if step is None or len(step.symbols) != 1 or isinstance(step.symbols[0], Column):
+        return None
+    terminal, following = tables.terminal_of[step.symbols[0]], step.lexer
+    if terminal < 0 or following.at_lexeme_start or following.leftover:
+        return None
+    if following.possible_kinds & (lexer.lexical.always_viable | lexer.lexical.ends_line):
+        return None
+    need = need_of(tables, following)
+    return None if need.more or need.fallback else Fallback(terminal, need.symbols)
 
 
 @remembered(1 << 14)

@@ -14,6 +14,7 @@ from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.grouping.ends import Ends
 from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
+from fimlsp.quotient.masks.viability import Fallback
 from numpy.typing import NDArray
 
 DEAD_GROUP = 0
@@ -30,8 +31,9 @@ class Node(NamedTuple):
 
     Bit sets are of groups from its `first` one on. Those of `always` are viable wherever the symbols of the
     node are read; those of `asked` may be, for more reasons than what symbols are expected. `needed` has what
-    the others need, and those that do; the `undecided` may as well straddle the end of the middle. The bit
-    set `symbols` is all that is needed, or leads on: to the nodes `children` with terminals. To those of
+    the others need, and those that do; the `undecided` may as well straddle the end of the middle. Lexemes
+    may have ended earlier where `fallbacks` say, and may then be viable for more reasons. The bit set
+    `symbols` is all that is needed, or leads on: to the nodes `children` with terminals. To those of
     `columns` the beginning of a line leads.
     """
 
@@ -40,6 +42,7 @@ class Node(NamedTuple):
     asked: int
     needed: tuple[tuple[int, int], ...]
     undecided: int
+    fallbacks: tuple[tuple[Fallback, int], ...]
     symbols: int
     children: tuple[tuple[int, int], ...]
     columns: tuple[tuple[Column, int], ...]
@@ -93,10 +96,11 @@ class Groups:
     def _say(self, node: int, tables: LanguageTables) -> Node:
         always, asked, undecided, symbols = 0, 0, 0, 0
         needed: dict[int, int] = {}
+        fallbacks: dict[Fallback, int] = {}
         known, need_of_end = self.ends.needs, self.ends.need
         first, bit = self._firsts[node], 1
         for end in self.end_of[first : self._firsts[node + 1]].tolist():
-            needs, more = known.get(end) or need_of_end(end, tables)
+            needs, more, fallback = known.get(end) or need_of_end(end, tables)
             if needs < 0:
                 always |= bit
             else:
@@ -104,6 +108,9 @@ class Groups:
                     asked |= bit
                 else:
                     undecided |= bit
+                if fallback is not None:
+                    fallbacks[fallback] = fallbacks.get(fallback, 0) | bit
+                    symbols |= 1 << fallback.terminal
                 if needs:
                     needed[needs] = needed.get(needs, 0) | bit
                     symbols |= needs
@@ -116,8 +123,17 @@ class Groups:
             elif (terminal := tables.terminal_of[symbol]) >= 0:
                 children.append((terminal, child))
                 symbols |= 1 << terminal
-        needs = tuple(needed.items())
-        return Node(first, always, asked, needs, undecided, symbols, tuple(children), tuple(columns))
+        return Node(
+            first,
+            always,
+            asked,
+            tuple(needed.items()),
+            undecided,
+            tuple(fallbacks.items()),
+            symbols,
+            tuple(children),
+            tuple(columns),
+        )
 
     def numbers(self, node: int) -> range:
         """The groups of a node."""
