@@ -70,13 +70,13 @@ class RightPartialRules(LazyRules):
         opened, group_end = arguments
         return self.open_rules(group_end).leading(opened), group_end
 
-    def _rules(self, opened: Open, group_end: GroupEnd) -> Iterator[Rhs]:
+    def _rules(self, opened: Open, group_end: GroupEnd) -> list[Rhs]:
         known = self._prefixes.setdefault(group_end, {})
-        for missing, child in self.open_rules(group_end).missing(opened):
-            prefix = known.get(child)
-            if prefix is None:
-                prefix = known[child] = self.prefix_of(child, group_end)
-            yield (*missing, prefix)
+        ways = self.open_rules(group_end).missing(opened)
+        for _, child in ways:
+            if child not in known:
+                known[child] = self.prefix_of(child, group_end)
+        return [(*missing, known[child]) for missing, child in ways]
 
     def _suites(self, group_end: GroupEnd, body: int) -> Iterator[Rhs]:
         for block in group_end.suites:

@@ -123,6 +123,8 @@ class Questions:
                 asked |= may_come
                 following = [pair for end in line_ends for pair in groups.at(end, self._tables).columns]
             for symbol, child in following:
+                if not groups.from_on((child,)) & ~found:
+                    continue
                 before = self._place(groups, groups.parents[child], places)
                 after = before and self._after(before, symbol)
                 if after is not None:
