@@ -72,7 +72,8 @@ class MiddleGrammar:
     def indent_terminals(self, before: EarleySet, column: Column, depth: int) -> list[int]:
         """The terminals that an INDENT to *column* after *before* may be, which opens a block at *depth*."""
         most = self.tables.lexical.most_blocks
-        closed = sorted(before.expected() & self.indents.keys())
+        expected = before.expected_bits  # asked before `indents`, which grows with what is predicted
+        closed = sorted(indent for indent in self.indents if expected >> indent & 1)
         fitting = [indent for indent in closed if self.indents[indent].fits(column, depth, most)]
         return [self.tables.indent, *fitting]
 

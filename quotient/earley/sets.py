@@ -57,6 +57,14 @@ class EarleySet:
         """All symbols that may come next. O(entries)."""
         return set[int]().union(self.predicted.expected(), *(state.by_symbol for state, _ in self.entries))
 
+    @property
+    def expected_bits(self) -> int:
+        """The bit set of all symbols that may come next. O(entries), once the prediction was asked."""
+        found = self.predicted.expected_bits
+        for state, _ in self.entries:
+            found |= state.expected_bits
+        return found
+
     def completed_from(self, start: EarleySet) -> frozenset[int]:
         """The nonterminals that derive everything read since *start*."""
         return frozenset(

@@ -213,10 +213,7 @@ class Ahead:
         is_complete = whole in after.completed_from(self._starts[symbol])
         if changes_nothing(chart, after, self._tables.forward.rules, None):
             after = chart
-        expected = after.predicted.expected_bits
-        for state, _ in after.entries:
-            expected |= state.expected_bits
-        return _Reached(after, is_complete, expected)
+        return _Reached(after, is_complete, after.expected_bits)
 
 
 def _weight(_: object, answer: Within | Answer) -> int:

@@ -70,10 +70,10 @@ class Groups:
             for _, child in pairs:
                 self.parents[child] = node
         self._firsts: list[int] = (np.searchsorted(node_of, np.arange(len(children) + 1)) + 1).tolist()
-        self._behind = list(range(1, 1 + len(children)))  # by node the first one that is not below it
+        self._ends_below = list(range(1, 1 + len(children)))  # the next node in preorder that is not below
         for node in range(len(children) - 1, 0, -1):
             parent = self.parents[node]
-            self._behind[parent] = max(self._behind[parent], self._behind[node])
+            self._ends_below[parent] = max(self._ends_below[parent], self._ends_below[node])
         self._said: list[Node | None] = [None] * len(children)
 
     @property
@@ -115,6 +115,24 @@ class Groups:
                     needed[needs] = needed.get(needs, 0) | bit
                     symbols |= needs
             bit <<= 1
+        children, columns = self._ways_on(node, tables)
+        for terminal, _ in children:
+            symbols |= 1 << terminal
+        return Node(
+            first=first,
+            always=always,
+            asked=asked,
+            needed=tuple(needed.items()),
+            undecided=undecided,
+            fallbacks=tuple(fallbacks.items()),
+            symbols=symbols,
+            children=children,
+            columns=columns,
+        )
+
+    def _ways_on(
+        self, node: int, tables: LanguageTables
+    ) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[Column, int], ...]]:
         children: list[tuple[int, int]] = []
         columns: list[tuple[Column, int]] = []
         for symbol, child in self.children[node]:
@@ -122,18 +140,7 @@ class Groups:
                 columns.append((symbol, child))
             elif (terminal := tables.terminal_of[symbol]) >= 0:
                 children.append((terminal, child))
-                symbols |= 1 << terminal
-        return Node(
-            first,
-            always,
-            asked,
-            tuple(needed.items()),
-            undecided,
-            tuple(fallbacks.items()),
-            symbols,
-            tuple(children),
-            tuple(columns),
-        )
+        return tuple(children), tuple(columns)
 
     def numbers(self, node: int) -> range:
         """The groups of a node."""
@@ -143,7 +150,7 @@ class Groups:
         """The bit set of the groups of *nodes*, and of all nodes that these lead to."""
         found = 0
         for node in nodes:
-            found |= (1 << self._firsts[self._behind[node]]) - (1 << self._firsts[node])
+            found |= (1 << self._firsts[self._ends_below[node]]) - (1 << self._firsts[node])
         return found
 
     def node_of(self, number: int) -> int:

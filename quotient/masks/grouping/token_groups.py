@@ -167,7 +167,7 @@ class _Grouping:
         for text in np.flatnonzero(what == 0).tolist():
             self.of_text[text] = self.own.read(0, lexer, self.vocabulary.texts[text])
         for kind, first, count in split.ended:
-            texts = np.flatnonzero((what >= first) & (what < first + count))
+            texts = np.flatnonzero((what >= first) & (what < first + count)).astype(np.int32)
             if kind < 0:
                 self._fall_back(texts)
             elif (following := after_lexeme(lexer, kind)) is not None:
