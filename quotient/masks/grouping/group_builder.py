@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from fimlsp.lexing.lexer_state import LexerState, Symbol
@@ -36,6 +36,12 @@ class GroupBuilder:
         """A new group of texts that finish the symbols of *node* and end in the state of number *end*."""
         self._added.append((node, end))
         return len(self._added) - 1
+
+    def add_all(self, node: int, ends: Sequence[int]) -> range:
+        """New groups at *node*, as `add` adds one, for each of *ends*."""
+        first = len(self._added)
+        self._added += [(node, end) for end in ends]
+        return range(first, len(self._added))
 
     def read(self, node: int, start: LexerState, text: bytes) -> int:
         """The group of a *text* that begins in *start*, behind the symbols of *node*."""

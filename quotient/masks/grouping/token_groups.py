@@ -6,7 +6,7 @@ token, read from the start of a lexeme; and of such starts there are few (see `l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -144,8 +144,9 @@ class _Grouping:
         self.of_text = numbers_of_own[self.of_text]
         parts, first = [Part((), own)], own.n_groups
         for symbols, groups, texts, numbers in self.parts:
-            numbers = numbers.astype(np.int32)
-            self.of_text[texts] = np.where(numbers == DEAD_GROUP, DEAD_GROUP, numbers + first)
+            here = np.arange(first, first + groups.n_groups, dtype=np.int32)
+            here[DEAD_GROUP] = DEAD_GROUP
+            self.of_text[texts] = here[numbers]
             parts.append(Part(symbols, groups))
             first += groups.n_groups
         of_text = Runs.of(self.of_text.astype(smallest(first)))
@@ -161,7 +162,7 @@ class _Grouping:
         """The groups if the state is inside a lexeme."""
         lexer, split = self.lexer, self.lexed.split(self.lexer)
         groups = np.zeros(split.n_numbers, np.int32)
-        groups[1 : 1 + len(split.ends)] = [self.own.add(0, end) for end in self._numbers(split.ends)]
+        groups[1 : 1 + len(split.ends)] = self.own.add_all(0, self._numbers(split.ends))
         self.of_text[:-1] = split.what.looked_up(groups)
         what, suffixes = split.what.expanded(), self.vocabulary.suffixes
         for text in np.flatnonzero(what == 0).tolist():
@@ -178,15 +179,14 @@ class _Grouping:
     def _behind(self, symbols: tuple[Symbol, ...], lexer: LexerState, texts: Ints, suffixes: Ints) -> None:
         """Add parts: *suffixes* are what is left of *texts* behind *symbols*."""
         all_suffixes = self.vocabulary.suffixes
-        is_left = np.ones(len(texts), np.bool_)
         for first in first_in_line(all_suffixes, lexer):
             rest_of = np.full(len(all_suffixes), _NONE, np.int32)
             rest_of[first.numbers] = first.rests
             rests = rest_of[suffixes]
             chosen = rests != _NONE
-            is_left &= ~chosen
             self._add((*symbols, *first.symbols), first.lexer, texts[chosen], rests[chosen])
-        self._add(symbols, lexer, texts[is_left], suffixes[is_left])
+            texts, suffixes = texts[~chosen], suffixes[~chosen]
+        self._add(symbols, lexer, texts, suffixes)
 
     def _add(self, symbols: tuple[Symbol, ...], lexer: LexerState, texts: Ints, suffixes: Ints) -> None:
         if len(texts):
@@ -210,21 +210,24 @@ class _Grouping:
             self.parts.append(((*symbols, *part.symbols), part.groups, texts[own], numbers[own] - first))
             first += part.groups.n_groups
 
-    def _numbers(self, ends: Iterable[tuple[int, int, int]]) -> Iterator[int]:
+    def _numbers(self, ends: Sequence[tuple[int, int, int]]) -> list[int]:
         """The numbers of the states of *ends* (see `Split`), which most states of names have in common."""
-        known = self.lexed.ends.within(self.lexer._replace(state=0, accepted=-1, leftover=b""))
-        known_unended = self.lexed.ends.within(self.lexer._replace(state=0))
-        text, number_of = self.vocabulary.suffixes.text, self.lexed.ends.number
+        ended = self.lexed.ends.within(self.lexer._replace(state=0, accepted=-1, leftover=b""))
+        unended = self.lexed.ends.within(self.lexer._replace(state=0))
+        found = [(unended if end[1] < 0 else ended).get(end, _NONE) for end in ends]
+        if _NONE in found:
+            for at, end in enumerate(ends):
+                if found[at] == _NONE:
+                    number = self.lexed.ends.number(self._inside(*end))
+                    found[at] = (unended if end[1] < 0 else ended)[end] = number
+        return found
+
+    def _inside(self, state: int, kind: int, since: int) -> LexerState:
+        """The state in the lexeme in progress at one of the ends of a `Split`."""
         lexical, _, modes, indents, accepted, leftover, margin, run, word, counted = self.lexer
-        for end in ends:
-            state, kind, since = end
-            of_all = known_unended if kind < 0 else known
-            number = of_all.get(end)
-            if number is None:
-                last, rest = (accepted, leftover + text(since)) if kind < 0 else (kind, text(since))
-                lexer = LexerState(lexical, state, modes, indents, last, rest, margin, run, word, counted)
-                number = of_all[end] = number_of(lexer)
-            yield number
+        text = self.vocabulary.suffixes.text(since)
+        last, rest = (accepted, leftover + text) if kind < 0 else (kind, text)
+        return LexerState(lexical, state, modes, indents, last, rest, margin, run, word, counted)
 
 
 def token_groups(lexed: Lexed, lexer: LexerState) -> TokenGroups:
