@@ -48,7 +48,9 @@ def need_of(tables: LanguageTables, lexer: LexerState) -> Need:
         return Need(_ANYTHING)
     if lexer.word:
         return Need(0, more=True)
-    found = _need(tables.lexical, tables, lexer.possible_kinds, lexer.modes, lexer.margin is None)
+    modes, begun = lexer.modes, lexer.margin is None
+    in_statement = begun and modes.depth == 0 and modes.in_code
+    found = _need(tables.lexical, tables, lexer.possible_kinds, begun, in_statement, modes.line_end)
     if found.symbols == _ANYTHING or found.more or not lexer.may_fall_back:
         return found
     fallback = _fallback_of(tables, lexer)
@@ -70,19 +72,30 @@ def _fallback_of(tables: LanguageTables, lexer: LexerState) -> Fallback | None:
 
 
 @remembered(1 << 14)
-def _need(lexical: LexerTables, tables: LanguageTables, live: int, modes: ModeStack, begun: bool) -> Need:
-    """As `need_of`, for a lexeme that may become one of *live*; *begun*: the line has a lexeme already."""
+def _need(
+    lexical: LexerTables,
+    tables: LanguageTables,
+    live: int,
+    begun: bool,
+    in_statement: bool,
+    line_end: str | None,
+) -> Need:
+    """As `need_of`, for a lexeme that may become one of *live*.
+
+    The line has *begun* if it has a lexeme already. It may end only *in_statement*, or if the grammar sees
+    the kind of *line_end*; elsewhere a line end means nothing.
+    """
     if live & lexical.always_viable:
         may_lack_indent = lexical.offside and _BACKSLASH not in lexical.quiet and begun
         return Need(0, more=True) if may_lack_indent else Need(_ANYTHING)
     found = 0
     if live & lexical.ends_line:
-        if modes.line_end is not None:
-            found = 1 << tables.terminal_of[lexical.kinds.index(modes.line_end)]
-        elif not begun or modes.depth or not modes.in_code or not lexical.offside:
-            return Need(_ANYTHING)
-        else:
+        if line_end is not None:
+            found = 1 << tables.terminal_of[lexical.kinds.index(line_end)]
+        elif in_statement and lexical.offside:
             found = 1 << tables.newline
+        else:
+            return Need(_ANYTHING)
     for terminal in tables.live_terminals(live):
         found |= 1 << terminal
     return Need(found, more=lexical.separation is not None)
