@@ -7,6 +7,7 @@ depends on the place, and is left to `asking.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
@@ -17,7 +18,7 @@ from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.grouping.groups import Groups
 from fimlsp.quotient.masks.repetition import changes_nothing
 
-_MOST_SCANS = 10_000
+_MOST_SCANS, _MOST_NODES = 10_000, 10_000
 _MOST_BYTES = 12 * MEGABYTE
 _BYTES_PER_ANSWER, _BYTES_PER_NODE = 300, 40
 
@@ -32,21 +33,23 @@ class Within(NamedTuple):
     """What may come from a node of a trie of groups on, where the rest of a rule is expected.
 
     The groups of the bit set `allowed` may come; those of `asked` may, for more reasons than what symbols are
-    expected. The rest may be complete at the nodes `passed`. A line begins behind the nodes `line_ends`.
+    expected. The rest may be complete at the nodes `passed`; `beyond` are the groups of these and later ones.
+    A line begins behind the nodes `line_ends`.
     """
 
     allowed: int
     asked: int
     passed: Nodes
+    beyond: int
     line_ends: Nodes
 
 
 class Passed(NamedTuple):
-    """Some *rests* may be complete at some *nodes*; `groups` (a bit set) are at these and later nodes."""
+    """Some *rests* may be complete at some *nodes*; those *beyond* are the groups of these and later ones."""
 
     rests: Rests
     nodes: Nodes
-    groups: int
+    beyond: int
 
 
 class Answer(NamedTuple):
@@ -71,6 +74,7 @@ class _Reached(NamedTuple):
 
 
 _NO_RESTS: Rests = frozenset()
+_NO_NODES: Nodes = frozenset()
 
 
 class Ahead:
@@ -83,6 +87,7 @@ class Ahead:
         self._starts: dict[int, EarleySet] = {}
         self._firsts: dict[int, int] = {}
         self._scans: BoundedDict[tuple[EarleySet, int], _Reached] = BoundedDict(_MOST_SCANS)
+        self._nodes: BoundedDict[Nodes, Nodes] = BoundedDict(_MOST_NODES)
         self._of_rests = WeighedDict[tuple[int, int, Rest], Within](_MOST_BYTES, _weight)
         self._of_many = WeighedDict[tuple[int, Nodes, Rests, Rests], Answer](_MOST_BYTES, _weight_of_many)
 
@@ -99,8 +104,8 @@ class Ahead:
 
     def _of_all(self, groups: Groups, nodes: Nodes, rests: Rests, again: Rests) -> Answer:
         allowed, asked, undecided = 0, 0, 0
-        line_ends: set[int] = set()
-        passed: dict[Rest, set[int]] = {}
+        line_ends = _NO_NODES
+        passed: dict[Rest, tuple[Nodes, int]] = {}
         by_first: dict[int, list[Rest]] = {}
         for rest in rests:
             by_first.setdefault(self._first(rest[0]), []).append(rest)
@@ -113,23 +118,19 @@ class Ahead:
             asked |= said.asked << first
             undecided |= said.undecided << first
             if said.columns:
-                line_ends.add(node)
+                line_ends |= {node}
             for rest in [rest for firsts, own in by_first.items() if said.symbols & firsts for rest in own]:
                 one = self._of_rest(groups, node, rest)
                 allowed |= one.allowed
                 asked |= one.asked
                 line_ends |= one.line_ends
-                if one.passed:
-                    passed.setdefault(rest, set()).update(one.passed)
-                    if rest in again:
-                        waiting += one.passed - seen
-                        seen |= one.passed
-        by_nodes: dict[Nodes, list[Rest]] = {}
-        for rest, at in passed.items():
-            if rest not in again:
-                by_nodes.setdefault(frozenset(at), []).append(rest)
-        together = tuple([Passed(frozenset(each), at, groups.from_on(at)) for at, each in by_nodes.items()])
-        return Answer(allowed, asked, together, frozenset(line_ends), undecided)
+                if one.passed and rest in again:
+                    waiting += one.passed - seen
+                    seen |= one.passed
+                elif one.passed:
+                    at, beyond = passed.get(rest, (_NO_NODES, 0))
+                    passed[rest] = (at | one.passed if at else one.passed, beyond | one.beyond)
+        return Answer(allowed, asked, _by_nodes(passed), line_ends, undecided)
 
     def _of_rest(self, groups: Groups, node: int, rest: Rest) -> Within:
         key = groups.number, node, rest
@@ -140,15 +141,22 @@ class Ahead:
             else:
                 found = self._of_rest(groups, node, rest[:1])
                 if found.passed:
-                    after = self.answer(groups, found.passed, frozenset((rest[1:],)))
-                    found = Within(
-                        found.allowed | after.allowed,
-                        found.asked | after.asked,
-                        frozenset().union(*[passed.nodes for passed in after.passed]),
-                        found.line_ends | after.line_ends,
-                    )
+                    found = self._with_more(groups, found, rest[1:])
             self._of_rests[key] = found
         return found
+
+    def _with_more(self, groups: Groups, before: Within, rest: Rest) -> Within:
+        """What may come where *rest* is expected after what *before* says."""
+        after = self.answer(groups, before.passed, frozenset((rest,)))
+        assert len(after.passed) <= 1
+        at, beyond = (after.passed[0].nodes, after.passed[0].beyond) if after.passed else (_NO_NODES, 0)
+        return Within(
+            before.allowed | after.allowed,
+            before.asked | after.asked,
+            at,
+            beyond,
+            before.line_ends | after.line_ends,
+        )
 
     def _first(self, symbol: int) -> int:
         """What may come first where *symbol* is expected, as a bit set."""
@@ -197,7 +205,15 @@ class Ahead:
                     waiting.append((child, reached.chart, reached.expected))
                     if reached.is_complete:
                         passed.append(child)
-        return Within(allowed, asked, frozenset(passed), frozenset(line_ends))
+        at = self._the_same(frozenset(passed))
+        return Within(allowed, asked, at, groups.from_on(at), frozenset(line_ends))
+
+    def _the_same(self, nodes: Nodes) -> Nodes:
+        """Equal nodes as the same object, which is quickly compared."""
+        found = self._nodes.get(nodes)
+        if found is None:
+            found = self._nodes[nodes] = nodes
+        return found
 
     def _after(self, symbol: int, chart: EarleySet, terminal: int) -> _Reached:
         """Where *terminal* leads, which is expected at *chart*, in *symbol*."""
@@ -216,6 +232,14 @@ class Ahead:
         return _Reached(after, is_complete, after.expected_bits)
 
 
+def _by_nodes(passed: Mapping[Rest, tuple[Nodes, int]]) -> tuple[Passed, ...]:
+    """Rests with the nodes where they are *passed*, and the groups beyond; together if these are the same."""
+    found: dict[tuple[Nodes, int], list[Rest]] = {}
+    for rest, at in passed.items():
+        found.setdefault(at, []).append(rest)
+    return tuple([Passed(frozenset(rests), *at) for at, rests in found.items()])
+
+
 def _weight(_: object, answer: Within | Answer) -> int:
     """About how many bytes an answer takes."""
     nodes = len(answer.line_ends) + len(answer.passed)
@@ -225,5 +249,5 @@ def _weight(_: object, answer: Within | Answer) -> int:
 
 def _weight_of_many(key: object, answer: Answer) -> int:
     nodes = sum(len(passed.nodes) for passed in answer.passed)
-    bits = answer.undecided.bit_length() + sum(passed.groups.bit_length() for passed in answer.passed)
+    bits = answer.undecided.bit_length() + sum(passed.beyond.bit_length() for passed in answer.passed)
     return _weight(key, answer) + _BYTES_PER_NODE * nodes + bits // 8

@@ -164,14 +164,14 @@ class Questions:
             line_ends |= answer.line_ends
             if markers and answer.undecided & ~allowed:
                 allowed |= answer.undecided & self._straddling(groups, markers)
-            waiting += [(after, passed.nodes, passed.groups) for passed, after in following]
+            waiting += [(after, passed.nodes, passed.beyond) for passed, after in following]
         return allowed, asked, line_ends
 
     def _behind(
         self, frontier: Frontier, passed: Iterable[Passed], allowed: int
     ) -> list[tuple[Passed, Frontier]]:
         """What follows where some rests are *passed* at *frontier*, if not all may come that could there."""
-        return [(each, self._rests.behind(frontier, each.rests)) for each in passed if each.groups & ~allowed]
+        return [(each, self._rests.behind(frontier, each.rests)) for each in passed if each.beyond & ~allowed]
 
     def _place(self, groups: Groups, node: int, places: dict[int, Place]) -> Place:
         """The place at *node*, which is reached."""

@@ -1,4 +1,4 @@
-"""The lexer states in which texts end, each held once and known by its number."""
+"""The lexer states in which texts end, by numbers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _NO_INTS = np.zeros(0, np.int32)
 
 
 class Ends:
-    """The lexer states in which texts end, numbered, so that equal ones are held once.
+    """The lexer states in which texts end, numbered. All are of one language.
 
-    All are of one language.
+    Equal ones are mostly held once, as tables that are made one by one ask for their numbers.
     """
 
     def __init__(self) -> None:
@@ -50,9 +50,13 @@ class Ends:
         """The number of *lexer*."""
         found = self._numbers.get(lexer)
         if found is None:
-            found = self._numbers[lexer] = len(self.states)
-            self.states.append(lexer)
+            found = self._numbers[lexer] = self.add(lexer)
         return found
+
+    def add(self, lexer: LexerState) -> int:
+        """A new number for *lexer*, which hardly has one: quicker than to look."""
+        self.states.append(lexer)
+        return len(self.states) - 1
 
     def need(self, number: int, tables: LanguageTables) -> Need:
         """What the state *number* needs of the parser, in the language of *tables*."""

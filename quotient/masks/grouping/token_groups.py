@@ -218,7 +218,7 @@ class _Grouping:
         if _NONE in found:
             for at, end in enumerate(ends):
                 if found[at] == _NONE:
-                    number = self.lexed.ends.number(self._inside(*end))
+                    number = self.lexed.ends.add(self._inside(*end))
                     found[at] = (unended if end[1] < 0 else ended)[end] = number
         return found
 
