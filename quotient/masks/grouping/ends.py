@@ -8,7 +8,7 @@ from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.texts.text_trie import Ints
 from fimlsp.quotient.masks.viability import Need, need_of
 
-_BYTES_PER_END = 500
+_BYTES_PER_END = 400
 _NO_INTS = np.zeros(0, np.int32)
 
 

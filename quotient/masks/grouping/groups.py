@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 DEAD_GROUP = 0
 """The group of texts that are lexically impossible."""
 
-_BYTES_PER_GROUP, _BYTES_PER_NODE = 10, 400
+_BYTES_PER_GROUP, _BYTES_PER_NODE = 10, 300
 _OF_DEAD_GROUP = np.zeros(1, np.int32)
 
 _numbers = count()
