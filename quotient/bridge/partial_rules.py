@@ -13,13 +13,13 @@ needed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import count
 
 from fimlsp.lexing.columns import MARGIN
 from fimlsp.quotient.bridge.closed_blocks import BlockEnd, ClosedBlock, ClosedBlocks, GroupEnd
 from fimlsp.quotient.contexts.left import LeftBlock
-from fimlsp.quotient.earley.open_rules import Child, Open, OpenRules, OpenSuite
+from fimlsp.quotient.earley.open_rules import Child, Leading, Open, OpenRules, OpenSuite
 from fimlsp.quotient.grammar.rules import LazyRules, Rhs
 
 
@@ -59,7 +59,7 @@ class RightPartialRules(LazyRules):
             return self.symbol((group_end.suites, body), RightPartialRules._suites, group_end, body)
         return self.symbol((child, group_end), RightPartialRules._rules, child, group_end)
 
-    def leading(self, prefix: int) -> tuple[Mapping[Rhs, Collection[Child]], GroupEnd] | None:
+    def leading(self, prefix: int) -> tuple[Leading, GroupEnd] | None:
         """As `OpenRules.leading` of the node `A?` of which this is the *prefix*, and its group.
 
         None for the prefix of a suite, which begins with an INDENT. No rule is made.

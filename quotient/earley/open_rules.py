@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
+from typing import NamedTuple
 
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.values import value
@@ -43,6 +44,17 @@ RulesByNumber = Mapping[int, list[tuple[int, Child]]]
 """Maps the number of each open rule to the ways in which it is open: position of the dot, and open child."""
 
 
+class Leading(NamedTuple):
+    """What may be missing at the beginning of a node: the `symbols`, each time before which open `children`.
+
+    Where an open child begins the node, it is looked into, and so are those that begin that one. So no symbol
+    is missing (the key is empty) only before what is no open node: an open suite, or the cursor, None.
+    """
+
+    children: Mapping[Rhs, Collection[Child]]
+    symbols: frozenset[Rhs]
+
+
 @value(eq=False)
 class OpenRules:
     """All rules that are open at a cursor.
@@ -58,7 +70,7 @@ class OpenRules:
     reached: dict[EarleySet, dict[int, list[tuple[list[RulePosition], Child]]]]
     _rules: dict[Open, RulesByNumber] = field(default_factory=dict, repr=False)
     _missing: dict[Open, list[tuple[Rhs, Child]]] = field(default_factory=dict, repr=False)
-    _leading: dict[Open, dict[Rhs, set[Child]]] = field(default_factory=dict, repr=False)
+    _leading: dict[Open, Leading] = field(default_factory=dict, repr=False)
 
     @property
     def weight(self) -> int:
@@ -103,23 +115,20 @@ class OpenRules:
             ]
         return found
 
-    def leading(self, opened: Open) -> Mapping[Rhs, Collection[Child]]:
-        """The symbols that may be missing at the beginning of a node, each time up to which open children.
-
-        Where an open child begins the node, it is looked into, and so are those that begin that one. So no
-        symbol is missing only before what is no open node: an open suite, or the cursor (None).
-        """
+    def leading(self, opened: Open) -> Leading:
+        """What may be missing at the beginning of a node. Cached."""
         found = self._leading.get(opened)
         if found is None:
-            found = self._leading[opened] = {}
+            ways: dict[Rhs, set[Child]] = {}
             seen, waiting = {opened}, [opened]
             while waiting:
                 for missing, child in self.missing(waiting.pop()):
                     if missing or not isinstance(child, tuple):
-                        found.setdefault(missing, set()).add(child)
+                        ways.setdefault(missing, set()).add(child)
                     elif child not in seen:
                         seen.add(child)
                         waiting.append(child)
+            found = self._leading[opened] = Leading(ways, frozenset(filter(None, ways)))
         return found
 
 

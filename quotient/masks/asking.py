@@ -16,12 +16,13 @@ from fimlsp.lexing.columns import BlockColumns, Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.bridge.connection import Connection
+from fimlsp.quotient.earley.automaton import State
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.masks.ahead import Ahead, Nodes, Passed
 from fimlsp.quotient.masks.grouping.groups import Groups, bits_of, members
 from fimlsp.quotient.masks.grouping.token_groups import TokenGroups
 from fimlsp.quotient.masks.repetition import changes_nothing
-from fimlsp.quotient.masks.rests import Frontier, OpenRests, frontier_at
+from fimlsp.quotient.masks.rests import Expected, Frontier, OpenRests, frontier_at
 from fimlsp.quotient.masks.viability import RightLexemes
 from fimlsp.quotient.masks.vocabulary import Words
 
@@ -39,16 +40,19 @@ class Place(NamedTuple):
 
 
 class Asked:
-    """What was asked about the groups of texts in the middles of a *connection*."""
+    """What was asked about the groups of texts in the middles of a *connection*.
+
+    What states of the language expect is kept *of_language*, for all connections.
+    """
 
     __slots__ = ("answers", "masks", "rests", "right", "straddling")
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, of_language: dict[State, Expected]) -> None:
         self.masks: BoundedDict[tuple[LexerState, Place], Words] = BoundedDict(_MOST_MASKS)
         self.answers: BoundedDict[tuple[int, Place], int] = BoundedDict(_MOST_ANSWERS)
         self.straddling: BoundedDict[tuple[int, int], int] = BoundedDict(_MOST_STRADDLING)
         self.right = RightLexemes(connection.tables.lexical, connection.right_entries)
-        self.rests = OpenRests(connection.grammar, self.right.markers)
+        self.rests = OpenRests(connection.grammar, self.right.markers, of_language)
 
 
 class Questions:

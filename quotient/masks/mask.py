@@ -88,7 +88,7 @@ def allowed_again(
 def _asked(state: ParserState, store: MaskStore) -> Asked:
     found = state.connection.asked.get(store)
     if found is None:
-        found = state.connection.asked[store] = Asked(state.connection)
+        found = state.connection.asked[store] = Asked(state.connection, store.expected)
     assert isinstance(found, Asked)
     return found
 

@@ -47,10 +47,10 @@ class _Begun(NamedTuple):
 
 
 class _Prefix(NamedTuple):
-    """What the rules of a node `A?` expect, and what is *missing* in its group (see `OpenRules.leading`)."""
+    """What the rules of a node `A?` expect, and behind which symbols which `children` in its group."""
 
     expected: Expected
-    missing: Mapping[Rest, Collection[Child]]
+    children: Mapping[Rest, Collection[Child]]
     group_end: GroupEnd | None
 
 
@@ -67,10 +67,13 @@ def frontier_at(chart: EarleySet) -> Frontier:
 class OpenRests:
     """Finds the rests of rules in the middles of a *grammar*, and where they lead.
 
-    *markers* are those that matter.
+    *markers* are those that matter. What states of the language expect is kept *of_language*, for all
+    grammars of middles.
     """
 
-    def __init__(self, grammar: MiddleGrammar, markers: Iterable[int]) -> None:
+    def __init__(
+        self, grammar: MiddleGrammar, markers: Iterable[int], of_language: dict[State, Expected]
+    ) -> None:
         self._earley = grammar.earley
         self._language = grammar.tables.forward.rules
         self._left = grammar.left
@@ -80,6 +83,7 @@ class OpenRests:
         self._expected: BoundedDict[Frontier, Expected] = BoundedDict(_MOST)
         self._behind: BoundedDict[tuple[Frontier, Rests], Frontier] = BoundedDict(_MOST)
         self._equal: BoundedDict[frozenset[tuple[object, EarleySet]], EarleySet] = BoundedDict(_MOST)
+        self._of_language = of_language
         self._of_states: dict[State, Expected] = {}
         self._of_predicted: dict[Predicted, _Begun] = {}
         self._of_suffixes: dict[int, tuple[Expected, tuple[int, ...]]] = {}
@@ -98,12 +102,11 @@ class OpenRests:
         return found
 
     def _of_state(self, state: State) -> Expected:
-        found = self._of_states.get(state)
+        known = self._of_language if state.rules is self._language else self._of_states
+        found = known.get(state)
         if found is None:
             rhs = state.rules.rhs
-            found = self._of_states[state] = self._cut(
-                [rhs[item >> DOT_BITS][item & DOT :] for item in state.items]
-            )
+            found = known[state] = self._cut([rhs[item >> DOT_BITS][item & DOT :] for item in state.items])
         return found
 
     def _begun(self, predicted: Predicted) -> _Begun:
@@ -155,10 +158,10 @@ class OpenRests:
         leading = self._right.leading(prefix)
         if leading is None:
             return _Prefix(_NOTHING, {}, None)
-        missing, group_end = leading
+        (children, symbols), group_end = leading
         marker = group_end.marker
-        markers = 1 << marker if marker in self._markers and None in missing.get((), ()) else 0
-        return _Prefix(Expected(frozenset([rest for rest in missing if rest]), markers), missing, group_end)
+        markers = 1 << marker if marker in self._markers and None in children.get((), ()) else 0
+        return _Prefix(Expected(symbols, markers), children, group_end)
 
     def _cut(self, sides: Iterable[Rhs]) -> Expected:
         """What is expected where all of some *sides* of rules are left to read."""
@@ -193,10 +196,10 @@ class OpenRests:
                 for rest in rests:
                     self._move(chart, rest, entries, following)
             prefix_of = self._right.prefix_of
-            for _, missing, group_end in map(self._prefix, prefixes):
+            for _, children, group_end in map(self._prefix, prefixes):
                 for rest in rests:
-                    if group_end is not None and rest in missing:
-                        following.update([prefix_of(child, group_end) for child in missing[rest]])
+                    if group_end is not None and rest in children:
+                        following.update([prefix_of(child, group_end) for child in children[rest]])
             behind = self._set_of(entries) if entries else None
             found = self._behind[key] = Frontier(behind, frozenset(following))
         return found

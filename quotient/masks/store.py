@@ -6,6 +6,7 @@ from collections import OrderedDict
 
 from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
 from fimlsp.lexing.lexer_state import LexerState
+from fimlsp.quotient.earley.automaton import State
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.ahead import Ahead
 from fimlsp.quotient.masks.grouping.ends import Ends
@@ -13,6 +14,7 @@ from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes, automaton
 from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes, lexed_suffixes
 from fimlsp.quotient.masks.grouping.token_groups import Split, TokenGroups, split_texts, token_groups
 from fimlsp.quotient.masks.kept.kept_tables import KeptTables
+from fimlsp.quotient.masks.rests import Expected
 from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
 
 MOST_BYTES = 1 << 26
@@ -32,6 +34,7 @@ class MaskStore:
         self.tables = tables
         self.vocabulary = vocabulary
         self.ahead = Ahead(tables)
+        self.expected: dict[State, Expected] = {}  # filled by `OpenRests`
         self.words = WeighedDict[tuple[int, int], Words](
             _MOST_WORDS_BYTES, lambda key, words: words.nbytes + key[1].bit_length() // 8
         )

@@ -199,7 +199,7 @@ def test_an_empty_vocabulary_has_an_empty_mask():
     assert bits(start.mask(Vocabulary([None, None]))) == set()
 
 
-@pytest.mark.parametrize(("most", "begins_anew"), [(400_000, True), (800_000, False)])
+@pytest.mark.parametrize(("most", "begins_anew"), [(300_000, True), (800_000, False)])
 def test_the_store_forgets_what_was_not_used_for_longest_or_all_where_it_is_lexer_states(
     most, begins_anew, monkeypatch
 ):
