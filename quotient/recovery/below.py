@@ -155,7 +155,7 @@ class Below(SharedBrackets):
         A slip of one column counts as well, if it is still there in *document*, at *start*.
         """
         line = self.statements().next_line(self.start)
-        if column is None or line is None or not line.column.deeper_than(column):
+        if column is None or line is None or not line.column.deeper_than(column) or self._is_header:
             return False
         if is_slip(line.column, column):
             mended = self.statements_of(document, start).next_line(start)
@@ -292,8 +292,7 @@ class Below(SharedBrackets):
                 column = after.column.tabs8
                 is_nearer = 2 * column >= inner.tabs8 + reading.column.tabs8
                 nearest = inner if is_nearer else reading.column
-                behind = statements.next_line(statements.read(after.start).end)
-                is_alone = behind is not None and behind.column.deeper_than(after.column)
+                is_alone = statements.read(after.start).lacks_header
                 header = (
                     None if is_alone else header_above(self.assumed, statements, after.start, after.column)
                 )

@@ -121,14 +121,14 @@ class Statements(Readings):
         if is_next or units[-1].end < self.stop or self.assumed.layout.left_open(units):
             return None
         lines = sum(
-            self.is_line(unit.start) and not self._is_part(unit) for unit in units[1:] if unit.found.read
+            self.is_line(unit.start) and not self.is_part(unit) for unit in units[1:] if unit.found.read
         )
         ways = (self.assumed.layout.with_opener(units, kind) for kind in self.tables.lexical.brackets)
         found = [way for way in (self._repaired(units, is_open=True) for units in ways) if way is not None]
         best = min(found, key=lambda way: way.cost, default=None)
         return best and best._replace(cost=best.cost + INSERTED + _OWN_LINE * lines)
 
-    def _is_part(self, unit: Unit) -> bool:
+    def is_part(self, unit: Unit) -> bool:
         """Whether *unit* ends as lines in brackets do, with a comma."""
         return self.data[unit.content - 1 : unit.content] == b","
 
@@ -245,15 +245,16 @@ class Statements(Readings):
         Its lines *above* are known. None if no repair was found.
         """
         units: list[Unit] = []
-        first, begin = above[0], place
+        first, begin, is_loose = above[0], place, self.are_unaligned(above)
         while place < self.stop and len(units) < MOST_UNITS:
             unit = self.unit(place)
-            if self._is_outside(unit, first) and not self.is_hopeless(unit):
+            if self._is_outside(unit, first) and not self.is_hopeless(unit) and not is_loose:
                 break
             unit = passed_over(unit) if self.is_hopeless(unit) else unit
             units.append(unit)
             place = unit.end
-            if unit.column is not None and not unit.column.deeper_than(first.column or Column()):
+            is_deeper = unit.column is None or unit.column.deeper_than(first.column or Column())
+            if not is_deeper and not (is_loose and self.is_part(unit)):
                 break
         found = self._within(list(units), chart, above, goes_on=len(units) == MOST_UNITS)
         count = self._own_lines_behind(units, chart)
