@@ -58,7 +58,8 @@ class Below(SharedBrackets):
             reading = self._in_place(statements, place)
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
-        if tries == 1 and (edit := slip_below(statements, place)):
+        edit = slip_below(statements, place) if tries == 1 else None
+        if edit is not None and not statements.is_outside_brackets(place):
             self.text.replace([edit])
             return
         after = statements.next_line(statements.unit(place).end)
@@ -94,7 +95,8 @@ class Below(SharedBrackets):
         line = statements.next_line(start)
         reading = statements.read(place if line is None else line.start)
         if reading.edits or reading.lacks_header:
-            self.text.replace(with_header(self.assumed, statements, reading))
+            slip = slip_below(statements, reading.start) if reading.edits else None
+            self.text.replace((*with_header(self.assumed, statements, reading), *((slip,) if slip else ())))
         else:
             self.text.replace(self._laid_out(statements, reading))
 
@@ -108,7 +110,7 @@ class Below(SharedBrackets):
         ):
             yield closers
         place = self.outside_brackets(self.text.document, self.start)
-        if place is not None and (edits := above.missing_below(self.statements(place))):
+        if place is not None and not self._is_header and (edits := above.missing_below(self.statements(place))):
             yield edits
 
     @staticmethod

@@ -71,7 +71,11 @@ class Statements(Readings):
         units = self.units_from(start)
         if units[0].column is None:
             return Reading(0, start, units[-1].end, Column(), ())
-        return self._repaired(units, is_open=self.open_end) or self._passed(units[0])
+        closed, count = self.assumed.layout.closed(units)
+        ways = (self._repaired(units, is_open=self.open_end), self._repaired(closed, is_open=self.open_end))
+        costs = (MISALIGNED * count, 0)
+        found = [way._replace(cost=way.cost + more) for way, more in zip(ways, costs, strict=True) if way]
+        return min(found, key=lambda way: way.cost, default=self._passed(units[0]))
 
     def _read(self, first: Unit) -> Reading:
         units, ends, is_open, lacking, closing = self.extent(first)
