@@ -36,7 +36,8 @@ class Below(SharedBrackets):
             place = self.text.document.broken_below(self.start)
             if place is None:
                 return
-            if not tried and (edit := lost_beginning(self.statements(), self.start)):
+            edit = None if tried else lost_beginning(self.statements(), self.start)
+            if edit is not None and edit[0] <= place:  # what follows the last line that is broken is in order
                 self.text.replace([edit])
                 continue
             tried[place] = tries = tried.get(place, 0) + 1

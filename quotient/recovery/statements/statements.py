@@ -11,7 +11,7 @@ from fimlsp.lexing.columns import Column
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
-from fimlsp.quotient.recovery.repairs.costs import PASSED, PASSED_LINE
+from fimlsp.quotient.recovery.repairs.costs import MISFIT, PASSED, PASSED_LINE
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
 from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, passed_over
 from fimlsp.quotient.recovery.statements.readings import MISALIGNED, Reading, Readings
@@ -62,7 +62,7 @@ class Statements(Readings):
         found = self._read(first)
         if found.cost and first.end > self.lines.end_of_stretch(self.data, start):
             other = self._read(self.physical(start))
-            if other.cost + INSERTED < found.cost:
+            if other.cost + INSERTED < found.cost - MISFIT * found.lacks_header:
                 return other
         return found
 
@@ -203,7 +203,8 @@ class Statements(Readings):
             return False
         unit = self.unit(line.start)
         end_of_line = unit.content + or_ends
-        cut_off = {(lexeme.end, lexeme.end, lexeme.missing) for lexeme in unit.found.read}
+        ways = (unit, self.early.unit(line.start))
+        cut_off = {(each.end, each.end, each.missing) for way in ways for each in way.found.read}
         changes = [
             edit for edit in found.edits if edit not in cut_off
         ]  # what is cut off is so in any reading
