@@ -59,8 +59,11 @@ class Below(SharedBrackets):
             reading = self._in_place(statements, place)
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
-        edit = slip_below(statements, place) if tries == 1 else None
-        if edit is not None and not statements.is_outside_brackets(place):
+        if (
+            tries == 1
+            and not statements.is_outside_brackets(place)
+            and (edit := slip_below(statements, place))
+        ):
             self.text.replace([edit])
             return
         after = statements.next_line(statements.unit(place).end)
@@ -97,7 +100,8 @@ class Below(SharedBrackets):
         reading = statements.read(place if line is None else line.start)
         if reading.edits or reading.lacks_header:
             slip = slip_below(statements, reading.start) if reading.edits else None
-            self.text.replace((*with_header(self.assumed, statements, reading), *((slip,) if slip else ())))
+            edits = with_header(self.assumed, statements, reading)
+            self.text.replace(edits if slip is None else (*edits, slip))
         else:
             self.text.replace(self._laid_out(statements, reading))
 
@@ -111,7 +115,9 @@ class Below(SharedBrackets):
         ):
             yield closers
         place = self.outside_brackets(self.text.document, self.start)
-        if place is not None and not self._is_header and (edits := above.missing_below(self.statements(place))):
+        if place is None or self._is_header:
+            return
+        if edits := above.missing_below(self.statements(place)):
             yield edits
 
     @staticmethod
