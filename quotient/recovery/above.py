@@ -150,7 +150,7 @@ class Above:
         line, column = self.cursor_line(), self.column
         if start == self.stop or line.column is None or column is None or line.closes:
             return True
-        if self._is_outside(line):
+        if self._is_outside(line) or self.statements().is_header_left_open(start):
             return False
         if self.statements().is_unaligned(self.stop, start):
             return True
@@ -161,8 +161,22 @@ class Above:
         below = self._below()
         after = below.next_line(below.begin)
         if after is None or after.column != line.column or not below.is_line(after.start):
-            return line.column.deeper_than(column) or self._is_blank
-        return self.statements(open_end=False).read_up_to(start).lacks_header
+            return line.column.deeper_than(column) or (self._is_blank and self._is_behind_deeper(column))
+        return self._lacks_operand or self.statements(open_end=False).read_up_to(start).lacks_header
+
+    @property
+    def _lacks_operand(self) -> bool:
+        """Whether the innermost bracket that is open before the cursor's line cannot be closed there."""
+        context, tables = self.text.document.left_at(self.stop)[1], self.assumed.tables
+        closing = tables.lexical.brackets.get(context.modes.shape)
+        return closing is not None and not context.group.expects(
+            tables.terminal_of[self.assumed.layout.closer(closing)[0]]
+        )
+
+    def _is_behind_deeper(self, column: Column) -> bool:
+        """Whether the line before the cursor's is deeper than *column*, or ends with an open bracket."""
+        before = self.statements().column_before(self.stop)
+        return before is not None and before.deeper_than(column)
 
     @property
     def _is_blank(self) -> bool:

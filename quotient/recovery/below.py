@@ -36,7 +36,8 @@ class Below(SharedBrackets):
             place = self.text.document.broken_below(self.start)
             if place is None:
                 return
-            if not tried and (edit := lost_beginning(self.statements(), self.start)):
+            edit = None if tried else lost_beginning(self.statements(), self.start)
+            if edit is not None and edit[0] <= place:  # what follows the last line that is broken is in order
                 self.text.replace([edit])
                 continue
             tried[place] = tries = tried.get(place, 0) + 1
@@ -58,7 +59,11 @@ class Below(SharedBrackets):
             reading = self._in_place(statements, place)
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
-        if tries == 1 and (edit := slip_below(statements, place)):
+        if (
+            tries == 1
+            and not statements.is_outside_brackets(place)
+            and (edit := slip_below(statements, place))
+        ):
             self.text.replace([edit])
             return
         after = statements.next_line(statements.unit(place).end)
@@ -94,7 +99,9 @@ class Below(SharedBrackets):
         line = statements.next_line(start)
         reading = statements.read(place if line is None else line.start)
         if reading.edits or reading.lacks_header:
-            self.text.replace(with_header(self.assumed, statements, reading))
+            slip = slip_below(statements, reading.start) if reading.edits else None
+            edits = with_header(self.assumed, statements, reading)
+            self.text.replace(edits if slip is None else (*edits, slip))
         else:
             self.text.replace(self._laid_out(statements, reading))
 
@@ -108,7 +115,9 @@ class Below(SharedBrackets):
         ):
             yield closers
         place = self.outside_brackets(self.text.document, self.start)
-        if place is not None and (edits := above.missing_below(self.statements(place))):
+        if place is None or self._is_header:
+            return
+        if edits := above.missing_below(self.statements(place)):
             yield edits
 
     @staticmethod
@@ -155,7 +164,7 @@ class Below(SharedBrackets):
         A slip of one column counts as well, if it is still there in *document*, at *start*.
         """
         line = self.statements().next_line(self.start)
-        if column is None or line is None or not line.column.deeper_than(column):
+        if column is None or line is None or not line.column.deeper_than(column) or self._is_header:
             return False
         if is_slip(line.column, column):
             mended = self.statements_of(document, start).next_line(start)
@@ -292,8 +301,7 @@ class Below(SharedBrackets):
                 column = after.column.tabs8
                 is_nearer = 2 * column >= inner.tabs8 + reading.column.tabs8
                 nearest = inner if is_nearer else reading.column
-                behind = statements.next_line(statements.read(after.start).end)
-                is_alone = behind is not None and behind.column.deeper_than(after.column)
+                is_alone = statements.read(after.start).lacks_header
                 header = (
                     None if is_alone else header_above(self.assumed, statements, after.start, after.column)
                 )

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from enum import Enum
-from itertools import chain
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Hashable
 
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
-from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.connect.connect import connect, read_up_to
 from fimlsp.quotient.connect.options import ConnectOptions
 from fimlsp.quotient.contexts.document import Document
 from fimlsp.quotient.contexts.replacement import Replacement
-from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.above import Above
-from fimlsp.quotient.recovery.alternatives import closed, outside, without_all, without_line
 from fimlsp.quotient.recovery.below import Below
+from fimlsp.quotient.recovery.candidates import Kind, candidates
 from fimlsp.quotient.recovery.layout.cursor_line import cursor_line
 from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.layout.nesting import Nesting
 from fimlsp.quotient.recovery.mended_text import Mend, MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
+from fimlsp.quotient.recovery.settling import Settling
 from fimlsp.quotient.recovery.statements.readings import Edit
 from fimlsp.quotient.recovery.statements.statements import Statements
 from fimlsp.quotient.recovery.statements.string_beginnings import lost_beginning
-from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
-
-T = TypeVar("T")
 
 
 @remembered(4)
@@ -63,7 +56,7 @@ class Recovery:
         self._below.mend()
         self._line = self._line_of(document)
         self._layout = self._above.cursor_line()
-        self._known_fits: dict[int, bool] = {}
+        self._settling = Settling(self._below, self._start)
 
     def _line_of(self, document: Document) -> Hashable:
         """What was assumed depends on of the cursor's line."""
@@ -125,130 +118,23 @@ class Recovery:
         self._above.move(start - self._start)
         self._below.move(line_end - end, end - start)
         found: tuple[State, MendedText] | None = None
-        for number, (found_one, kind) in enumerate(_readings(self._above, self._below)):
-            reading = found_one._replace(number=number)
-            if found is not None and kind is _Kind.ROUGH:
+        for number, (candidate, kind) in enumerate(candidates(self._above, self._below)):
+            reading = candidate._replace(number=number)
+            if found is not None and kind is Kind.ROUGH:
                 break
-            if kind is _Kind.SURE and (reading.left.depth or self._closes_brackets):
+            if kind is Kind.SURE and (reading.left.depth or self._settling.closes_brackets(self._above)):
                 continue
             text = reading.text
             above = read_up_to(text.document, text.cursor)
             state = above and connect(text.document, text.cursor_end, *above, options)
             if state is None or above is None:
                 continue
-            if kind is _Kind.GENTLE:
+            if kind is Kind.GENTLE:
                 found = found or (state, text)
-            if kind is _Kind.ROUGH or self._settles(
-                state, reading, _depth(above[1]) - reading.left.depth, line_end
-            ):
+            opened = _depth(above[1]) - reading.left.depth
+            if kind is Kind.ROUGH or self._settling.settles(state, reading, opened, line_end):
                 return state, tuple(text.mends)
         return (None, ()) if found is None else (found[0], tuple(found[1].mends))
-
-    @property
-    def _closes_brackets(self) -> bool:
-        """Whether the cursor's line may go on in the brackets above, and closes one that it does not open."""
-        above, assumed = self._above, self._above.assumed
-        text, document, tables = above.text, above.text.document, assumed.tables
-        if self._unmatched(self._below.rest)[0] <= self._unmatched(text.data[above.stop : text.cursor])[1]:
-            return False
-        chart: EarleySet | None = document.left_at(above.stop)[1].group
-        for part in (text.data[above.stop : text.cursor], self._below.rest):
-            read = lexemes(tables.lexical, part, 0, len(part)).read
-            symbols = tables.terminals([lexeme.kind for lexeme in read])
-            if chart is not None and symbols:
-                chart = tables.forward.read(assumed.before(chart, symbols[0]), symbols)
-        return chart is not None and chart.expects(tables.newline)
-
-    def _settles(self, state: State, reading: _Reading, opened: int, line_end: int) -> bool:
-        """Whether a middle need not leave a block or bracket that the layout says it is in.
-
-        The line itself has *opened* so many brackets before the cursor, and ends at *line_end* in the text as
-        it was. Where all around the line fits, that tells it, else the cheapest completion.
-        """
-        closed_after, opened_after = self._unmatched(self._below.rest)
-        if closed_after <= opened and not opened_after and self._fits(reading):
-            return True
-        if not isinstance(state, GrammarState):
-            return True
-        completion = state.shortest_completion
-        start, column = self._start_below(reading), reading.left.cursor_line().column
-        if b"\n" in completion or self._below.follows_deeper(column, reading.text.document, start):
-            return False
-        lexical = self._above.assumed.tables.lexical
-        read = lexemes(lexical, completion, 0, len(completion)).read
-        if self._below.rest and read and read[-1].end < len(completion.rstrip()):
-            return False  # it makes a comment of the rest of the line
-        closers, openers = self._unmatched(completion)
-        if self._is_as_it_was(reading, line_end) and (not openers or self._may_close_below(reading)):
-            return True
-        if closers and closers > opened + (reading.left.depth if reading.left.may_be_inside else 0):
-            return False
-        return not openers or openers <= self._may_open(reading, opened - closed_after, closers)
-
-    def _is_as_it_was(self, reading: _Reading, line_end: int) -> bool:
-        """Whether nothing is mended in the logical line of the cursor, which ends its line at *line_end*.
-
-        What is broken is elsewhere then, and brackets that are open there are no second fault.
-        """
-        left, below = reading.left, self._start_below(reading)
-        begin, _ = left.text.document.statement_before(left.stop)
-        end = self._below.outside_brackets(reading.text.document, below)
-        if end is None:
-            return False
-        first, last = self._start - (left.stop - begin), line_end + end - below
-        return all(mend.end <= first or mend.start >= last for mend in reading.text.mends)
-
-    def _may_close_below(self, reading: _Reading) -> bool:
-        """Whether columns allow that the lines below close a bracket that the cursor's line opens."""
-        column, start = reading.left.cursor_line().column, self._start_below(reading)
-        below = self._below.statements_of(reading.text.document, start)
-        line = below.next_line(start)
-        if column is None or line is None or not (reading.left.depth or line.column.deeper_than(column)):
-            return False
-        closing = below.closing_line(start)
-        return closing is None or not (below.begins_closing(closing) and column.deeper_than(closing.column))
-
-    def _may_open(self, reading: _Reading, opened: int, closers: int) -> int:
-        """How many brackets a middle with as many *closers* may open, in a line that *opened* so many."""
-        needed = self._unmatched_below(reading) - reading.left.depth - opened
-        return max(needed, 0) + (closers if closers and self._may_reopen(reading) else 0)
-
-    def _may_reopen(self, reading: _Reading) -> bool:
-        """Whether the columns allow that the cursor's line closes a bracket and opens another one."""
-        column, above = reading.left.cursor_line().column, reading.left.column
-        if column is None or above is None or column.deeper_than(above):
-            return False
-        line = self._below.statements().next_line(self._below.start)
-        return line is not None and line.column.deeper_than(column)
-
-    def _fits(self, reading: _Reading) -> bool:
-        """Whether the lines below may follow those above with any whole line between, outside brackets."""
-        number = reading.number
-        if number not in self._known_fits:
-            left, document = reading.left, reading.text.document
-            start = self._start_below(reading)
-            fits = not left.depth and not document.right_at(start).unmatched and left.takes_line()
-            below = self._below.statements_of(document, start)
-            self._known_fits[number] = fits and not left.missing_below(below)
-        return self._known_fits[number]
-
-    def _start_below(self, reading: _Reading) -> int:
-        """Where the line after the cursor's begins in *reading*."""
-        return reading.text.cursor_end + self._below.start - self._below.text.cursor_end
-
-    def _unmatched_below(self, reading: _Reading) -> int:
-        """How many brackets the lines below close for the cursor's line or those above it to open."""
-        below = self._below
-        if below.has_strays or not (below.closes_for_line or below.goes_on_in_brackets):
-            return 0
-        return reading.text.document.right_at(self._start_below(reading)).unmatched
-
-    def _unmatched(self, text: bytes) -> tuple[int, int]:
-        """How many brackets *text* closes and opens."""
-        lexical = self._above.assumed.tables.lexical
-        kinds = [lexical.kinds[lexeme.kind] for lexeme in lexemes(lexical, text, 0, len(text)).read]
-        closers, openers = unmatched_brackets(lexical.brackets, kinds)
-        return len(closers), len(openers)
 
 
 def _lost_beginning(assumed: Assumed, document: Document, cursor: int) -> Edit | None:
@@ -270,83 +156,3 @@ def _depth(lexer: LexerState) -> int:
     last = lexer.lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
     after = lexer.modes.after(last) if last in lexer.lexical.brackets else None
     return (lexer.modes if after is None else after).depth
-
-
-class _Kind(Enum):
-    """How much a reading is trusted: whether it may be taken although it does not settle."""
-
-    GENTLE = "taken if nothing settles"
-    SURE = "taken only if it settles"
-    ROUGH = "taken as it is, where no gentle one connects"
-
-
-class _Reading(NamedTuple):
-    """A mended text, with what is above the cursor's line."""
-
-    text: MendedText
-    left: Above
-    number: int = -1
-
-
-def _readings(above: Above, below: Below) -> Iterator[tuple[_Reading, _Kind]]:
-    """The mended text, then others, the gentle ones first, which keep all that is at the cursor's line.
-
-    Most often the first one is taken, so nothing is made before it is asked for.
-    """
-    taken_out = _Kept(chain((above,), outside(above)))
-    balanced = _Kept(chain([()], below.balanced(above)))
-    for reading in _combined(taken_out, balanced, below):
-        yield reading, _Kind.GENTLE
-    for reading in _combined(_Kept(outside(above, surely=True)), balanced, below):
-        yield reading, _Kind.SURE
-    lefts = _Kept(chain((above,), closed(above)))
-    changes = _Kept(_changes(below))
-    for reading in _combined(lefts, changes, below):
-        yield reading, _Kind.ROUGH
-    bare_below = (*below.without_rest(), *below.without_all())
-    for reading in _combined(lefts, [bare_below], below):
-        yield reading, _Kind.ROUGH
-    bare = without_all(above)
-    last = [without_line(above), bare, without_line(bare)]
-    for reading in _combined(last, [*changes, bare_below], below):
-        yield reading, _Kind.ROUGH
-
-
-def _changes(below: Below) -> Iterator[tuple[Edit, ...]]:
-    """What may be changed below the cursor, nothing among it; the likelier first."""
-    strays = below.has_strays
-    if not strays:
-        yield ()
-    if closers := below.without_closers():
-        yield closers
-    if strays:
-        yield ()
-    yield from below.completed_rest()
-    if rest := below.without_rest():
-        yield rest
-
-
-class _Kept(Generic[T]):
-    """The elements of an iterator, made when they are first asked for and then kept."""
-
-    def __init__(self, source: Iterator[T]) -> None:
-        self._source = source
-        self._known: list[T] = []
-
-    def __iter__(self) -> Iterator[T]:
-        yield from self._known
-        for element in self._source:
-            self._known.append(element)
-            yield element
-
-
-def _combined(
-    lefts: Iterable[Above], changes: Iterable[tuple[Edit, ...]], below: Below
-) -> Iterator[_Reading]:
-    """Each of *lefts* with each of the *changes* below."""
-    for change in changes:
-        for left in lefts:
-            text = left.text.copy() if change else left.text
-            shift = left.text.cursor - below.text.cursor
-            text.replace([(start + shift, end + shift, new) for start, end, new in change])
-            yield _Reading(text, left)

@@ -129,7 +129,7 @@ class SharedBrackets:
             return None
         following = statements.column_after(self.start, column)
         line = statements.next_line(self.start)
-        if self._own_line().found.read or line is None or not line.column.deeper_than(column):
+        if self.own_line().found.read or line is None or not line.column.deeper_than(column):
             return None
         closing = statements.closing_line(self.start)
         if following != column or (closing is not None and closing.start < place):
@@ -153,7 +153,7 @@ class SharedBrackets:
 
     def _in_unclosed(self, statements: Statements) -> Reading | None:
         """The reading of the deeper lines in brackets that the cursor's line opens and nothing closes."""
-        tables, own, column = self.assumed.tables, self._own_line(), self._line_column
+        tables, own, column = self.assumed.tables, self.own_line(), self._line_column
         opened = self.assumed.layout.left_open((own,))
         if not self.rest.strip() or not opened or column is None:
             return None
@@ -205,9 +205,11 @@ class SharedBrackets:
                 found = other
         if found is None or statements.is_apart(place, found):
             return None
+        above = self._brackets[0].above
         is_closed = self._line_column is not None and not self._line_column.deeper_than(
-            self._brackets[0].above[0].column or Column()
+            above[0].column or Column()
         )
+        is_closed = is_closed and not statements.are_unaligned(above)
         return None if is_closed and statements.cost_apart(place, found.end) < found.cost else found
 
     def _behind_line(self, *, has_closer: bool) -> Iterator[Brackets]:
@@ -222,7 +224,7 @@ class SharedBrackets:
 
         None if the line cannot be read so.
         """
-        tables, own = self.assumed.tables, self._own_line()
+        tables, own = self.assumed.tables, self.own_line()
         behind = [lexeme for lexeme in own.found.read if lexeme.start >= self.text.cursor_end]
         before = [lexeme for lexeme in own.found.read if lexeme.start < self.text.cursor_end]
         closed = len(brackets.above[-1].found.read)
@@ -233,7 +235,7 @@ class SharedBrackets:
             chart = tables.forward.read(self.assumed.before(chart, symbols[0]), symbols)
         return None if chart is None else Brackets(chart, (*brackets.above[:-1], own))
 
-    def _own_line(self) -> Unit:
+    def own_line(self) -> Unit:
         """The cursor's line, as it is without a middle."""
         lexical, text = self.assumed.tables.lexical, self.text
         begin = text.document.transitions.lines.start_of_stretch(text.data, text.cursor)
@@ -246,7 +248,7 @@ class SharedBrackets:
         lexical = self.assumed.tables.lexical
         closed = len(brackets.above[-1].found.read)
         opened = [closing for closing, _ in self.assumed.layout.left_open(brackets.above)]
-        for lexeme in self._own_line().found.read[closed:]:
+        for lexeme in self.own_line().found.read[closed:]:
             kind = lexical.kinds[lexeme.kind]
             if not opened:
                 break

@@ -159,6 +159,12 @@ class Layout:
             found.append(self._number_of[opened.pop().closing])
         return found
 
+    def as_deep_as(self, units: Iterable[Unit], column: Column) -> int:
+        """How many of the innermost brackets open after *units* begin in lines that are not shallower."""
+        opened = self._opened_by(units)
+        shallower = (n for n, each in enumerate(reversed(opened)) if column.deeper_than(each.column))
+        return next(shallower, len(opened))
+
     def _is_beside(self, opened: Sequence[_Opened], column: Column) -> bool:
         """Whether the last of *opened* begins in a line of *column*, with something in it, in another one."""
         return len(opened) > 1 and opened[-1].column == column and opened[-1].content >= 0

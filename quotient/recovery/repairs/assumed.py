@@ -131,7 +131,10 @@ class Assumed:
 
     def _find_before(self, chart: EarleySet, symbol: int) -> EarleySet:
         costs, earley = self.ends.costs, self.tables.forward.earley
-        ways = sorted((costs[each], each) for each in chart.expected() if each in costs)
+        closes = self.tables.enclosures.unmatched
+        ways = sorted(
+            (costs[each], each) for each in chart.expected() if each in costs and not closes((each,))[0]
+        )
         found: list[EarleySet] = []
         least = 0
         for cost, each in ways:

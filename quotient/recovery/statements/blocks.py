@@ -37,10 +37,10 @@ def slip(statements: Statements, context: LeftContext, start: int) -> Edit | Non
 def slip_below(statements: Statements, start: int) -> Edit | None:
     """The edit that takes a slip back from the column of the line at *start*, if the next one tells of it."""
     unit = statements.unit(start)
-    if unit.column is None or statements.begins_line(unit) or statements.column_before(start) == unit.column:
+    if unit.column is None or statements.column_before(start) == unit.column:
         return None
-    following = statements.column_after(unit.end, unit.column)
-    if following is None or not is_slip(unit.column, following):
+    following = statements.column_after(unit.end, unit.column) or Column()
+    if not is_slip(unit.column, following):
         return None
     return start, unit.code, indentation(following)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -246,13 +247,23 @@ class Lines:
 
         Then columns tell nothing about these brackets.
         """
-        column, count = self.unit(start).column or Column(), 0
+        units: list[Unit] = []
         for _ in range(2 * _LEAST_UNALIGNED):
             before = self.line_before(place)
             if before is None or before[0] <= start:
                 break
             place = before[0]
-            count += not before[1].deeper_than(column) and not self.assumed.layout.closes(self.unit(place))
+            units.append(self.unit(place))
+        return self.are_unaligned([self.unit(start), *units])
+
+    def are_unaligned(self, units: Sequence[Unit]) -> bool:
+        """Whether many of the last *units* are no deeper than the first, which opens brackets around them."""
+        column = units[0].column or Column()
+        last = [unit for unit in units[1:] if unit.column is not None][-2 * _LEAST_UNALIGNED :]
+        count = sum(
+            not (unit.column or column).deeper_than(column) and not self.assumed.layout.closes(unit)
+            for unit in last
+        )
         return count >= _LEAST_UNALIGNED
 
     def _is_outside(self, unit: Unit, first: Unit) -> bool:
@@ -270,6 +281,19 @@ class Lines:
         """Whether a bracket left open since *start* was the last lexeme of its line."""
         opened = self.assumed.layout.left_open(self.units_from(start) if start < self.stop else ())
         return any(is_last for _, is_last in opened)
+
+    def is_header_left_open(self, start: int) -> bool:
+        """Whether the line at *start* is a header but for the brackets that it leaves open."""
+        unit, layout = self.unit(start), self.assumed.layout
+        opened = [closing for closing, _ in layout.left_open((unit,))]
+        symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+        if not opened or symbols[-1] not in self.assumed.ends.of_headers:
+            return False
+        closers = self.tables.terminals([layout.closer(closing)[0] for closing in reversed(opened)])
+        chart = self.tables.forward.read(
+            self.assumed.any_line, (*symbols[:-1], *closers, symbols[-1], self.tables.newline)
+        )
+        return chart is not None and any(map(chart.expects, self.tables.suites))
 
     def column_before(self, start: int) -> Column | None:
         """The column of the last line with code before *start*; None if there is none near."""

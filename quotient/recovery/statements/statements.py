@@ -11,7 +11,7 @@ from fimlsp.lexing.columns import Column
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.layout.lexemes import Lexeme, Lexemes
-from fimlsp.quotient.recovery.repairs.costs import PASSED, PASSED_LINE
+from fimlsp.quotient.recovery.repairs.costs import MISFIT, PASSED, PASSED_LINE
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
 from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, passed_over
 from fimlsp.quotient.recovery.statements.readings import MISALIGNED, Reading, Readings
@@ -62,7 +62,7 @@ class Statements(Readings):
         found = self._read(first)
         if found.cost and first.end > self.lines.end_of_stretch(self.data, start):
             other = self._read(self.physical(start))
-            if other.cost + INSERTED < found.cost:
+            if other.cost + INSERTED < found.cost - MISFIT * found.lacks_header:
                 return other
         return found
 
@@ -71,7 +71,11 @@ class Statements(Readings):
         units = self.units_from(start)
         if units[0].column is None:
             return Reading(0, start, units[-1].end, Column(), ())
-        return self._repaired(units, is_open=self.open_end) or self._passed(units[0])
+        closed, count = self.assumed.layout.closed(units)
+        ways = (self._repaired(units, is_open=self.open_end), self._repaired(closed, is_open=self.open_end))
+        costs = (MISALIGNED * count, 0)
+        found = [way._replace(cost=way.cost + more) for way, more in zip(ways, costs, strict=True) if way]
+        return min(found, key=lambda way: way.cost, default=self._passed(units[0]))
 
     def _read(self, first: Unit) -> Reading:
         units, ends, is_open, lacking, closing = self.extent(first)
@@ -121,14 +125,14 @@ class Statements(Readings):
         if is_next or units[-1].end < self.stop or self.assumed.layout.left_open(units):
             return None
         lines = sum(
-            self.is_line(unit.start) and not self._is_part(unit) for unit in units[1:] if unit.found.read
+            self.is_line(unit.start) and not self.is_part(unit) for unit in units[1:] if unit.found.read
         )
         ways = (self.assumed.layout.with_opener(units, kind) for kind in self.tables.lexical.brackets)
         found = [way for way in (self._repaired(units, is_open=True) for units in ways) if way is not None]
         best = min(found, key=lambda way: way.cost, default=None)
         return best and best._replace(cost=best.cost + INSERTED + _OWN_LINE * lines)
 
-    def _is_part(self, unit: Unit) -> bool:
+    def is_part(self, unit: Unit) -> bool:
         """Whether *unit* ends as lines in brackets do, with a comma."""
         return self.data[unit.content - 1 : unit.content] == b","
 
@@ -199,7 +203,8 @@ class Statements(Readings):
             return False
         unit = self.unit(line.start)
         end_of_line = unit.content + or_ends
-        cut_off = {(lexeme.end, lexeme.end, lexeme.missing) for lexeme in unit.found.read}
+        ways = (unit, self.early.unit(line.start))
+        cut_off = {(each.end, each.end, each.missing) for way in ways for each in way.found.read}
         changes = [
             edit for edit in found.edits if edit not in cut_off
         ]  # what is cut off is so in any reading
@@ -245,15 +250,16 @@ class Statements(Readings):
         Its lines *above* are known. None if no repair was found.
         """
         units: list[Unit] = []
-        first, begin = above[0], place
+        first, begin, is_loose = above[0], place, self.are_unaligned(above)
         while place < self.stop and len(units) < MOST_UNITS:
             unit = self.unit(place)
-            if self._is_outside(unit, first) and not self.is_hopeless(unit):
+            if self._is_outside(unit, first) and not self.is_hopeless(unit) and not is_loose:
                 break
             unit = passed_over(unit) if self.is_hopeless(unit) else unit
             units.append(unit)
             place = unit.end
-            if unit.column is not None and not unit.column.deeper_than(first.column or Column()):
+            is_deeper = unit.column is None or unit.column.deeper_than(first.column or Column())
+            if not is_deeper and not (is_loose and self.is_part(unit)):
                 break
         found = self._within(list(units), chart, above, goes_on=len(units) == MOST_UNITS)
         count = self._own_lines_behind(units, chart)

@@ -405,6 +405,39 @@ SEEN = {
         "x = {\n    'a': {\n        'b': ['c'],\n    }},\n    'd': {\n        'b': ['e'],\n    <|>\n"
         "    'g': {\n        'b': ['h'],\n    },\n}\n"
     ): (b"},", b"},"),
+    # a middle would leave the brackets or the block
+    "A = (\n1,2,\n3,4,\n5,6,\n7,8,\n <|>\n9,10,\n11,12\n13,14,\n15)\n": (b"0,", b""),
+    (
+        "x = {\n    'a': [\n        (b, c),\n    ],\n    'd'\n        (b, c),\n"
+        "        (e, f(g(h, <|>=i), j,\n                k), l),\n    ],\n"
+        "    'm': [\n        (b, c),\n    ],\n}\n"
+    ): (b"n", b"a"),
+    (
+        "g = a([b,\n       c,\n       d<|>\n       e,\n       f])\nh = a([b,\n       c,\n       d,\n"
+        "       e,\n       f])\nk = a([b,\n       c,\n       d,\n       e,\n       f]))\nl = 1\n"
+    ): (b",", b""),
+    (
+        'class A:\n    """\n    What it does.\n    """\n    def f(self<|> b=C):\n\n        self.d = b\n\n'
+        '    def g(self, e)\n        """\n        Sends it\n        over.\n        """\n        return e\n'
+    ): (b",", b","),
+    "def f() ->\n    return a(\n        b(\n            c,\n            <|>\n        )\n\n\nx = 1\n": (
+        b"d,",
+        b"",
+    ),
+    "for a in b[c:\n    <|>\n\ndef f()\n    pass\n": (b"d", b"0"),
+    (
+        "class A:\n    def f(self, a<|> b):\n        return a\n\n"
+        "     g(\n        self, b\n    ) -> c:\n        return b\n"
+    ): (b",", b","),
+    (
+        "def f(self):\n    return (\n        g(<|>, B)\n        and a.b == c.b\n        and a.d == c.d\n"
+        "        and a.e == c.e\n    \n\n\nx = 1\n"
+    ): (b"a", b"0"),
+    "def f(\n    a: b,\n    c: d[e, g\n    h: <|>,\n    i: j,\n) -> k:\n    return a\n": (b"l", b"0"),
+    (
+        "def f():\n    a\n=======\n    <|> def g():\n"
+        "        async with h:\n            return 1\n\n    return g\n"
+    ): (b"async", b"\n   "),
 }
 
 
@@ -428,6 +461,18 @@ MENDS = {
         'def g():\n    """What it does."""\n'
     ): [Mend(13, 13, b'"""')],
     "y = <|>\nx = a))\nz = ?\n": [Mend(10, 12, b""), Mend(16, 16, b" a"), Mend(17, 18, b"")],
+    (
+        "x = <|>\n\n\nclass B(C):\n        self.a = a\n\n"
+        "    def g(\n        self,\n        b: d,\n    ) -> e:\n        return b\n"
+    ): [Mend(19, 19, b"    if a :\n")],
+    (
+        'class A:\n    x = <|>\n    def f(self):\n        """\n        Returns it.\n        """\n'
+        "            return a\n        else:\n            raise E\n"
+    ): [Mend(79, 79, b"        if a :\n")],
+    (
+        'x = <|>\nsuper(A).()\n\n\ndef g(self,\n      b="<c>"):\n    """\n    Parameters\n    ----------\n'
+        '    d : e\n        What it is.\n    """\n    return a\n'
+    ): [Mend(14, 14, b" a ")],
 }
 
 
