@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,12 +14,16 @@ from numpy.typing import NDArray
 FOLDS = 5
 BINS = 10
 RIDGE = 1.0
+DIGITS = 5
 STEPS_MAX = 50
 CHARACTERS_MIN = 4
 """Shorter texts are not shown while typing: the server's default."""
 
 COSTS = (0, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 25, 30, 40, 50, 70, 100)
 """What a wrong text may cost, in characters, to try them."""
+
+ERRORS = 1.645
+"""So many standard errors is a share too high in one sample of twenty; levels are sure but for that."""
 
 HARDLY_ANY = 0.01
 """The share of the texts that are shown which may be lost by decoding no further where they are unlikely."""
@@ -50,11 +55,11 @@ def _fit_weights(recorded: Sequence[Recorded]) -> Acceptance:
     names = list(candidates[0].beginning.features)
     values = np.array([[each.beginning.features[name] for name in names] for each in candidates])
     mean, scale = values.mean(0), values.std(0)
-    scale[scale == 0] = 1.0
+    scale[scale.round(DIGITS) == 0] = 1.0
     bias, *weights = _logistic_regression((values - mean) / scale, right).tolist()
     parts = zip(names, mean.tolist(), scale.tolist(), weights, strict=True)
-    chosen = {name: Weight(*(round(each, 5) for each in numbers)) for name, *numbers in parts}
-    return Acceptance(round(bias, 5), chosen, len(recorded), len(candidates))
+    chosen = {name: Weight(*(round(each, DIGITS) for each in numbers)) for name, *numbers in parts}
+    return Acceptance(round(bias, DIGITS), chosen, len(recorded), len(candidates))
 
 
 def _logistic_regression(values: Floats, right: Floats) -> Floats:
@@ -116,11 +121,17 @@ def _levels(judged: Sequence[Estimated]) -> tuple[Level, ...]:
     for cost in COSTS:
         shown = [each for each in (one.shown(cost) for one in judged) if each is not None]
         if shown:
-            share, right = len(shown) / len(judged), sum(each.right for each in shown) / len(shown)
+            share, right = len(shown) / len(judged), _at_least(sum(each.right for each in shown), len(shown))
             totals = [each.beginning.features["total"] for each in shown]
             least = float(np.quantile(totals, HARDLY_ANY))
             levels.append(Level(cost, *(round(each, 4) for each in (share, right, least))))
     return tuple(levels)
+
+
+def _at_least(n_right: int, n: int) -> float:
+    """The share of right texts, less what it may owe to chance."""
+    share = n_right / n
+    return max(0.0, share - ERRORS * math.sqrt(share * (1 - share) / n))
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,9 +177,10 @@ class Recorder:
         misfit = preference.first_misfit((token.text, token.log_probability) for token in middle.trace)
         faults = [each for each in (POLICY.first_fault(left, middle.text, right), misfit) if each is not None]
         limit = min(faults, default=None)
+        surroundings = Surroundings(left, right, POLICY, elsewhere if self._model.uses_buffer else None)
         found = [
             each
-            for each in beginnings(middle, start, Surroundings(left, right, POLICY))
+            for each in beginnings(middle, start, surroundings)
             if (limit is None or len(each.text) <= limit)
             and POLICY.first_unknown_name(left, each.text, right) is None
             and not POLICY.stops_idly(left, each.text, right, middle.text)

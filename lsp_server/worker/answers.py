@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fimlsp.languages.python.names.preference import NamePreference
     from fimlsp.models.acceptance.estimate import Acceptance
     from fimlsp.models.decoding.middle import Middle
+    from fimlsp.models.networks.precedents import Precedents
 
 NOT_SURE = "the model is not sure enough of anything here (option confidence)"
 
@@ -84,12 +85,13 @@ def what_is_sure(
     policy: EditorPolicy,
     *,
     preference: NamePreference | None = None,
+    elsewhere: Precedents | None = None,
 ) -> Middle | None:
     """The beginning of *middle* that is most worth showing between *left* and *right*; None if none is.
 
     Of ten that are shown, 10 * `limits.confidence` are right by *acceptance*. What steering chose
     is never shown, nor what is wrong by the *policy* of the language, or has names that *preference* does not
-    know unless the model is sure of them. *start* constrained the middle.
+    know unless the model is sure of them. *start* constrained the middle; *elsewhere* has other files.
     """
     from fimlsp.models.acceptance.beginnings import Surroundings, beginnings
 
@@ -100,7 +102,7 @@ def what_is_sure(
     limit = min((each for each in faults if each is not None), default=None)
     found = [
         each
-        for each in beginnings(middle, start, Surroundings(left, right, policy))
+        for each in beginnings(middle, start, Surroundings(left, right, policy, elsewhere))
         if (limit is None or len(each.text) <= limit)
         and len(each.text.strip()) >= limits.min_length
         and not policy.stops_idly(left, each.text, right, middle.text)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from fimlsp.models.decoding.middle import Middle
     from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.loading import FimModel
+    from fimlsp.models.networks.precedents import Precedents
     from fimlsp.models.protocols import Preference
     from fimlsp.quotient.language.editor_policy import EditorPolicy
 
@@ -250,7 +251,16 @@ class Backend:
             relaxed += faults_in_words(document.data, ignored)
         with interruptible(time_limit(CHOOSING_S)):
             answer = self._chosen(
-                written, request, entry, model, left, right, constraint.start, relaxed, names
+                written,
+                request,
+                entry,
+                model,
+                left,
+                right,
+                constraint.start,
+                relaxed,
+                names,
+                beside.elsewhere,
             )
         if answer.reason is not None and self._is_strange(entry):
             return replace(answer, reason=f"{answer.reason}; {KNOWS_PYTHON_ONLY}")
@@ -272,6 +282,7 @@ class Backend:
         start: State,
         relaxed: tuple[str, ...],
         names: NamesHere | None,
+        elsewhere: Precedents | None,
     ) -> Completion:
         """What the editor is told of the middles *written* for *request*."""
         limits, policy = request.limits, entry.policy
@@ -289,6 +300,7 @@ class Backend:
             limits,
             policy,
             preference=None if names is None else names.preference,
+            elsewhere=elsewhere,
         )
         if sure is not None:
             return to_completion([sure], relaxed, left, right, start, policy)

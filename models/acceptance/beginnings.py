@@ -14,6 +14,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.networks.precedents import (
+    AGREEMENT_MAX,
+    PIECE,
+    Precedents,
+    ScannedTexts,
+    Together,
+)
 from fimlsp.models.prompts.typed_texts import common_length
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 from fimlsp.quotient.states.protocol import State
@@ -32,10 +39,13 @@ LINES_ABOVE = 8
 BEGUN_MIN = 3
 """Characters that its line must have for that."""
 
+FOLLOWS = 0.2
+"""The share of the places at which a text is taken to follow, before any place is seen; it counts as one."""
+
 _NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _BEGUN_NAME = re.compile(rb"[\w\x80-\xff]*\Z")
 _WORD = re.compile(rb"[\w\x80-\xff]")
-_PIECE = re.compile(rb"\n?[^\n]*")
+_LINE = re.compile(rb"\n?[^\n]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +60,12 @@ class Beginning:
 class Surroundings:
     """The text around a cursor, and what it tells about whether a text fits there.
 
-    *policy* is that of the language.
+    *policy* is that of the language; *elsewhere* has the other files.
     """
 
-    def __init__(self, left: bytes, right: bytes, policy: EditorPolicy) -> None:
+    def __init__(
+        self, left: bytes, right: bytes, policy: EditorPolicy, elsewhere: Precedents | None = None
+    ) -> None:
         self._near = left[-WINDOW:], right[:WINDOW]
         self._around = left[-NAMES_WINDOW:], right[:NAMES_WINDOW]
         self._is_known = dict.fromkeys(policy.known_names, True)
@@ -65,6 +77,10 @@ class Surroundings:
         self._above = _last_lines(before)
         line = self._line.rstrip()
         self._is_like_above = len(line) >= BEGUN_MIN and any(each.startswith(line) for each in self._above)
+        near = ScannedTexts(self._near)
+        places = near if elsewhere is None else Together([near, elsewhere])
+        found = places.after(before[-AGREEMENT_MAX:])
+        self._following = [each.text for each in found if each.agreement == AGREEMENT_MAX]
 
     def features(self, text: bytes, log_probabilities: list[float]) -> dict[str, float]:
         """The features of *text*, whose tokens have these *log_probabilities* (nats).
@@ -72,8 +88,9 @@ class Surroundings:
         How likely the model finds it, as log-probability and as probability, and a token of it on average;
         how long it is, and how often it stands nearby; whether it has a name that the file has not, prose, or
         several lines; whether a line begins at the cursor, a word before it goes on behind it, or its line
-        begins as one just above does; and as how much of the line with the text such a line begins. Of lines
-        that begin alike, few go on alike.
+        begins as one just above does; as how much of the line with the text such a line begins, as of lines
+        that begin alike, few go on alike; and how often it follows where the same stands before, which
+        reaches into the line above.
         """
         total = sum(log_probabilities)
         occurrences = min(OCCURRENCES_MAX, sum(side.count(text) for side in self._near))
@@ -91,6 +108,7 @@ class Surroundings:
             "word_goes_on": float(bool(self._begun)),
             "like_above": float(self._is_like_above),
             "as_above": self._as_above(text),
+            "follows": self._follows(text),
         }
 
     def _as_above(self, text: bytes) -> float:
@@ -98,6 +116,11 @@ class Surroundings:
         line = (self._line + text).partition(b"\n")[0].strip()
         longest = max((common_length(line, each) for each in self._above), default=0)
         return longest / max(1, len(line))
+
+    def _follows(self, text: bytes) -> float:
+        """The share of the places behind the same 32 bytes at which *text* follows."""
+        times = sum(each.startswith(text[:PIECE]) for each in self._following)
+        return (times + FOLLOWS) / (len(self._following) + 1)
 
     def _knows(self, name: bytes) -> bool:
         """Whether *name* need not be defined in a text: it is built in, or stands around the cursor."""
@@ -132,7 +155,7 @@ def beginnings(middle: Middle, start: State, surroundings: Surroundings) -> Iter
         if token.steered:
             return
         log_probabilities.append(token.log_probability)
-        for piece in filter(None, _PIECE.findall(token.text)):
+        for piece in filter(None, _LINE.findall(token.text)):
             text += piece
             following = state.feed(piece)
             if following is None or not middle.text.startswith(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fimlsp.languages.python.suggested.given_receivers import first_given_receiver
 from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced_keyword
 from fimlsp.languages.python.suggested.repeated_elements import first_repeated_element
 from fimlsp.languages.python.suggested.repeated_imports import first_repeated_import
@@ -17,5 +18,6 @@ def first_fault(left: bytes, text: bytes, right: bytes) -> int | None:
         first_repeated_key(left, text, right),
         first_repeated_element(left, text, right),
         first_repeated_import(left, text, right),
+        first_given_receiver(left, text, right),
     )
     return min((each for each in found if each is not None), default=None)

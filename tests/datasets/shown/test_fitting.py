@@ -51,6 +51,20 @@ def test_the_more_a_wrong_text_costs_the_less_and_the_better_is_shown():
     assert acceptance.cost(0.6) in COSTS
 
 
+def test_a_level_promises_no_more_than_its_sample_shows():
+    cases = [recorded(candidate(0.0, right=n % 4 > 0)) for n in range(4000)]
+    few, many = fit(cases[:40]), fit(cases)
+    assert few.levels[0].right == pytest.approx(0.75 - 1.645 * math.sqrt(0.75 * 0.25 / 40), abs=1e-4)
+    assert few.levels[0].right < many.levels[0].right < 0.75
+
+
+def test_a_feature_that_hardly_differs_does_no_harm():
+    cases = made(200, 1.5, 2.0)
+    tiny = [recorded(candidate(0.0, n % 2 > 0, noise=1e-9 * (n % 3))) for n in range(30)]
+    for recordings in (tiny, cases + tiny):
+        assert 0 < fit(recordings).probability({"total": 0.0, "noise": 0.0}) < 1
+
+
 @pytest.mark.parametrize(
     "cases", [[], [recorded()], [recorded(candidate(0.0, right=True))], [recorded(candidate(0.0))] * 3]
 )

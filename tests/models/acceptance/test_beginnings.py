@@ -6,6 +6,7 @@ import pytest
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY as POLICY
 from fimlsp.models.acceptance.beginnings import Surroundings, beginnings
 from fimlsp.models.decoding.middle import Middle, TokenTrace
+from fimlsp.models.networks.text_index import TextIndex
 
 LEFT, RIGHT = b"size = 1\nprint(", b")\nsize = 2\n"
 
@@ -121,3 +122,23 @@ def test_how_likely_the_model_finds_it_is_told():
 def test_what_stands_around_is_told(left, text, right, expected):
     features = Surroundings(left, right, POLICY).features(text, [-1.0])
     assert {name: features[name] for name in expected} == pytest.approx(expected)
+
+
+ABOVE = b"    self.first_of_all_names = all_names\n"
+
+
+@pytest.mark.parametrize(
+    ("left", "text", "right", "other", "expected"),
+    [
+        (ABOVE, b"self.a = a", b"\n", b"", 0.2),
+        (ABOVE + b"self.a = a\n" + ABOVE, b"self.a", b"\n", b"", 1.2 / 2),
+        (ABOVE, b"self.b", b"\n" + ABOVE + b"self.a = a\n", b"", 0.2 / 2),
+        (ABOVE, b"self.a", b"\n", ABOVE + b"self.a = a\n" + ABOVE + b"return\n", 1.2 / 3),
+        (ABOVE, b"self.a", b"\n" + ABOVE + b"self.a", ABOVE + b"self.a = a\n", 2.2 / 3),
+        (ABOVE, b"self.a = " + b"a" * 40, b"\n", ABOVE + b"self.a = " + b"a" * 50, 1.2 / 2),
+        (ABOVE, b"self.a", b"\n", ABOVE[-20:] + b"self.a = a\n", 0.2),
+    ],
+)
+def test_how_often_it_follows_the_same_line_is_told(left, text, right, other, expected):
+    surroundings = Surroundings(left, right, POLICY, TextIndex({"other.py": other}))
+    assert surroundings.features(text, [-1.0])["follows"] == pytest.approx(expected)

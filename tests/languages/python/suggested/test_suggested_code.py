@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
+from fimlsp.languages.python.suggested.given_receivers import first_given_receiver
 from fimlsp.languages.python.suggested.idle_names import first_idle_name, stops_idly
 from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced_keyword
 from fimlsp.languages.python.suggested.repeated_elements import first_repeated_element
@@ -284,3 +285,29 @@ IMPORTS = [
 def test_the_first_name_that_is_imported_twice(marked):
     left, text, right, fault = split(marked)
     assert first_repeated_import(left, text, right) == fault
+
+
+RECEIVERS = [
+    "conn.ping(<|!conn|>)\n",
+    "conn.ping(<|conn.a|>)\n",
+    "conn.ping(<|conn|>.a)\n",
+    "a.b.f(<|!a.b|>)\n",
+    "a.b.f(<|a|>)\n",
+    "x = [self.f(<|a, !self)]|>\n",
+    "self.f(<|a=self, *self, [self], (self)|>)\n",
+    "self.f(g(<|self|>))\n",
+    "if key.m<|atch(!key):|>\n",
+    "x.f(  # a\n    <|!x,\n    b|>\n)\n",
+    "super().__init__(<|!self, a|>)\n",
+    "super(A, self).__init__(<|!self|>)\n",
+    "super(<|A, self).__init__(a)|>\n",
+    "cls.__new__(<|cls|>)\n",
+    "f(a).g(<|(b), f(a)|>)\n",
+    "a.f(a)\n<|a.g(b)|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", RECEIVERS)
+def test_the_first_argument_that_is_the_object_of_its_call(marked):
+    left, text, right, fault = split(marked)
+    assert first_given_receiver(left, text, right) == fault
