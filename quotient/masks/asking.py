@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-import numpy as np
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.columns import BlockColumns, Column
 from fimlsp.lexing.interruption import checkpoint
@@ -23,7 +22,7 @@ from fimlsp.quotient.masks.grouping.groups import Groups, bits_of, members
 from fimlsp.quotient.masks.grouping.token_groups import TokenGroups
 from fimlsp.quotient.masks.repetition import changes_nothing
 from fimlsp.quotient.masks.rests import Expected, Frontier, OpenRests, frontier_at
-from fimlsp.quotient.masks.viability import RightLexemes
+from fimlsp.quotient.masks.straddling import RightLexemes
 from fimlsp.quotient.masks.vocabulary import Words
 
 IsViable = Callable[[LexerState, EarleySet], bool]
@@ -192,17 +191,17 @@ class Questions:
         key = groups.number, markers
         found = self._straddles.get(key)
         if found is None:
-            ends, at = groups.different_ends
-            among = self._right.among(groups.ends.states, ends, groups.ends.dfa_states(ends), markers)
-            found = self._straddles[key] = bits_of(np.array(among, np.bool_)[at])
+            different = groups.different_ends
+            among = self._right.among(groups.ends, different, markers)
+            found = self._straddles[key] = bits_of(among[different.of_group])
         return found
 
     def _each(self, groups: Groups, numbers: Iterable[int], places: dict[int, Place]) -> int:
         """Which of some groups are viable at the places of their nodes, each asked by itself."""
-        found, states = 0, groups.ends.states
+        found = 0
         for number in numbers:
             chart, indents = self._place(groups, groups.node_of(number), places)
-            end = states[int(groups.end_of[number])]
+            end = groups.ends.state(int(groups.end_of[number]))
             if self._is_viable(end._replace(indents=indents), chart):
                 found |= 1 << number
         return found

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
-from fimlsp.lexing.modes import ModeStack
-from fimlsp.quotient.bridge.boundary_lexemes import leads_into
-from fimlsp.quotient.bridge.connection import RightEntry
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.masks.texts.text_trie import Ints
-from numpy.typing import NDArray
 
 _BACKSLASH = ord("\\")
 _ANYTHING = -1
@@ -48,13 +41,21 @@ def need_of(tables: LanguageTables, lexer: LexerState) -> Need:
         return Need(_ANYTHING)
     if lexer.word:
         return Need(0, more=True)
-    modes, begun = lexer.modes, lexer.margin is None
-    in_statement = begun and modes.depth == 0 and modes.in_code
-    found = _need(tables.lexical, tables, lexer.possible_kinds, begun, in_statement, modes.line_end)
+    found = _need(tables.lexical, tables, lexer.possible_kinds, *surroundings(lexer))
     if found.symbols == _ANYTHING or found.more or not lexer.may_fall_back:
         return found
     fallback = _fallback_of(tables, lexer)
     return Need(found.symbols, more=fallback is None, fallback=fallback)
+
+
+def surroundings(lexer: LexerState) -> tuple[bool, bool, str | None]:
+    """What `need_of` asks of what is around the lexeme in progress.
+
+    Whether its line has a lexeme already, whether it is in a statement that a line end would end, and the
+    kind of a line end that the grammar sees.
+    """
+    modes, begun = lexer.modes, lexer.margin is None
+    return begun, begun and modes.depth == 0 and modes.in_code, modes.line_end
 
 
 def _fallback_of(tables: LanguageTables, lexer: LexerState) -> Fallback | None:
@@ -99,55 +100,3 @@ def _need(
     for terminal in tables.live_terminals(live):
         found |= 1 << terminal
     return Need(found, more=lexical.separation is not None)
-
-
-class RightLexemes:
-    """The lexemes that straddle the end of the middles of a connection: those of *entries*.
-
-    `markers` are what the parser must expect for them.
-    """
-
-    def __init__(self, lexical: LexerTables, entries: Sequence[RightEntry]) -> None:
-        self._lexical = lexical
-        self._entries = tuple(entry for entry in entries if entry.boundary.kind is not None)
-        self._admitted: dict[tuple[int, ModeStack, tuple[int, int]], bool] = {}
-        self.markers = frozenset(entry.marker for entry in self._entries)
-
-    def among(self, lexers: Sequence[LexerState], numbers: Ints, states: Ints, expected: int) -> list[bool]:
-        """Whether *lexers* of these *numbers*, all in progress, may be one of those that is *expected*.
-
-        *states* are the states of the automaton that they are in.
-        """
-        found = [False] * len(numbers)
-        for which, entry in enumerate(self._entries):
-            if expected >> entry.marker & 1:
-                self._add(which, entry, lexers, (numbers, states), found)
-        return found
-
-    def _add(
-        self,
-        which: int,
-        entry: RightEntry,
-        lexers: Sequence[LexerState],
-        among: tuple[Ints, Ints],
-        found: list[bool],
-    ) -> None:
-        """Note which lexemes may be that of *entry*, the number *which*."""
-        numbers, states = among
-        boundary, admitted = entry.boundary, self._admitted
-        leading = np.flatnonzero(_leading_to(self._lexical, boundary.states)[states])
-        for at, number in zip(leading.tolist(), numbers[leading].tolist(), strict=True):
-            lexer = lexers[number]
-            key = which, lexer.modes, lexer.equal_run
-            admits = admitted.get(key)
-            if admits is None:
-                admits = admitted[key] = entry.admits(lexer)
-            if admits and not found[at]:
-                found[at] = boundary.word is None or leads_into(lexer, boundary)
-
-
-@remembered(1 << 8)
-def _leading_to(lexical: LexerTables, goals: frozenset[int]) -> NDArray[np.bool_]:
-    """For each state of the automaton whether it leads to one of *goals*."""
-    wanted = sum(1 << state for state in goals)
-    return np.array([behind & wanted != 0 for behind in lexical.paths.behind])

@@ -2,65 +2,130 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
 import numpy as np
+from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.texts.text_trie import Ints
-from fimlsp.quotient.masks.viability import Need, need_of
+from fimlsp.quotient.masks.viability import Need, need_of, surroundings
 
-_BYTES_PER_END = 400
-_NO_INTS = np.zeros(0, np.int32)
+_BYTES_PER_STATE, _BYTES_PER_NUMBER = 400, 16
+_MOST_AROUND = 200
+
+
+End = tuple[int, int, int]
+
+
+class Within(NamedTuple):
+    """Where texts end that do not end the lexeme of *lexer*.
+
+    Each of `ends` is a state of the automaton, the kind of the last lexeme on the way (-1: none), and the
+    number of the suffix behind it, whose bytes `text` gives.
+    """
+
+    lexer: LexerState
+    ends: tuple[End, ...]
+    text: Callable[[int], bytes]
+
+    def state(self, at: int) -> LexerState:
+        """The lexer state at one of them."""
+        lexical, _, modes, indents, accepted, leftover, margin, run, word, counted = self.lexer
+        state, kind, since = self.ends[at]
+        text = self.text(since)
+        last, rest = (accepted, leftover + text) if kind < 0 else (kind, text)
+        return LexerState(lexical, state, modes, indents, last, rest, margin, run, word, counted)
+
+    @property
+    def around(self) -> Hashable:
+        """What decides, beside an end itself, what it needs of the parser."""
+        lexer, modes = self.lexer, self.lexer.modes
+        kinds = {lexer.accepted, *(kind for _, kind, _ in self.ends)}
+        changes_modes = not kinds.isdisjoint(lexer.lexical.mode_changers)
+        return modes if changes_modes else modes.mode, surroundings(lexer)
 
 
 class Ends:
     """The lexer states in which texts end, numbered. All are of one language.
 
-    Equal ones are mostly held once, as tables that are made one by one ask for their numbers.
+    Most are ends within a lexeme; those are made when somebody asks for one. `around` has by number a state
+    in which the same is open around the lexeme in progress.
     """
 
     def __init__(self) -> None:
-        self.states: list[LexerState] = []
-        self._numbers: dict[LexerState, int] = {}
         self.needs: dict[int, Need] = {}  # filled by `need`
-        self._dfa_states = _NO_INTS
-        self._within: dict[LexerState, dict[tuple[int, int, int], int]] = {}
+        self._needs_within: BoundedDict[Hashable, dict[tuple[int, int, int], Need]] = BoundedDict(
+            _MOST_AROUND
+        )
+        self.around: list[LexerState] = []
+        self._states: dict[int, LexerState] = {}
+        self._numbers: dict[LexerState, int] = {}
+        self._within: list[Within] = []
+        self._firsts: list[int] = []
+        self._in_automaton: list[int] = []
 
     @property
     def n_bytes(self) -> int:
         """About what they hold in memory."""
-        return _BYTES_PER_END * len(self.states)
+        return _BYTES_PER_STATE * len(self._numbers) + _BYTES_PER_NUMBER * len(self.around)
 
     def dfa_states(self, numbers: Ints) -> Ints:
         """The states of the automaton in which those of these *numbers* are."""
-        known = len(self._dfa_states)
-        if known < len(self.states):
-            fresh = [lexer.state for lexer in self.states[known:]]
-            self._dfa_states = np.concatenate((self._dfa_states, np.array(fresh, np.int32)))
-        return self._dfa_states[numbers]
-
-    def within(self, lexer: LexerState) -> dict[tuple[int, int, int], int]:
-        """The numbers of states in which texts end that do not end the lexeme of *lexer*, as far as noted.
-
-        Keys are the state of the automaton, the kind of its last lexeme on the way (-1: none), and the number
-        of the suffix behind it. What *lexer* itself says of these is left out where it does not matter.
-        """
-        return self._within.setdefault(lexer, {})
+        return np.array([self._in_automaton[number] for number in numbers.tolist()], np.int32)
 
     def number(self, lexer: LexerState) -> int:
         """The number of *lexer*."""
         found = self._numbers.get(lexer)
         if found is None:
-            found = self._numbers[lexer] = self.add(lexer)
+            found = self._numbers[lexer] = len(self.around)
+            self._states[found] = lexer
+            self.around.append(lexer)
+            self._in_automaton.append(lexer.state)
         return found
 
-    def add(self, lexer: LexerState) -> int:
-        """A new number for *lexer*, which hardly has one: quicker than to look."""
-        self.states.append(lexer)
-        return len(self.states) - 1
+    def add_all(self, within: Within) -> range:
+        """New numbers for the states *within* a lexeme."""
+        first = len(self.around)
+        self._within.append(within)
+        self._firsts.append(first)
+        self.around += [within.lexer] * len(within.ends)
+        self._in_automaton += [state for state, _, _ in within.ends]
+        return range(first, len(self.around))
+
+    def state(self, number: int) -> LexerState:
+        """The state of this *number*."""
+        found = self._states.get(number)
+        if found is None:
+            block = bisect_right(self._firsts, number) - 1
+            found = self._states[number] = self._within[block].state(number - self._firsts[block])
+        return found
 
     def need(self, number: int, tables: LanguageTables) -> Need:
         """What the state *number* needs of the parser, in the language of *tables*."""
         found = self.needs.get(number)
         if found is None:
-            found = self.needs[number] = need_of(tables, self.states[number])
+            found = self.needs[number] = need_of(tables, self.state(number))
+        return found
+
+    def needs_within(self, within: Within, tables: LanguageTables) -> list[Need]:
+        """What each of the ends *within* a lexeme needs, which most lexemes have in common."""
+        around, lexer = within.around, within.lexer
+        ended = self._known(around)
+        unended = self._known((around, lexer.accepted, lexer.leftover))
+        found = []
+        for at, end in enumerate(within.ends):
+            known = unended if end[1] < 0 else ended
+            need = known.get(end)
+            if need is None:
+                need = known[end] = need_of(tables, within.state(at))
+            found.append(need)
+        return found
+
+    def _known(self, around: Hashable) -> dict[End, Need]:
+        found = self._needs_within.get(around)
+        if found is None:
+            found = self._needs_within[around] = {}
         return found

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from fimlsp.lexing.lexer_state import LexerState, Symbol
-from fimlsp.quotient.masks.grouping.ends import Ends
+from fimlsp.quotient.masks.grouping.ends import Ends, Within
 from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Groups
 from fimlsp.quotient.masks.texts.text_trie import Ints
 
@@ -55,8 +55,11 @@ class GroupBuilder:
             group = self._read[key] = self.add(*key)
         return group
 
-    def finish(self) -> tuple[Groups, Ints]:
-        """The groups, and the number that each has there, by the number that `add` gave."""
+    def finish(self, within: Within | None = None) -> tuple[Groups, Ints]:
+        """The groups, and the number that each has there, by the number that `add` gave.
+
+        If all are ends *within* a lexeme, it says so.
+        """
         order = self._preorder()
         number_of = np.empty(len(order), np.int32)
         number_of[order] = np.arange(len(order))
@@ -68,7 +71,7 @@ class GroupBuilder:
         by_node = np.argsort(nodes[1:], kind="stable") + 1
         numbers = np.full(len(nodes), DEAD_GROUP, np.int32)
         numbers[by_node] = np.arange(1, len(nodes))
-        return Groups(self.ends, children, nodes[by_node], ends[by_node]), numbers
+        return Groups(self.ends, children, nodes[by_node], ends[by_node], within), numbers
 
     def _preorder(self) -> list[int]:
         found, waiting = [], [0]

@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Symbol
+from fimlsp.lexing.modes import ModeStack
 from fimlsp.quotient.language.tables import LanguageTables
-from fimlsp.quotient.masks.grouping.ends import Ends
+from fimlsp.quotient.masks.grouping.ends import Ends, Within
+from fimlsp.quotient.masks.grouping.node import Node
 from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
-from fimlsp.quotient.masks.viability import Fallback
+from fimlsp.quotient.masks.viability import Fallback, Need
 from numpy.typing import NDArray
 
 DEAD_GROUP = 0
@@ -26,26 +28,18 @@ _OF_DEAD_GROUP = np.zeros(1, np.int32)
 _numbers = count()
 
 
-class Node(NamedTuple):
-    """What is said of a node by its groups, and by what leads on from it.
+class DifferentEnds(NamedTuple):
+    """The states that groups end in, each once: their numbers, and their states of the automaton.
 
-    Bit sets are of groups from its `first` one on. Those of `always` are viable wherever the symbols of the
-    node are read; those of `asked` may be, for more reasons than what symbols are expected. `needed` has what
-    the others need, and those that do; the `undecided` may as well straddle the end of the middle. Lexemes
-    may have ended earlier where `fallbacks` say, and may then be viable for more reasons. The bit set
-    `symbols` is all that is needed, or leads on: to the nodes `children` with terminals. To those of
-    `columns` the beginning of a line leads.
+    `surroundings` are states in all of which something else is open around the lexeme; `around` says which is
+    that of each. `of_group` says for each group which its state is.
     """
 
-    first: int
-    always: int
-    asked: int
-    needed: tuple[tuple[int, int], ...]
-    undecided: int
-    fallbacks: tuple[tuple[Fallback, int], ...]
-    symbols: int
-    children: tuple[tuple[int, int], ...]
-    columns: tuple[tuple[Column, int], ...]
+    numbers: Ints
+    dfa_states: Ints
+    surroundings: tuple[LexerState, ...]
+    around: Ints
+    of_group: Ints
 
 
 class Groups:
@@ -54,11 +48,16 @@ class Groups:
     Node 0 is the root; nodes are numbered in preorder, and groups by nodes, so what stands at a node and
     below are numbers in a row. `children[node]` holds pairs of a symbol and a node. `end_of` is the number of
     the state that each group ends in. The *ends* are shared by all groups of a vocabulary. What is remembered
-    of groups goes by their `number`, so that it does not hold them.
+    of groups goes by their `number`, so that it does not hold them. They may all be ends *within* a lexeme.
     """
 
     def __init__(
-        self, ends: Ends, children: list[list[tuple[Symbol, int]]], node_of: Ints, end_of: Ints
+        self,
+        ends: Ends,
+        children: list[list[tuple[Symbol, int]]],
+        node_of: Ints,
+        end_of: Ints,
+        within: Within | None = None,
     ) -> None:
         """The groups from 1 on are at these nodes, in order, and have these ends."""
         self.number = next(_numbers)
@@ -75,6 +74,7 @@ class Groups:
             parent = self.parents[node]
             self._ends_below[parent] = max(self._ends_below[parent], self._ends_below[node])
         self._said: list[Node | None] = [None] * len(children)
+        self._within = within
 
     @property
     def n_groups(self) -> int:
@@ -93,14 +93,18 @@ class Groups:
             found = self._said[node] = self._say(node, tables)
         return found
 
+    def _needs(self, node: int, tables: LanguageTables) -> list[Need]:
+        if self._within is not None:
+            return self.ends.needs_within(self._within, tables)
+        ends = self.end_of[self._firsts[node] : self._firsts[node + 1]].tolist()
+        return [self.ends.need(end, tables) for end in ends]
+
     def _say(self, node: int, tables: LanguageTables) -> Node:
         always, asked, undecided, symbols = 0, 0, 0, 0
         needed: dict[int, int] = {}
         fallbacks: dict[Fallback, int] = {}
-        known, need_of_end = self.ends.needs, self.ends.need
-        first, bit = self._firsts[node], 1
-        for end in self.end_of[first : self._firsts[node + 1]].tolist():
-            needs, more, fallback = known.get(end) or need_of_end(end, tables)
+        bit = 1
+        for needs, more, fallback in self._needs(node, tables):
             if needs < 0:
                 always |= bit
             else:
@@ -119,7 +123,7 @@ class Groups:
         for terminal, _ in children:
             symbols |= 1 << terminal
         return Node(
-            first=first,
+            first=self._firsts[node],
             always=always,
             asked=asked,
             needed=tuple(needed.items()),
@@ -163,10 +167,19 @@ class Groups:
         return np.repeat(np.arange(len(self.children), dtype=np.int32), np.diff(self._firsts))
 
     @cached_property
-    def different_ends(self) -> tuple[Ints, Ints]:
-        """The numbers of the states that groups end in, each once, and for each group where its own is."""
-        ends, at = np.unique(self.end_of, return_inverse=True)
-        return ends, at.astype(smallest(len(ends)))
+    def different_ends(self) -> DifferentEnds:
+        """The states that groups end in."""
+        numbers, of_group = np.unique(self.end_of, return_inverse=True)
+        lexers = [self.ends.around[number] for number in numbers.tolist()]
+        which: dict[tuple[ModeStack, tuple[int, int]], int] = {}
+        around = [which.setdefault((lexer.modes, lexer.equal_run), len(which)) for lexer in lexers]
+        return DifferentEnds(
+            numbers,
+            self.ends.dfa_states(numbers),
+            tuple([lexers[around.index(each)] for each in which.values()]),
+            np.array(around, np.int32),
+            of_group.astype(smallest(len(numbers))),
+        )
 
     @cached_property
     def symbols(self) -> list[Symbol]:

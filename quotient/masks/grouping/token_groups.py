@@ -6,12 +6,12 @@ token, read from the start of a lexeme; and of such starts there are few (see `l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from fimlsp.lexing.lexer_state import LexerState, Symbol
-from fimlsp.quotient.masks.grouping.ends import Ends
+from fimlsp.quotient.masks.grouping.ends import Ends, Within
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
 from fimlsp.quotient.masks.grouping.group_builder import GroupBuilder
 from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Groups, after_lexeme
@@ -123,7 +123,7 @@ class TokenGroups:
         for symbols, groups in self.parts:
             within = np.zeros(groups.n_groups, np.bool_)
             for group in () if symbols else groups.numbers(0):
-                within[group] = holds(groups.ends.states[groups.end_of[group]])
+                within[group] = holds(groups.ends.state(groups.end_of[group]))
             found.append(within)
         return np.concatenate(found)
 
@@ -139,8 +139,8 @@ class _Grouping:
         self.of_text = np.zeros(len(self.vocabulary.texts) + 1, np.int32)
         self.parts: list[tuple[tuple[Symbol, ...], Groups, Ints, Ints]] = []
 
-    def result(self) -> TokenGroups:
-        own, numbers_of_own = self.own.finish()
+    def result(self, within: Within | None = None) -> TokenGroups:
+        own, numbers_of_own = self.own.finish(within)
         self.of_text = numbers_of_own[self.of_text]
         parts, first = [Part((), own)], own.n_groups
         for symbols, groups, texts, numbers in self.parts:
@@ -162,10 +162,12 @@ class _Grouping:
         """The groups if the state is inside a lexeme."""
         lexer, split = self.lexer, self.lexed.split(self.lexer)
         groups = np.zeros(split.n_numbers, np.int32)
-        groups[1 : 1 + len(split.ends)] = self.own.add_all(0, self._numbers(split.ends))
-        self.of_text[:-1] = split.what.looked_up(groups)
         what, suffixes = split.what.expanded(), self.vocabulary.suffixes
-        for text in np.flatnonzero(what == 0).tolist():
+        within = Within(lexer, split.ends, suffixes.text)
+        groups[1 : 1 + len(split.ends)] = self.own.add_all(0, self.lexed.ends.add_all(within))
+        self.of_text[:-1] = split.what.looked_up(groups)
+        singly = np.flatnonzero(what == 0).tolist()
+        for text in singly:
             self.of_text[text] = self.own.read(0, lexer, self.vocabulary.texts[text])
         for kind, first, count in split.ended:
             texts = np.flatnonzero((what >= first) & (what < first + count)).astype(np.int32)
@@ -174,7 +176,7 @@ class _Grouping:
             elif (following := after_lexeme(lexer, kind)) is not None:
                 left = suffixes.after[suffixes.start[suffixes.number_of[texts]] + (what[texts] - first)]
                 self._behind(tuple(following[1]), following[0], texts, left)
-        return self.result()
+        return self.result(None if singly else within)
 
     def _behind(self, symbols: tuple[Symbol, ...], lexer: LexerState, texts: Ints, suffixes: Ints) -> None:
         """Add parts: *suffixes* are what is left of *texts* behind *symbols*."""
@@ -209,25 +211,6 @@ class _Grouping:
             own = (numbers >= first) & (numbers < first + part.groups.n_groups) & (numbers != DEAD_GROUP)
             self.parts.append(((*symbols, *part.symbols), part.groups, texts[own], numbers[own] - first))
             first += part.groups.n_groups
-
-    def _numbers(self, ends: Sequence[tuple[int, int, int]]) -> list[int]:
-        """The numbers of the states of *ends* (see `Split`), which most states of names have in common."""
-        ended = self.lexed.ends.within(self.lexer._replace(state=0, accepted=-1, leftover=b""))
-        unended = self.lexed.ends.within(self.lexer._replace(state=0))
-        found = [(unended if end[1] < 0 else ended).get(end, _NONE) for end in ends]
-        if _NONE in found:
-            for at, end in enumerate(ends):
-                if found[at] == _NONE:
-                    number = self.lexed.ends.add(self._inside(*end))
-                    found[at] = (unended if end[1] < 0 else ended)[end] = number
-        return found
-
-    def _inside(self, state: int, kind: int, since: int) -> LexerState:
-        """The state in the lexeme in progress at one of the ends of a `Split`."""
-        lexical, _, modes, indents, accepted, leftover, margin, run, word, counted = self.lexer
-        text = self.vocabulary.suffixes.text(since)
-        last, rest = (accepted, leftover + text) if kind < 0 else (kind, text)
-        return LexerState(lexical, state, modes, indents, last, rest, margin, run, word, counted)
 
 
 def token_groups(lexed: Lexed, lexer: LexerState) -> TokenGroups:

@@ -48,11 +48,11 @@ def suffix_arrays(lexed: LexedSuffixes, start: LexerState) -> Arrays | None:
     ends, where, numbers = np.unique(end_of, return_index=True, return_inverse=True)
     rows, texts = [], []
     for end, node in zip(ends.tolist(), node_of[where].tolist(), strict=True):
-        lexer = groups.ends.states[end]
+        lexer = groups.ends.state(end)
         rows.append(_row(lexer, node))
         texts.append(lexer.leftover + lexer.word)
     for end, node in zip(end_of.tolist(), node_of.tolist(), strict=True):
-        lexer = groups.ends.states[end]
+        lexer = groups.ends.state(end)
         if lexer.modes is not modes[node] or lexer.indents is not None:
             return None
     return {
