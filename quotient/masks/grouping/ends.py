@@ -16,15 +16,14 @@ from fimlsp.quotient.masks.viability import Need, need_of, surroundings
 _BYTES_PER_STATE, _BYTES_PER_NUMBER = 400, 16
 _MOST_AROUND = 200
 
-
 End = tuple[int, int, int]
+"""A state of the automaton, the kind of the last lexeme on the way (-1: none), the suffix behind it."""
 
 
 class Within(NamedTuple):
     """Where texts end that do not end the lexeme of *lexer*.
 
-    Each of `ends` is a state of the automaton, the kind of the last lexeme on the way (-1: none), and the
-    number of the suffix behind it, whose bytes `text` gives.
+    `text` gives the bytes of a suffix.
     """
 
     lexer: LexerState
@@ -57,9 +56,7 @@ class Ends:
 
     def __init__(self) -> None:
         self.needs: dict[int, Need] = {}  # filled by `need`
-        self._needs_within: BoundedDict[Hashable, dict[tuple[int, int, int], Need]] = BoundedDict(
-            _MOST_AROUND
-        )
+        self._needs_within: BoundedDict[Hashable, dict[End, Need]] = BoundedDict(_MOST_AROUND)
         self.around: list[LexerState] = []
         self._states: dict[int, LexerState] = {}
         self._numbers: dict[LexerState, int] = {}
