@@ -2,7 +2,7 @@
 
 `python benchmarks/masks.py TOKENIZER.json` asks for masks at cursors of the standard library, along the
 tokens that stand there, with what follows the cursor and without. `--language json` does the same with
-made-up JSON; then `--peers` adds llguidance, xgrammar and outlines-core. Each engine runs in a process of its
+made-up JSON. `--peers` adds the other engines that know the language. Each engine runs in a process of its
 own. Times are CPU times; the second half of each run is counted, when tables are warm. `--judge N` holds
 every N-th mask against feeding each token, and counts bits that are set wrongly, and that are missing.
 `--growth` asks instead at the same cursors with more and more text around them.
@@ -80,8 +80,10 @@ class Measured:
         """A row of the table."""
         times = np.array(self.times)
         warm = times[len(times) // 2 :]
-        figures = [np.median(warm), *np.percentile(warm, (90, 99)), warm.max()]
-        shares = [f"{figure:.3f}" for figure in (times[0], *figures)]
+        shares = ["none"] * 5
+        if len(times):
+            figures = [np.median(warm), *np.percentile(warm, (90, 99)), warm.max()]
+            shares = [f"{figure:.3f}" for figure in (times[0], *figures)]
         wrong = f"{self.too_many} / {self.too_few}"
         prepared = [f"{self.preparation_ms:.0f}", f"{self.megabytes:.0f}"]
         return [self.name, str(len(times)), *prepared, *shares, str(self.judged), wrong]
@@ -158,7 +160,7 @@ def measure(name: str, settings: Settings) -> Measured:
             document = engine.document(case.left + (case.right if OURS[name] else b""))
             follow(measured, judge, document.middle(len(case.left), len(case.left)).start, case, vocabulary)
     else:
-        begin = PEERS[name](settings.tokenizer, list(token_bytes), settings.stop)
+        begin = PEERS[settings.language][name](settings.tokenizer, list(token_bytes), settings.stop)
         measured.preparation_ms = 1e3 * (process_time() - began)
         for case in found:
             before = tokenizer.encode(case.left.decode(), add_special_tokens=False).ids
@@ -230,7 +232,7 @@ def growth(settings: Settings, console: Console) -> None:
 @click.option("--seed", default=1, show_default=True)
 @click.option("--judge", default=0, help="Hold every so many-th mask against feeding each token; 0: none.")
 @click.option("--stop", default=0, show_default=True, help="The id of the token that ends a text.")
-@click.option("--peers", is_flag=True, help="JSON: the other engines of the extra too.")
+@click.option("--peers", is_flag=True, help="Other engines that know the language, too.")
 @click.option("--growth", "grows", is_flag=True, help="More and more text around the same cursors.")
 def main(
     tokenizer: Path, language: str, cursors: int, seed: int, judge: int, stop: int, peers: bool, grows: bool
@@ -238,13 +240,13 @@ def main(
     """Measure masks."""
     console = Console(width=140)
     settings = Settings(tokenizer, language, cursors, seed, judge, stop)
-    if peers and language != "json":
-        raise click.UsageError("the other engines are given the grammar of JSON: add --language json")
+    if peers and not PEERS[language]:
+        raise click.UsageError("Python is known to SynCode alone: install it, or add --language json")
     if grows:
         growth(settings, console)
         return
     table = Table(*COLUMNS)
-    for name in (*OURS, *(PEERS if peers else ())):
+    for name in (*OURS, *(PEERS[language] if peers else ())):
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
             table.add_row(*process.submit(measure, name, settings).result().row())
     console.print(table)

@@ -1,13 +1,16 @@
-"""Other mask engines: llguidance, xgrammar and outlines-core, each with a grammar of JSON (RFC 8259).
+"""Other mask engines: llguidance, xgrammar and outlines-core with a grammar of JSON (RFC 8259), and SynCode.
 
-They are of the extra `peers`. None of them knows what follows the cursor, nor the indentation of Python.
-xgrammar has a grammar of its own. outlines-core has regular expressions only; it gets JSON that nests four
-deep.
+The first three are of the extra `peers`. None of them knows what follows the cursor, nor the indentation of
+Python. xgrammar has a grammar of its own. outlines-core has regular expressions only; it gets JSON that nests
+four deep. SynCode, where it is installed, has grammars of its own of JSON and of Python with indentation;
+it knows nothing of what follows the cursor either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -92,6 +95,31 @@ class _Outlines:
         return self._words
 
 
+class _SynCode:
+    """A text of SynCode, which reads all of it again for each mask, as far as it has not kept it."""
+
+    def __init__(self, processor: Any, size: int) -> None:
+        import torch
+
+        processor.reset()
+        self._processor = processor
+        self._tokens: list[int] = []
+        self._scores = torch.zeros((1, size))
+        self._words = np.zeros(-(-size // 32), np.uint32)
+
+    def add(self, token: int) -> bool:
+        self._tokens.append(token)
+        return True
+
+    def mask(self) -> Words:
+        import torch
+
+        held = self._processor(torch.tensor([self._tokens]), self._scores.clone())
+        allowed = np.packbits(torch.isfinite(held[0]).numpy(), bitorder="little")
+        self._words.view(np.uint8)[: len(allowed)] = allowed
+        return self._words
+
+
 def llguidance_json(tokenizer: Path, token_bytes: list[bytes | None], stop: int) -> Callable[[], Masks]:
     """Makes texts of llguidance."""
     import llguidance
@@ -128,6 +156,21 @@ def outlines_json(tokenizer: Path, token_bytes: list[bytes | None], stop: int) -
     return lambda: _Outlines(outlines_core.Guide(index), -(-len(token_bytes) // 32))
 
 
+def syncode(
+    language: str, tokenizer: Path, token_bytes: list[bytes | None], stop: int
+) -> Callable[[], Masks]:
+    """Makes texts of SynCode in a *language* of its own, which keeps its tables in `SYNCODE_CACHE`."""
+    from syncode import Grammar, SyncodeLogitsProcessor
+    from transformers import PreTrainedTokenizerFast
+
+    names = PreTrainedTokenizerFast(tokenizer_file=str(tokenizer))
+    names.add_special_tokens({"eos_token": names.convert_ids_to_tokens(stop)})
+    processor = SyncodeLogitsProcessor(
+        Grammar(language), names, parse_output_only=False, indent=language == "python"
+    )
+    return lambda: _SynCode(processor, len(token_bytes))
+
+
 def _nested_json(depth: int) -> str:
     """JSON that nests so deep, as a regular expression."""
     blank = r"[ \t\n\r]*"
@@ -141,4 +184,14 @@ def _nested_json(depth: int) -> str:
     return f"({simple}|{array}|{mapping})"
 
 
-PEERS = {"llguidance": llguidance_json, "xgrammar": xgrammar_json, "outlines-core": outlines_json}
+_SYNCODE = {"SynCode": syncode} if find_spec("syncode") else {}
+PEERS: dict[str, dict[str, Callable[[Path, list[bytes | None], int], Callable[[], Masks]]]] = {
+    "json": {
+        "llguidance": llguidance_json,
+        "xgrammar": xgrammar_json,
+        "outlines-core": outlines_json,
+        **{name: partial(make, "json") for name, make in _SYNCODE.items()},
+    },
+    "python": {name: partial(make, "python") for name, make in _SYNCODE.items()},
+}
+"""By language what makes texts of each engine."""
