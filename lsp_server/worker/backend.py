@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fimlsp.languages.python import Python
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
@@ -29,7 +29,7 @@ from fimlsp.lsp_server.worker.other_files import Beside, OtherFiles
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
 from fimlsp.models.served.http.failures import ServerError
-from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.engine import Constraint, EditedDocument, Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.states.protocol import State
 
@@ -84,6 +84,14 @@ def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:
             report(percent)
 
     return tell
+
+
+class Cursor(NamedTuple):
+    """The text on both sides of a cursor, and what may stand there."""
+
+    left: bytes
+    right: bytes
+    start: State
 
 
 class Backend:
@@ -206,33 +214,23 @@ class Backend:
     ) -> Completion:
         from fimlsp.models.completion import complete_many
 
-        limits = request.limits
+        limits, policy = request.limits, entry.policy
         document = self.documents.document(request.document)
-        with interruptible(time_limit(seconds_left(limits, request))):
-            constraint = document.middle(
-                request.offset,
-                request.offset,
-                relax=limits.relaxed_contexts,
-                may_escape=limits.context_escape,
-            )
-        relaxed: tuple[str, ...] = ()
-        if constraint.start is None or constraint.relaxed:
-            beyond = entry.grammar.not_read(document.data)
-            if constraint.start is None:
-                return Completion(reason=beyond or cannot_connect(limits), final=True)
-            relaxed = in_words(document.data, constraint.relaxed) + ((beyond,) if beyond else ())
-        left, right = document.data[: request.offset], document.data[request.offset :]
-        policy = entry.policy
+        constraint = self._constraint(document, request)
+        beyond = (
+            entry.grammar.not_read(document.data) if constraint.relaxed or constraint.start is None else None
+        )
+        if constraint.start is None:
+            return Completion(reason=beyond or cannot_connect(limits), final=True)
+        cursor = Cursor(document.data[: request.offset], document.data[request.offset :], constraint.start)
         beside = self._beside(model, request, entry) if limits.neighbour_tokens else Beside()
         written = complete_many(
             model,
-            left,
-            right,
-            constraint.start,
+            *cursor,
             decode_settings(
                 limits,
-                left,
-                right,
+                cursor.left,
+                cursor.right,
                 seconds_left(limits, request),
                 policy,
                 least_total=model.acceptance.least_total(limits.confidence) if limits.confidence else -inf,
@@ -247,24 +245,24 @@ class Backend:
         if is_too_slow(written):
             return self._too_slow(model, limits)
         self._slow = 0
-        if ignored := constraint.ignored:
-            relaxed += faults_in_words(document.data, ignored)
+        relaxed = in_words(document.data, constraint.relaxed) + ((beyond,) if beyond else ())
+        relaxed += faults_in_words(document.data, constraint.ignored)
         with interruptible(time_limit(CHOOSING_S)):
-            answer = self._chosen(
-                written,
-                request,
-                entry,
-                model,
-                left,
-                right,
-                constraint.start,
-                relaxed,
-                names,
-                beside.elsewhere,
-            )
+            answer = self._chosen(written, request, entry, model, cursor, relaxed, names, beside.elsewhere)
         if answer.reason is not None and self._is_strange(entry):
             return replace(answer, reason=f"{answer.reason}; {KNOWS_PYTHON_ONLY}")
         return answer
+
+    def _constraint(self, document: EditedDocument, request: Complete) -> Constraint:
+        """What may stand at the cursor of *request*."""
+        limits = request.limits
+        with interruptible(time_limit(seconds_left(limits, request))):
+            return document.middle(
+                request.offset,
+                request.offset,
+                relax=limits.relaxed_contexts,
+                may_escape=limits.context_escape,
+            )
 
     def _beside(self, model: FimModel, request: Complete, entry: Entry) -> Beside:
         files = self._other_files.get(request.document.client) or OtherFiles()
@@ -277,15 +275,14 @@ class Backend:
         request: Complete,
         entry: Entry,
         model: FimModel,
-        left: bytes,
-        right: bytes,
-        start: State,
+        cursor: Cursor,
         relaxed: tuple[str, ...],
         names: NamesHere | None,
         elsewhere: Precedents | None,
     ) -> Completion:
         """What the editor is told of the middles *written* for *request*."""
         limits, policy = request.limits, entry.policy
+        left, right, start = cursor
         allowed = as_limited(written, limits, start, policy)
         if not allowed:
             answer = to_completion(written[:1], relaxed, left, right, start, policy)
