@@ -22,9 +22,10 @@ class RefusedError(ServerError):
 
 
 def nonsense(server: object, what: str) -> ServerError:
-    """The server answers, but not as a model server would; *what* says how that is seen."""
+    """The server answers, but not as a model server would; *what* says how that is seen, on any lines."""
+    seen = " ".join(what.split()) or "nothing that can be read"
     return ServerError(
-        f"The server at {server} answers nonsense ({what}); look whether it is the model server, and start "
+        f"The server at {server} answers nonsense ({seen}); look whether it is the model server, and start "
         f"it again."
     )
 
