@@ -54,8 +54,8 @@ def exact_bytes(address: Address, value: Any) -> bytes | None:  # noqa: ANN401 -
         ServerError: *value* is no such list.
     """
     try:
-        return bytes(value) or None
-    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+        return bytes([*value]) or None
+    except (TypeError, ValueError) as error:
         raise nonsense(address, "a token's bytes are no bytes") from error
 
 

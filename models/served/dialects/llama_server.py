@@ -163,5 +163,11 @@ class Tokenization:
 
 
 def as_bytes(piece: str | list[int]) -> bytes:
-    """The bytes of a piece, which the server writes as text if they are one."""
+    """The bytes of a piece, which the server writes as text if they are one.
+
+    Raises:
+        TypeError, ValueError: it is neither text nor bytes.
+    """
+    if isinstance(piece, int):  # bytes of a number are as many zeros
+        raise TypeError(piece)
     return piece.encode() if isinstance(piece, str) else bytes(piece)

@@ -52,7 +52,10 @@ class Ollama:
                 told = self._peer.read_json(line)
                 if not isinstance(told, Mapping) or "error" in told:
                     raise nonsense(self._peer.address, str(told)[:100])
-                for place in told.get("logprobs") or ():
+                places = told.get("logprobs") or []
+                if not isinstance(places, list):
+                    raise nonsense(self._peer.address, "tokens without their candidates")
+                for place in places:
                     is_empty = False
                     yield self._place(place)
                 if told.get("done"):
@@ -63,6 +66,8 @@ class Ollama:
                             f"The Ollama at {self._peer.address} tells no candidates; update it to 0.12.11."
                         )
                     return
+            if is_empty:
+                raise nonsense(self._peer.address, "an answer without a token")
 
     def stop_after(self, text: Sequence[int]) -> None:  # noqa: ARG002 - it cannot be told of any
         """Ollama does not tell."""
@@ -81,12 +86,14 @@ class Ollama:
         try:
             texts = {str(each["token"]): each["logprob"] for each in place["top_logprobs"] or [place]}
             wrote = str(place["token"])
+            shares = {
+                text_id(text): log_probability(address, value)
+                for text, value in texts.items()
+                if text and UNREADABLE not in text
+            }
+            token = NOT_KNOWN if UNREADABLE in wrote else text_id(wrote)
         except (KeyError, TypeError) as error:
             raise nonsense(address, "tokens without their candidates") from error
-        shares = {
-            text_id(text): log_probability(address, value)
-            for text, value in texts.items()
-            if text and UNREADABLE not in text
-        }
-        token = NOT_KNOWN if UNREADABLE in wrote else text_id(wrote)
+        except UnicodeEncodeError as error:
+            raise nonsense(address, "a token with half a character") from error
         return Place(token, ranked(shares, self.stops)) if shares else self._end()
