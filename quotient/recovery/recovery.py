@@ -129,11 +129,14 @@ class Recovery:
             state = above and connect(text.document, text.cursor_end, *above, options)
             if state is None or above is None:
                 continue
-            if kind is Kind.GENTLE:
-                found = found or (state, text)
             opened = _depth(above[1]) - reading.left.depth
-            if kind is Kind.ROUGH or self._settling.settles(state, reading, opened, line_end):
+            if kind is not Kind.ROUGH and self._settling.settles(state, reading, opened, line_end):
                 return state, tuple(text.mends)
+            if kind in (Kind.SURE, Kind.ENCLOSED) or self._settling.leaves(state, reading, opened):
+                continue
+            if kind is Kind.ROUGH:
+                return state, tuple(text.mends)
+            found = found or (state, text)
         return (None, ()) if found is None else (found[0], tuple(found[1].mends))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fimlsp.lexing.lexer_state import Margin
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.below import Below
@@ -25,7 +26,7 @@ class Settling:
         self._known_fits: dict[int, bool] = {}
 
     def settles(self, state: State, reading: Candidate, opened: int, line_end: int) -> bool:
-        """Whether a middle need not leave a block or bracket that the layout says it is in.
+        """Whether a middle need not leave a block or bracket that the layout says it is in, and this is sure.
 
         The line itself has *opened* so many brackets before the cursor, and ends at *line_end* in the text as
         it was. Where all around the line fits, that tells it, else the cheapest completion.
@@ -36,20 +37,39 @@ class Settling:
             return True
         if not isinstance(state, GrammarState):
             return True
-        completion = state.shortest_completion
-        if self._leaves_line(completion, reading):
+        if self.leaves(state, reading, opened) or self._leaves_line(state.shortest_completion, reading):
             return False
         columns = MiddleBrackets(reading, self._below)
-        closers, openers = self._unmatched(completion)
-        if closers and openers and (closers <= opened or not columns.may_reopen()):
-            return False
-        beyond = closers + min(closed_after - opened, 0)
-        if beyond > 0 and beyond + max(closed_after - opened, 0) > columns.may_close():
+        closers, openers = self._unmatched(state.shortest_completion)
+        if openers and 0 < closers <= opened:
             return False
         if self._is_as_it_was(reading, line_end) and (not openers or columns.may_close_below()):
             return True
         needed = max(self._unmatched_below(reading) - reading.left.depth - opened + closed_after, 0)
         return openers <= needed + (closers if columns.may_reopen() else 0)
+
+    def leaves(self, state: State, reading: Candidate, opened: int) -> bool:
+        """Whether the cheapest middle leaves a block or bracket that the layout says it is in.
+
+        The line itself has *opened* so many brackets before the cursor.
+        """
+        if not isinstance(state, GrammarState):
+            return False
+        completion, columns = state.shortest_completion, MiddleBrackets(reading, self._below)
+        closed_after, _ = self._unmatched(self._below.rest)
+        closers, openers = self._unmatched(completion)
+        if closers > opened and openers and not columns.may_reopen():
+            return True
+        beyond = closers + min(closed_after - opened, 0)
+        is_beyond = beyond > 0 and beyond + max(closed_after - opened, 0) > columns.may_close()
+        return is_beyond or self._dedents(completion, reading)
+
+    def _dedents(self, completion: bytes, reading: Candidate) -> bool:
+        """Whether *completion* has a line of code that is shallower than the cursor's, in *reading*."""
+        column = reading.left.cursor_line().column
+        lines = completion.split(b"\n")[1:]
+        margins = (Margin().after(line[: -len(line.lstrip())]).counted for line in lines if line.strip())
+        return column is not None and any(column.deeper_than(margin) for margin in margins)
 
     def _leaves_line(self, completion: bytes, reading: Candidate) -> bool:
         """Whether *completion* ends the line or makes a comment of its rest, or deeper lines stand apart."""

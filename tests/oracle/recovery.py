@@ -331,16 +331,20 @@ def run(
     for name, key in _GROUPS.items():
         console.print(_table(name, key, broken))
     _print_times(console, broken)
-    if verbose:
-        for outcome in outcomes[:_MOST_SHOWN]:
-            _show(console, outcome, verbose)
+    shown = [outcome for outcome in outcomes if verbose and _is_shown(outcome, verbose)]
+    for outcome in shown[:_MOST_SHOWN]:
+        _show(console, outcome)
 
 
-def _show(console: Console, outcome: Outcome, verbose: str) -> None:
+def _is_shown(outcome: Outcome, verbose: str) -> bool:
+    if verbose == "strays":
+        return bool(outcome.strays)
+    failed = outcome.verdict != "complete" or bool(outcome.refused)
+    return failed and (verbose == "all" or verbose in outcome.case.kinds)
+
+
+def _show(console: Console, outcome: Outcome) -> None:
     case = outcome.case
-    failed = outcome.verdict != "complete" or outcome.refused
-    if not failed or (verbose != "all" and verbose not in case.kinds):
-        return
     reading = "as it is" if outcome.as_it_is else "repaired"
     console.rule(f"{outcome.verdict}, {reading}, {case.kinds} {case.distances} {case.sides} {case.path}")
     left, right = case.left.splitlines(keepends=True), case.right.splitlines(keepends=True)

@@ -204,7 +204,7 @@ class Search:
         meeting = [each for each in chart.expected() & self.ends.kinds if self._may_meet(each, symbol)]
         furthest, count, seen = min(index + _AHEAD, len(self.symbols)), 0, {*self.symbols}
         for more, _, assumed in sorted(
-            (self.ends.costs[each] + self._cost_beside(index, each), each not in seen, each)
+            (self.ends.costs[each] + self._cost_beside(chart, index, each), each not in seen, each)
             for each in meeting
         ):
             if count >= _MOST_ASSUMED and not (self._lacks_opener and self._opens(assumed)):
@@ -309,17 +309,22 @@ class Search:
             for symbol in self.symbols[first : index + 1]:
                 following = following and self.scan(following, (symbol,))
             if following is not None:
-                yield price + self._cost_to_match(symbols[-1]), symbols, following
+                yield price + self._cost_to_match(chart, symbols[-1]), symbols, following
 
-    def _cost_to_match(self, assumed: int) -> int:
-        """What it costs that *assumed* is a bracket, which has to be matched."""
+    def _cost_to_match(self, chart: EarleySet, assumed: int) -> int:
+        """What it costs that *assumed*, behind *chart*, is a bracket, which has to be matched."""
         closes, opens = self.enclosures.unmatched((assumed,))
-        return BRACKET if (closes if self.backward else opens) else self._cost_to_go_on(assumed)
+        return BRACKET if (closes if self.backward else opens) else self._cost_to_go_on(chart, assumed)
 
-    def _cost_to_go_on(self, assumed: int) -> int:
-        """What it costs that *assumed* is a word that mostly asks for more, as `lambda` for its colon."""
+    def _cost_to_go_on(self, chart: EarleySet, assumed: int) -> int:
+        """What it costs that *assumed* is a word that mostly asks for more, as `lambda` for its colon.
+
+        Nothing if the line cannot end without it behind *chart*, as without the `else` of an `if`.
+        """
         word = word_of(self.tables, assumed)
-        return WORD if self.open_end and not self.backward and len(word) > 1 and word.isalpha() else 0
+        if not self.open_end or self.backward or len(word) == 1 or not word.isalpha():
+            return 0
+        return 0 if any(assumed in symbols for _, symbols in self.ends.of(chart).values()) else WORD
 
     def _ends_header(self, index: int) -> bool:
         """Whether the lexeme of number *index* ends its physical line as headers end."""
@@ -349,9 +354,9 @@ class Search:
             return False
         return pair[0] not in self.enclosures or any(self.enclosures.unmatched(pair))
 
-    def _cost_beside(self, index: int, assumed: int) -> int:
+    def _cost_beside(self, chart: EarleySet, index: int, assumed: int) -> int:
         """As `_cost_to_match`, and what it costs to close a bracket around nothing."""
-        return self._cost_to_match(assumed) + self._closes_nothing(index, assumed)
+        return self._cost_to_match(chart, assumed) + self._closes_nothing(index, assumed)
 
     def _closes_nothing(self, index: int, assumed: int) -> bool:
         """Whether *assumed* closes the bracket that the lexeme before number *index* opens."""

@@ -281,12 +281,19 @@ class Statements(Readings):
         """
         units = self._units(place, end)
         read = [passed_over(unit) if self.is_hopeless(unit) else unit for unit in units]
-        found = self._within(read, chart, above, goes_on=True)
+        found = self._within(read, chart, above, goes_on=True, then=self._column_behind(end))
         if self._may_end_early(units):
             other = self.early.near(place, end, chart, above)
             if other is not None and (found is None or other.cost <= found.cost + INSERTED):
                 return other
         return found if found is not None and found.edits and found.cost < PASSED_LINE else None
+
+    def _column_behind(self, end: int) -> Column | None:
+        """The column of the line at *end*, which may be the cursor's; None if it closes a bracket first."""
+        if end >= self.stop:
+            return None if self.then is None or self.then.closes else self.then.column
+        line = self.unit(end)
+        return None if self.assumed.layout.closes(line) else line.column
 
     def _own_lines_behind(self, units: Sequence[Unit], chart: EarleySet) -> int:
         """How many of *units* can be read after *chart* before one that cannot, but begins as a line does."""
@@ -329,17 +336,30 @@ class Statements(Readings):
         return self._within(layout.followed_by(units, kinds), chart, (), goes_on=True)
 
     def _within(
-        self, units: list[Unit], chart: EarleySet, above: Sequence[Unit], *, goes_on: bool
+        self,
+        units: list[Unit],
+        chart: EarleySet,
+        above: Sequence[Unit],
+        *,
+        goes_on: bool,
+        then: Column | None = None,
     ) -> Reading | None:
-        """The cheapest reading of *units* after *chart*, with brackets closed where the layout says so."""
+        """The cheapest reading of *units* after *chart*, with brackets closed where the layout says so.
+
+        The column of the line that follows is *then*, if it is known and tells something.
+        """
         while units and units[-1].column is None:
             units.pop()
         if not units:
             return None
-        closed, count = self.assumed.layout.closed(units, above)
+        layout = self.assumed.layout
+        closed, count = layout.closed(units, above)
+        if then is not None:
+            kinds = layout.deeper_than((*above, *closed), then)
+            closed, count = layout.followed_by(closed, kinds), count + len(kinds)
         best: Reading | None = None
         variants = [(units, MISALIGNED * count), (closed, 0)]
-        if (opened := self.assumed.layout.opened_alike(units)) is not None:
+        if (opened := layout.opened_alike(units)) is not None:
             variants.append((opened, 0))
         for variant, more in variants:
             found = self._searched(variant, chart, goes_on=goes_on)
