@@ -93,7 +93,7 @@ class Above:
             end = min(self.text.document.line_at(place).size + place, self.stop)
             self.text.replace([(place, end, b"")])
             return
-        if tries == 1 and (edits := with_line_before(statements, context, start)):
+        if tries == 1 and (edits := self._reopened(start) or with_line_before(statements, context, start)):
             self.text.replace(edits)
             return
         reading = statements.read(start)
@@ -104,6 +104,23 @@ class Above:
         else:
             edits = laid_out(self.assumed, statements, context, reading)
         self.text.replace(edits)
+
+    def _reopened(self, start: int) -> tuple[Edit, ...]:
+        """The edits by which the line at *start* is in brackets that the line before it closes.
+
+        Nothing unless it is deeper than where its logical line begins, and they are opened far above.
+        """
+        statements, document = self.statements(), self.text.document
+        before, column = statements.line_before(start), statements.column_at(start)
+        if before is None or column is None or statements.opened_at(before[0]) != before[0]:
+            return ()
+        context = document.statement_before(start)[1]
+        is_deeper = column.deeper_than(context.frame.column) and context.opened(column) is None
+        if not is_deeper or start >= self.stop or not statements.unmatched(before[0])[0]:
+            return ()
+        chart = document.left_at(before[0])[1].group
+        found = statements.near(before[0], statements.unit(start).end, chart, ())
+        return () if found is None else found.edits
 
     def _mend_near(self, place: int, start: int) -> tuple[Edit, ...]:
         """The edits that mend the line at *place*, in brackets, far behind the *start* of its logical line.

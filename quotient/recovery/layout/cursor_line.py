@@ -19,8 +19,8 @@ class CursorLine(NamedTuple):
     """The column of a line, and the kinds of closing brackets that it begins with.
 
     `column` is None if it is unknown, as on an empty line. `first` is the kind of its first lexeme, None if
-    the cursor may change that. `opens` are the kinds of the brackets that the line opens
-    right of the cursor.
+    the cursor may change that. `opens` are the kinds of the brackets that the line leaves open, unless the
+    middle closes them.
     """
 
     column: Column | None = None
@@ -49,7 +49,8 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
             first = kind if not closes and lead.end() + position < len(before) else None
             break
         closes.append(kind)
-    return CursorLine(Margin().after(lead.group()).counted, tuple(closes), first, _opened(lexical, after))
+    opens = _opened(lexical, before + b" " + after)
+    return CursorLine(Margin().after(lead.group()).counted, tuple(closes), first, opens)
 
 
 def _opened(lexical: LexerTables, text: bytes) -> tuple[int, ...]:

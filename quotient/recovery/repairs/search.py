@@ -30,7 +30,7 @@ from fimlsp.quotient.recovery.repairs.places import Begun, Place, Stuck
 
 _MOST_STEPS = 60
 _MOST_ASSUMED = 4
-_AHEAD = 6
+_AHEAD = 16
 _NEAR = 3
 _BACK = 12
 
@@ -309,20 +309,23 @@ class Search:
             for symbol in self.symbols[first : index + 1]:
                 following = following and self.scan(following, (symbol,))
             if following is not None:
-                yield price + self._cost_to_match(chart, symbols[-1]), symbols, following
+                yield price + self._cost_to_match(chart, first, symbols[-1]), symbols, following
 
-    def _cost_to_match(self, chart: EarleySet, assumed: int) -> int:
+    def _cost_to_match(self, chart: EarleySet, index: int, assumed: int) -> int:
         """What it costs that *assumed*, behind *chart*, is a bracket, which has to be matched."""
         closes, opens = self.enclosures.unmatched((assumed,))
-        return BRACKET if (closes if self.backward else opens) else self._cost_to_go_on(chart, assumed)
+        return BRACKET if (closes if self.backward else opens) else self._cost_to_go_on(chart, index, assumed)
 
-    def _cost_to_go_on(self, chart: EarleySet, assumed: int) -> int:
+    def _cost_to_go_on(self, chart: EarleySet, index: int, assumed: int) -> int:
         """What it costs that *assumed* is a word that mostly asks for more, as `lambda` for its colon.
 
-        Nothing if the line cannot end without it behind *chart*, as without the `else` of an `if`.
+        Nothing if the bracket around lexeme number *index*, before which it stands, is closed, or if the line
+        cannot end without it behind *chart*, as without the `else` of an `if`.
         """
         word = word_of(self.tables, assumed)
         if not self.open_end or self.backward or len(word) == 1 or not word.isalpha():
+            return 0
+        if self.enclosures.unmatched(self.symbols[index:])[0]:
             return 0
         return 0 if any(assumed in symbols for _, symbols in self.ends.of(chart).values()) else WORD
 
@@ -356,7 +359,7 @@ class Search:
 
     def _cost_beside(self, chart: EarleySet, index: int, assumed: int) -> int:
         """As `_cost_to_match`, and what it costs to close a bracket around nothing."""
-        return self._cost_to_match(chart, assumed) + self._closes_nothing(index, assumed)
+        return self._cost_to_match(chart, index, assumed) + self._closes_nothing(index, assumed)
 
     def _closes_nothing(self, index: int, assumed: int) -> bool:
         """Whether *assumed* closes the bracket that the lexeme before number *index* opens."""

@@ -190,8 +190,8 @@ class Extents(Lines):
     def _lines_from(self, place: int) -> Iterator[tuple[Unit, bool]]:
         """Some lines from *place* on, and whether they are that with the cursor, or beyond it.
 
-        Of the cursor's line these are the brackets that it closes at its beginning, and those that it opens
-        right of the cursor, if any.
+        Of the cursor's line these are the brackets that it closes at its beginning, and those that it leaves
+        open, if any.
         """
         count = 0
         while place < self.stop and count < _MOST_SEARCHED:

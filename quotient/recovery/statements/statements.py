@@ -281,19 +281,22 @@ class Statements(Readings):
         """
         units = self._units(place, end)
         read = [passed_over(unit) if self.is_hopeless(unit) else unit for unit in units]
-        found = self._within(read, chart, above, goes_on=True, then=self._column_behind(end))
+        found = self._within(read, chart, above, goes_on=True, then=self._line_behind(end))
         if self._may_end_early(units):
             other = self.early.near(place, end, chart, above)
             if other is not None and (found is None or other.cost <= found.cost + INSERTED):
                 return other
         return found if found is not None and found.edits and found.cost < PASSED_LINE else None
 
-    def _column_behind(self, end: int) -> Column | None:
-        """The column of the line at *end*, which may be the cursor's; None if it closes a bracket first."""
-        if end >= self.stop:
-            return None if self.then is None or self.then.closes else self.then.column
-        line = self.unit(end)
-        return None if self.assumed.layout.closes(line) else line.column
+    def _line_behind(self, end: int) -> Unit | None:
+        """The line at *end*; of the cursor's what is known of it; None if that is nothing."""
+        if end < self.stop:
+            return self.unit(end)
+        then = self.then
+        if then is None or then.column is None:
+            return None
+        closers = tuple(Lexeme(kind, end, end) for kind in then.closes)
+        return Unit(end, end, then.column, Lexemes(closers, (), joined=False))
 
     def _own_lines_behind(self, units: Sequence[Unit], chart: EarleySet) -> int:
         """How many of *units* can be read after *chart* before one that cannot, but begins as a line does."""
@@ -342,11 +345,11 @@ class Statements(Readings):
         above: Sequence[Unit],
         *,
         goes_on: bool,
-        then: Column | None = None,
+        then: Unit | None = None,
     ) -> Reading | None:
         """The cheapest reading of *units* after *chart*, with brackets closed where the layout says so.
 
-        The column of the line that follows is *then*, if it is known and tells something.
+        The line that follows is *then*, if that is known.
         """
         while units and units[-1].column is None:
             units.pop()
@@ -355,7 +358,7 @@ class Statements(Readings):
         layout = self.assumed.layout
         closed, count = layout.closed(units, above)
         if then is not None:
-            kinds = layout.deeper_than((*above, *closed), then)
+            kinds = layout.left_before((*above, *closed), then)
             closed, count = layout.followed_by(closed, kinds), count + len(kinds)
         best: Reading | None = None
         variants = [(units, MISALIGNED * count), (closed, 0)]
