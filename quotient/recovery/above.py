@@ -242,10 +242,14 @@ class Above:
         others = (found.after(context.group, (), self.stop),) if is_before else ()
         return found.after(chart, closes, self.stop), *others
 
-    def lacking_column(self) -> Column | None:
-        """The first column to which the text below dedents although no open block has it; None: all have."""
-        document = self.text.document
-        end = document.transitions.lines.end_of_stretch(self.text.data, self.text.cursor_end)
+    def lacking_column(self, text: MendedText | None = None) -> Column | None:
+        """The first column to which the text below dedents although no open block has it; None: all have.
+
+        The *text* is one that was changed below the cursor's line, if any.
+        """
+        text = text or self.text
+        document = text.document
+        end = document.transitions.lines.end_of_stretch(text.data, text.cursor_end)
         column, after = self.cursor_line().column, document.right_at(end)
         context = document.left_at(self.stop)[1]
         if column is None or after.unmatched or context.modes.depth:

@@ -59,11 +59,8 @@ class Below(SharedBrackets):
             reading = self._in_place(statements, place)
             self.text.replace(reading.edits if reading is not None else statements.without(place))
             return
-        if (
-            tries == 1
-            and not statements.is_outside_brackets(place)
-            and (edit := slip_below(statements, place))
-        ):
+        is_inside = tries == 1 and not statements.is_outside_brackets(place)
+        if is_inside and (edit := statements.lacking_closer(place) or slip_below(statements, place)):
             self.text.replace([edit])
             return
         after = statements.next_line(statements.unit(place).end)
@@ -161,12 +158,15 @@ class Below(SharedBrackets):
     def follows_deeper(self, column: Column | None, document: Document, start: int) -> bool:
         """Whether the next line is deeper than *column*, but a blank line keeps it from being a block.
 
-        A slip of one column counts as well, if it is still there in *document*, at *start*.
+        A slip of one column counts as well, if it is still there in *document*, at *start*, and is not that of
+        a bracket which the line opens.
         """
         line = self.statements().next_line(self.start)
         if column is None or line is None or not line.column.deeper_than(column) or self._is_header:
             return False
         if is_slip(line.column, column):
+            if self.assumed.layout.left_open((self.own_line(),)):
+                return False
             mended = self.statements_of(document, start).next_line(start)
             return mended is None or mended.column != column
         after = self.text.data[self.start : line.start].splitlines()[:1]

@@ -67,6 +67,14 @@ class MiddleBrackets:
             return not column.deeper_than(closing.column)
         return not self._below.rest.strip() or closing.column.deeper_than(column)
 
+    def goes_on_below(self) -> bool:
+        """Whether the line below is in a bracket that the cursor's line, which is no header, opens."""
+        line, column = self._next, self._column
+        if line is None or column is None or self._statements.begins_closing(line):
+            return False
+        is_no_header = bool(self._left.depth) or self._below.ends_as_no_header
+        return is_no_header and line.column.deeper_than(column)
+
     def may_reopen(self) -> bool:
         """Whether the cursor's line may close a bracket and open another one."""
         column, above = self._column, self._left.column

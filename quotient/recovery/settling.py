@@ -37,6 +37,8 @@ class Settling:
             return True
         if not isinstance(state, GrammarState):
             return True
+        if self._below.text.document.tables.offside and reading.left.lacking_column(reading.text) is not None:
+            return False
         if self.leaves(state, reading, opened) or self._leaves_line(state.shortest_completion, reading):
             return False
         columns = MiddleBrackets(reading, self._below)
@@ -59,6 +61,8 @@ class Settling:
         closed_after, _ = self._unmatched(self._below.rest)
         closers, openers = self._unmatched(completion)
         if closers > opened and openers and not columns.may_reopen():
+            return True
+        if 0 < closers <= opened and not closed_after and columns.goes_on_below():
             return True
         beyond = closers + min(closed_after - opened, 0)
         is_beyond = beyond > 0 and beyond + max(closed_after - opened, 0) > columns.may_close()

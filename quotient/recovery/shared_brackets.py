@@ -62,6 +62,11 @@ class SharedBrackets:
         return self.text.data[self.text.cursor_end : self.start].rstrip(b"\r\n")
 
     @property
+    def ends_as_no_header(self) -> bool:
+        """Whether the cursor's line ends behind the cursor, as no header does."""
+        return bool(self.rest.strip()) and not self._is_header
+
+    @property
     def _is_header(self) -> bool:
         """Whether the cursor's line ends as those do that a block follows."""
         tables, rest = self.assumed.tables, self.rest

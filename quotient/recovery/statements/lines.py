@@ -171,7 +171,7 @@ class Lines:
         No line, in brackets or not, begins like it, and that of its column above ends with an open bracket.
         """
         unit = self.unit(start)
-        if unit.column is None or not unit.found.read or not self.is_hopeless(unit):
+        if unit.column is None or not unit.found.read or not self._begins_nothing(unit):
             return None
         layout, position = self.assumed.layout, start
         symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
@@ -183,12 +183,19 @@ class Lines:
             if above.column is None or above.column.deeper_than(unit.column):
                 continue
             opened = layout.left_open((above,))
-            if above.column != unit.column or not opened or not opened[-1][1]:
+            if not _may_be_closed_in(above.column, unit.column) or not opened or not opened[-1][1]:
                 return None
             kind, text = layout.closer(opened[-1][0])
             pairs = pairwise((self.tables.terminal_of[kind], *symbols))
             return (unit.code, unit.code, text) if self.tables.neighbours.issuperset(pairs) else None
         return None
+
+    def _begins_nothing(self, unit: Unit) -> bool:
+        """Whether no line begins like *unit*, or with its first lexeme, in brackets or not."""
+        first = self.tables.terminal_of[unit.found.read[0].kind]
+        begins = self.assumed.any_line.expects(first) or first in self.assumed.in_brackets
+        is_odd = self.tables.offside and not begins and not self.assumed.layout.closes(unit)
+        return is_odd or self.is_hopeless(unit)
 
     def opened_at(self, start: int) -> int:
         """Where the line begins that opens what the line at *start* closes; itself if it closes nothing."""
@@ -355,3 +362,8 @@ class Lines:
                 return line.first if line.column == column else None
             position = line.end
         return None
+
+
+def _may_be_closed_in(opening: Column, column: Column) -> bool:
+    """Whether a line of *column* begins with the closer of one of the column *opening*, or what follows it."""
+    return column in (opening, opening._replace(tabs1=opening.tabs1 + 1, tabs8=opening.tabs8 + 1))
