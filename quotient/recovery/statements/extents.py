@@ -139,19 +139,18 @@ class Extents(Lines):
             if unit.column is not None:
                 if not unit.found.read or self._is_outside(unit, first):
                     break
-                if is_beyond and depth <= outer and self._may_follow_opener(unit):
-                    break
+                of_middle = is_beyond and depth <= outer and self._may_follow_opener(unit)
                 kinds = [self.tables.lexical.kinds[lexeme.kind] for lexeme in unit.found.read]
                 closers, openers = unmatched_brackets(self.tables.lexical.brackets, kinds)
                 if unit.column == first.column and self.assumed.layout.closes(unit):
                     depth = 0  # whatever is open in the lines above
-                if len(closers) > depth:
+                if len(closers) > depth + of_middle:
                     return (
                         (found, self.tables.opening_of[closers[depth]])
                         if is_beyond
                         else ([*found, unit], None)
                     )
-                depth += len(openers) - len(closers)
+                depth = max(depth - len(closers), 0) + len(openers)
                 if not unit.column.deeper_than(first.column or Column()):
                     break
             found += () if is_beyond else (unit,)

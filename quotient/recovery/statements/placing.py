@@ -36,9 +36,10 @@ def with_line_before(statements: Statements, context: LeftContext, start: int) -
         return ()
     if context.opened(column) is not None:
         return ()
-    if start == statements.stop and not statements.lacks_opener(before[0]):
+    begin = statements.opened_at(before[0])
+    if start == statements.stop and not statements.lacks_opener(begin):
         return ()
-    reading = statements.read(statements.opened_at(before[0]))
+    reading = statements.read(begin)
     return reading.edits if reading.end >= start and not reading.passed else ()
 
 

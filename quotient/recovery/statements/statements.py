@@ -109,7 +109,8 @@ class Statements(Readings):
     def _closed_by_cursor(self, first: Unit) -> Reading | None:
         """The reading of the lines from *first* on in a bracket that it lacks, for the cursor to close.
 
-        That line has the same column, and nothing before the cursor, and all lines between are deeper.
+        That line has the same column, and nothing before the cursor, and all lines between are deeper. None of
+        them is blank at once.
         """
         then = self.then
         if then is None or not self.open_end or then.first is not None or then.closes:
@@ -121,8 +122,8 @@ class Statements(Readings):
             units.append(self.unit(units[-1].end))
             if units[-1].found.read and self._is_outside(units[-1], first):
                 return None
-        is_next = not any(unit.found.read for unit in units[1:])
-        if is_next or units[-1].end < self.stop or self.assumed.layout.left_open(units):
+        is_apart = not any(unit.found.read for unit in units[1:2])
+        if is_apart or units[-1].end < self.stop or self.assumed.layout.left_open(units):
             return None
         lines = sum(
             self.is_line(unit.start) and not self.is_part(unit) for unit in units[1:] if unit.found.read
