@@ -110,7 +110,7 @@ class Statements(Readings):
         """The reading of the lines from *first* on in a bracket that it lacks, for the cursor to close.
 
         That line has the same column, and nothing before the cursor, and all lines between are deeper. None of
-        them is blank at once.
+        them is blank at once, or a statement of a block that *first* is the header of.
         """
         then = self.then
         if then is None or not self.open_end or then.first is not None or then.closes:
@@ -128,10 +128,19 @@ class Statements(Readings):
         lines = sum(
             self.is_line(unit.start) and not self.is_part(unit) for unit in units[1:] if unit.found.read
         )
+        if lines and self._is_header_cut_off(first):
+            return None
         ways = (self.assumed.layout.with_opener(units, kind) for kind in self.tables.lexical.brackets)
         found = [way for way in (self._repaired(units, is_open=True) for units in ways) if way is not None]
         best = min(found, key=lambda way: way.cost, default=None)
         return best and best._replace(cost=best.cost + INSERTED + _OWN_LINE * lines)
+
+    def _is_header_cut_off(self, unit: Unit) -> bool:
+        """Whether *unit* is sooner ended as a header than as another line."""
+        symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+        chart = self.tables.forward.read(self.assumed.any_line, symbols)
+        ways = {} if chart is None else self.assumed.ends.of(chart)
+        return True in ways and min(ways, key=lambda is_header: ways[is_header][0])
 
     def is_part(self, unit: Unit) -> bool:
         """Whether *unit* ends as lines in brackets do, with a comma."""
