@@ -91,7 +91,9 @@ class Settings:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="recovery: where the files lie; of Python, its standard library.",
 )
-@click.option("--show", default="", help="recovery: shows failed cases of one kind of break, of all, or the strays.")
+@click.option(
+    "--show", default="", help="recovery: shows what failed of one kind of break, of all, or the strays."
+)
 def main(
     suite: str,
     version: str,

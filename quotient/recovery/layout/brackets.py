@@ -255,13 +255,15 @@ class Layout:
             return None  # a bracket is open there, so that it is closed twice
         return [*units[:place], self._with(units[place], kind), *units[place + 1 :]]
 
-    def followed_by(self, units: list[Unit], kinds: Iterable[int]) -> list[Unit]:
+    def followed_by(self, units: list[Unit], kinds: Iterable[int], *, inside: bool = False) -> list[Unit]:
         """*units* with brackets of *kinds* at the end of the last one with code.
 
-        If more brackets are open they stand before the separator that may be there.
+        If more brackets are open, or all of them are *inside* others, they stand before the separator that
+        may be there.
         """
         found, kinds = list(units), list(kinds)
-        separators = self._separators if len(self.left_open(units)) > len(kinds) else frozenset[int]()
+        is_inside = inside or len(self.left_open(units)) > len(kinds)
+        separators = self._separators if is_inside else frozenset[int]()
         last = max((number for number, unit in enumerate(units) if unit.found.read), default=None)
         for kind in kinds:
             if last is None:

@@ -70,11 +70,14 @@ class Lines:
             end = start + line.reach
         if end > self.stop or (line.broken and end > self.lines.end_of_stretch(self.data, start)):
             return self.physical(start)
-        return self._unit(start, end)
+        return self._joined(start, end)
 
     def physical(self, start: int) -> Unit:
         """The physical line at *start*, with those that line joiners join to it."""
-        end = min(self.lines.end_of_stretch(self.data, start), self.stop)
+        return self._joined(start, min(self.lines.end_of_stretch(self.data, start), self.stop))
+
+    def _joined(self, start: int, end: int) -> Unit:
+        """The text from *start* to *end*, with the lines that line joiners join to it."""
         unit = self._unit(start, end)
         while unit.found.joined and end < self.stop:
             end = min(self.lines.end_of_stretch(self.data, end), self.stop)
@@ -365,5 +368,5 @@ class Lines:
 
 
 def _may_be_closed_in(opening: Column, column: Column) -> bool:
-    """Whether a line of *column* begins with the closer of one of the column *opening*, or what follows it."""
+    """Whether a line of *column* begins with the closer of one of *opening*, or with what follows it."""
     return column in (opening, opening._replace(tabs1=opening.tabs1 + 1, tabs8=opening.tabs8 + 1))

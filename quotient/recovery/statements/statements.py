@@ -109,8 +109,8 @@ class Statements(Readings):
     def _closed_by_cursor(self, first: Unit) -> Reading | None:
         """The reading of the lines from *first* on in a bracket that it lacks, for the cursor to close.
 
-        That line has the same column, and nothing before the cursor, and all lines between are deeper. None of
-        them is blank at once, or a statement of a block that *first* is the header of.
+        That line has the same column, and nothing before the cursor, and all lines between are deeper. The
+        first of these is not blank, and none is a statement if *first* is a header that is cut off.
         """
         then = self.then
         if then is None or not self.open_end or then.first is not None or then.closes:
@@ -155,13 +155,14 @@ class Statements(Readings):
     ) -> Iterator[tuple[list[Unit], int]]:
         """*units*, and the same with brackets where the layout says that they lack; with what each costs.
 
-        If a bracket of the kind *lacking* is closed after them, it is that one. If it *goes_on*,
-        the cursor's line is next.
+        If a bracket of the kind *lacking* is closed after them, it is that one, unless the first of them ends
+        with another. If it *goes_on*, the cursor's line is next.
         """
         layout = self.assumed.layout
         if lacking is not None:
-            yield layout.with_opener(units, lacking), 0
-            yield units, INSERTED
+            ends_open = any(is_last for _, is_last in layout.left_open(units[:1]))
+            yield layout.with_opener(units, lacking), INSERTED * ends_open
+            yield units, INSERTED * (not ends_open)
             return
         closed, count = layout.closed(units)
         if goes_on and self.then is not None and self.then.column is not None:
@@ -369,7 +370,7 @@ class Statements(Readings):
         closed, count = layout.closed(units, above)
         if then is not None:
             kinds = layout.left_before((*above, *closed), then)
-            closed, count = layout.followed_by(closed, kinds), count + len(kinds)
+            closed, count = layout.followed_by(closed, kinds, inside=True), count + len(kinds)
         best: Reading | None = None
         variants = [(units, MISALIGNED * count), (closed, 0)]
         if (opened := layout.opened_alike(units)) is not None:

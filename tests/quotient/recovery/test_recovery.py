@@ -90,6 +90,8 @@ def test_two_breaks(above, below):
 
 
 TABLE = "x = {\n" + "".join(f"    'k{number}': [{number}, a],\n" for number in range(45))
+CALLS = "    f(\n        a, 2,\n        b=c,\n    ),\n" * 9
+ROWS = "    [a, [b, c], 0,\n     1, 2.5],\n" * 24
 SEEN = {
     # left<|>right: a middle that is complete there, and what is offered
     "x = [1, 2\ny = <|>\n": (b"1", b"0"),
@@ -438,6 +440,58 @@ SEEN = {
         "def f():\n    a\n=======\n    <|> def g():\n"
         "        async with h:\n            return 1\n\n    return g\n"
     ): (b"async", b"\n   "),
+    # long statements, and what follows tells where their brackets end
+    f"x = [\n{CALLS}    f(\n        a,\n        d=(b, c, e=g,\n        <|>\n    ),\n]\n": (b"h=1,", b""),
+    f"x = [\n{CALLS}    f(\n        g(\n            h(, c=d\n        ),\n        <|>\n    ),\n]\n": (
+        b"b,",
+        b"",
+    ),
+    f"x = [\n{ROWS}    [a, [b, c], 0,\n     1, 2.5]],\n    [a, [b, c], 0,\n     <|>\n{ROWS}]\n": (
+        b"1, 2.5],",
+        b"]",
+    ),
+    (
+        "x = {\n    'a': {\n        'b': 1,\n    }},\n    'c': {\n        'b': 1,\n"
+        "    },\n    'd': <|>\n        'b': 1,\n    },\n}\n"
+    ): (
+        b"{",
+        b"{",
+    ),
+    "x = {\n    'a': {\n        'b': 1,\n    }},\n    'c': <|>\n        'b': 1,\n    },\n}\n": (b"{", b"{"),
+    # words that a line lacks
+    "x = (\n    a.b\n    if c is None\n     lambda n: iter(d)\n<|>\nz\n": (b")", b")"),
+    "x = sorted(\n    {n  n in g() if not n.a()}\n    <|>\n    | {b, c}\n)\n": (b"- {d}", b""),
+    # brackets that the cursor's line opens
+    "def f(a):\n    def g(h)\n        return lambda: A(<|>(\n            b,\n            c()\n        ))\n": (
+        b"d",
+        b"",
+    ),
+    (
+        "x = {\n    'a': [\n        (b, c),\n        (d, f + g<|>\n         h(i.j, i.k\n"
+        "        l('#'),\n    ]\n}\n"
+    ): (
+        b",",
+        b"",
+    ),
+    (
+        "def f():\n    x = ((0<|> 1, 2,\n        3, 4), (5, 6,\n        7,\n"
+        "    y = ((0, 1),\n        (2, 3))\n"
+    ): (
+        b",",
+        b",",
+    ),
+    # what lines below tell by how they begin, and by their columns
+    "def f(\n    a: b,\n    c: d[e<|>,\n -> g:\n    pass\n": (b"]", b"]"),
+    "class A:\n    def f(self):\n        <|>\n\n     g(self, x):\n        return x\n": (
+        b"return self.a",
+        b"0",
+    ),
+    "def f():\n    for\n        g(a)\n    <|>\n        h(a)\n\n    b()\n": (b"for i in u:", b""),
+    "class A:\n    b = [c]\n\n        d(\n            e=f,\n        )\n\n    <|>\n        return g\n": (
+        b"def h(self):",
+        b"",
+    ),
+    "def f():\n    assert g([1, [2, [3]], [4, 5]) == \\\n        'a'\n    <|>\n": (b"assert b", b""),
 }
 
 
