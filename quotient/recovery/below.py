@@ -158,8 +158,8 @@ class Below(SharedBrackets):
     def follows_deeper(self, column: Column | None, document: Document, start: int) -> bool:
         """Whether the next line is deeper than *column*, but a blank line keeps it from being a block.
 
-        A slip of one column counts as well, if it is still there in *document*, at *start*, and is not that of
-        a bracket which the line opens.
+        A slip of one column counts as well, if it is still there in *document*, at *start*, unless the line
+        opens a bracket.
         """
         line = self.statements().next_line(self.start)
         if column is None or line is None or not line.column.deeper_than(column) or self._is_header:
