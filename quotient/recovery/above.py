@@ -14,7 +14,12 @@ from fimlsp.quotient.recovery.layout.lexemes import lexemes
 from fimlsp.quotient.recovery.mended_text import MendedText
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 from fimlsp.quotient.recovery.statements.blocks import missing_below, slip
-from fimlsp.quotient.recovery.statements.placing import laid_out, with_header, with_line_before
+from fimlsp.quotient.recovery.statements.placing import (
+    laid_out,
+    with_group_before,
+    with_header,
+    with_line_before,
+)
 from fimlsp.quotient.recovery.statements.readings import Edit
 from fimlsp.quotient.recovery.statements.statements import Brackets, Statements
 
@@ -94,6 +99,9 @@ class Above:
             self.text.replace([(place, end, b"")])
             return
         if tries == 1 and (edits := self._reopened(start) or with_line_before(statements, context, start)):
+            self.text.replace(edits)
+            return
+        if tries == 1 and (edits := with_group_before(self.assumed, statements, context, start)):
             self.text.replace(edits)
             return
         reading = statements.read(start)

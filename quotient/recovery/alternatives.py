@@ -11,7 +11,7 @@ from itertools import chain
 
 from fimlsp.quotient.recovery.above import Above
 from fimlsp.quotient.recovery.statements.blocks import header_above
-from fimlsp.quotient.recovery.statements.placing import laid_out
+from fimlsp.quotient.recovery.statements.placing import laid_out, with_group_before
 from fimlsp.quotient.recovery.statements.readings import Reading
 from fimlsp.quotient.recovery.statements.statements import Statements
 
@@ -46,6 +46,11 @@ def outside(above: Above, *, surely: bool = False) -> Iterator[Above]:
             found = found.changed(edits)
             found.mend()
             yield found
+    start, context = found.text.document.statement_before(found.stop)
+    if start == found.stop and (
+        edits := with_group_before(above.assumed, found.statements(), context, start)
+    ):
+        yield found.changed(edits)
     lacking = found.lacking_column()
     header = lacking and header_above(above.assumed, found.statements(), found.stop, lacking)
     if header:

@@ -25,12 +25,12 @@ _TAB = 8
 class Header(NamedTuple):
     """A header, such as `if x:`, as text, with what it costs to assume it.
 
-    `first` is its first terminal. `expects` are those that may follow its block in its column; `whole` tells
+    Its terminals are `symbols`. `expects` are those that may follow its block in its column; `whole` tells
     that none has to.
     """
 
     cost: int
-    first: int
+    symbols: tuple[int, ...]
     text: bytes
     whole: bool
     expects: frozenset[int]
@@ -70,15 +70,16 @@ class Assumed:
             if after is not None and tables.file_body in {tables.suites[suite] for suite in suites}:
                 expects = after.expected() & self.ends.costs.keys()
                 whole = bool(after.completed_from(start) & bodies)
-                text = self.words((first, *way[1]))
-                yield Header(self.ends.costs[first] + way[0], first, text, whole, frozenset(expects))
+                symbols = (first, *way[1])
+                cost = self.ends.costs[first] + way[0]
+                yield Header(cost, symbols, self.words(symbols), whole, frozenset(expects))
 
     def header(self, clause: int | None, behind: EarleySet | None = None) -> bytes:
         """A header whose block may be followed by a line that begins with the terminal *clause*.
 
         It is one that may follow an unfinished group *behind* which it stands, if any.
         """
-        headers = [each for each in self.headers if behind is not None and behind.expects(each.first)]
+        headers = [each for each in self.headers if behind is not None and behind.expects(each.symbols[0])]
         headers = headers or self.headers
         fitting = (header for header in headers if clause in header.expects)
         whole = (header for header in headers if header.whole)
@@ -177,6 +178,23 @@ class Assumed:
             sources = [Source(context.group, 0, b"")]
             for _, symbols in completions(tables.cheapest, sources, context.start, body):
                 return self.lines(tables.cheapest.expand(symbols), frame.column)
+        return None
+
+    def group_for(self, context: LeftContext, clause: int) -> bytes | None:
+        """Lines that begin a group in the block of *context* of which the terminal *clause* begins a later part.
+
+        None if no group has such a part, or lines begin with that terminal.
+        """
+        tables, frame = self.tables, context.frame
+        headers = (each for each in self.headers if clause in each.expects)
+        header = None if context.start.expects(clause) else next(headers, None)
+        chart = header and tables.forward.read(context.start, (*header.symbols, tables.newline))
+        if header is None or chart is None:
+            return None
+        for body in sorted(frame.bodies):
+            for _, symbols in completions(tables.cheapest, [Source(chart, 0, b"")], context.start, body):
+                rest = self.lines(tables.cheapest.expand(symbols), frame.column)
+                return indentation(frame.column) + header.text + b"\n" + rest
         return None
 
     def lines(self, symbols: Sequence[int], column: Column) -> bytes:

@@ -91,7 +91,7 @@ class Search:
             while index < size and (following := self._after(chart, index)) is not None:
                 if index in self.line_ends:
                     begun = index, chart
-                    trail = []
+                    trail = [each for each in trail[-1:] if self._opens(self.symbols[each[0]])]
                 if self._closes(index):
                     closed = index, chart
                 trail.append((index, chart))
@@ -125,6 +125,7 @@ class Search:
         cost, index, chart, path, trail, begun = stuck
         if not self._change(cost, index, chart, path) and not self.backward:
             self._assume_two(cost, index, chart, path)
+        if not self.backward and not self._is_ended(chart, index):
             self._assume_before(cost, index, trail[-_NEAR:], path)
         if not self.backward and not self._closes(index) and self._line_lacks_opener(index):
             self._open_before(cost, index, trail[-_BACK:], path)
@@ -204,7 +205,7 @@ class Search:
         meeting = [each for each in chart.expected() & self.ends.kinds if self._may_meet(each, symbol)]
         furthest, count, seen = min(index + _AHEAD, len(self.symbols)), 0, {*self.symbols}
         for more, _, assumed in sorted(
-            (self.ends.costs[each] + self._cost_beside(chart, index, each), each not in seen, each)
+            (self.ends.costs[each] + self._cost_beside(index, each), each not in seen, each)
             for each in meeting
         ):
             if count >= _MOST_ASSUMED and not (self._lacks_opener and self._opens(assumed)):
@@ -213,7 +214,7 @@ class Search:
             if following is not None and following.expects(symbol):
                 place, advanced = self._advanced(following, index)
                 count += place == furthest
-                yield place, advanced, more, assumed
+                yield place, advanced, more + self._cost_to_go_on(index, chart, assumed, advanced), assumed
 
     def _opens(self, symbol: int) -> bool:
         """Whether *symbol* is an opening bracket."""
@@ -309,25 +310,30 @@ class Search:
             for symbol in self.symbols[first : index + 1]:
                 following = following and self.scan(following, (symbol,))
             if following is not None:
-                yield price + self._cost_to_match(chart, first, symbols[-1]), symbols, following
+                more = self._cost_to_match(symbols[-1])
+                more += self._cost_to_go_on(first, chart, symbols[-1], following)
+                yield price + more, symbols, following
 
-    def _cost_to_match(self, chart: EarleySet, index: int, assumed: int) -> int:
-        """What it costs that *assumed*, behind *chart*, is a bracket, which has to be matched."""
+    def _cost_to_match(self, assumed: int) -> int:
+        """What it costs that *assumed* is a bracket, which has to be matched."""
         closes, opens = self.enclosures.unmatched((assumed,))
-        return BRACKET if (closes if self.backward else opens) else self._cost_to_go_on(chart, index, assumed)
+        return BRACKET if (closes if self.backward else opens) else 0
 
-    def _cost_to_go_on(self, chart: EarleySet, index: int, assumed: int) -> int:
-        """What it costs that *assumed* is a word that mostly asks for more, as `lambda` for its colon.
+    def _cost_to_go_on(self, index: int, chart: EarleySet, assumed: int, following: EarleySet) -> int:
+        """What it costs that *assumed* is a word that still asks for more, as `lambda` for its colon.
 
-        Nothing if the bracket around lexeme number *index*, before which it stands, is closed, or if the line
-        cannot end without it behind *chart*, as without the `else` of an `if`.
+        It stands behind *chart*, before lexeme number *index*, and the set is *following* some lexemes later.
+        Nothing if the bracket around it is closed.
         """
         word = word_of(self.tables, assumed)
         if not self.open_end or self.backward or len(word) == 1 or not word.isalpha():
             return 0
         if self.enclosures.unmatched(self.symbols[index:])[0]:
             return 0
-        return 0 if any(assumed in symbols for _, symbols in self.ends.of(chart).values()) else WORD
+        lacks = [
+            min((cost for cost, _ in self.ends.of(each).values()), default=0) for each in (chart, following)
+        ]
+        return WORD if lacks[1] > lacks[0] else 0
 
     def _ends_header(self, index: int) -> bool:
         """Whether the lexeme of number *index* ends its physical line as headers end."""
@@ -357,9 +363,9 @@ class Search:
             return False
         return pair[0] not in self.enclosures or any(self.enclosures.unmatched(pair))
 
-    def _cost_beside(self, chart: EarleySet, index: int, assumed: int) -> int:
+    def _cost_beside(self, index: int, assumed: int) -> int:
         """As `_cost_to_match`, and what it costs to close a bracket around nothing."""
-        return self._cost_to_match(chart, index, assumed) + self._closes_nothing(index, assumed)
+        return self._cost_to_match(assumed) + self._closes_nothing(index, assumed)
 
     def _closes_nothing(self, index: int, assumed: int) -> bool:
         """Whether *assumed* closes the bracket that the lexeme before number *index* opens."""

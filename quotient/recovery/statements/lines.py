@@ -16,7 +16,7 @@ from fimlsp.quotient.recovery.layout.lexemes import Lexemes, lexemes
 from fimlsp.quotient.recovery.repairs.assumed import Assumed
 
 _MOST_LINES_SEARCHED = 400
-_MOST_BLANKS = 10
+_MOST_BLANKS = 100
 _MOST_LINES_ABOVE = 40
 _LEAST_UNALIGNED = 4
 LEAD = re.compile(rb"[ \t\f]*")
@@ -350,6 +350,13 @@ class Lines:
                 return None if line is None else line.column
             position = line.end
         return None
+
+    def beginning(self, start: int) -> tuple[Column | None, int | None]:
+        """The column of the line at *start*, which may be the cursor's, and its first terminal, if known."""
+        if start >= self.stop:
+            return None if self.then is None else self.then.column, self.then_first
+        unit = self.unit(start)
+        return unit.column, self.tables.terminal_of[unit.found.read[0].kind] if unit.found.read else None
 
     def clause_after(self, position: int, column: Column) -> int | None:
         """The first terminal of the next line of *column*; None if a shallower one comes before it."""

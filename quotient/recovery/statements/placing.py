@@ -43,6 +43,20 @@ def with_line_before(statements: Statements, context: LeftContext, start: int) -
     return reading.edits if reading.end >= start and not reading.passed else ()
 
 
+def with_group_before(
+    assumed: Assumed, statements: Statements, context: LeftContext, start: int
+) -> tuple[Edit, ...]:
+    """The edit by which the line at *start*, which begins a later part of a group, has one to belong to."""
+    column, clause = statements.beginning(start)
+    outer: LeftContext | None = context
+    while outer is not None and column is not None and outer.frame.column.deeper_than(column):
+        outer = outer.closed(1)
+    if outer is None or clause is None or outer.frame.column != column or not outer.completed:
+        return ()
+    lines = None if outer.group.expects(clause) else assumed.group_for(outer, clause)
+    return () if lines is None else ((start, start, lines),)
+
+
 def _closing(
     assumed: Assumed, context: LeftContext, statements: Statements, column: Column, start: int
 ) -> tuple[Edit, ...]:
