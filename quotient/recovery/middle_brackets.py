@@ -33,7 +33,8 @@ class MiddleBrackets:
         units = left.statements().units_from(start)
         before = left.statements().column_before(left.stop)
         is_behind_deeper = before is not None and before.deeper_than(column)
-        aligned = left.assumed.layout.as_deep_as(units, column) if is_behind_deeper else 0
+        closed = len(left.cursor_line().closes)
+        aligned = max(left.assumed.layout.as_deep_as(units, column) - closed, 0) if is_behind_deeper else 0
         if self._next is None or not is_inside:
             return aligned
         return max(aligned, self._closed_before(self._next, units, column))

@@ -181,9 +181,9 @@ class Assumed:
         return None
 
     def group_for(self, context: LeftContext, clause: int) -> bytes | None:
-        """Lines that begin a group in the block of *context* of which the terminal *clause* begins a later part.
+        """Lines that begin a group in the block of *context* that may go on with the terminal *clause*.
 
-        None if no group has such a part, or lines begin with that terminal.
+        None if no group may, or if groups begin with that terminal.
         """
         tables, frame = self.tables, context.frame
         headers = (each for each in self.headers if clause in each.expects)

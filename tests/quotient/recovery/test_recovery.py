@@ -491,6 +491,21 @@ SEEN = {
         b"def h(self):",
         b"",
     ),
+    (
+        "def f():\n    a(.b(\n        c=[d],\n        e=g(\n            h=i,\n        )<|>\n"
+        "        j=k,\n    )\n"
+    ): (b",", b","),
+    # clauses that have no header
+    (
+        "def f():\n    try:\n        a\n    except E:\n        raise S\n        b\n    elif c:\n        d\n"
+        "    elif e == <|>:\n        g\n\n    h\n"
+    ): (b"i", b"0"),
+    "def f():\n    a\n        b\n    elif c == <|>:\n        d\n\n    e\n": (b"g", b"0"),
+    # what stands apart from what is around it
+    "def f():\n    if a:\n" + "        # b\n" * 11 + "<<<<<<< c\n        d\n        <|>\n    e\n": (
+        b"g",
+        b"",
+    ),
     "def f():\n    assert g([1, [2, [3]], [4, 5]) == \\\n        'a'\n    <|>\n": (b"assert b", b""),
 }
 
