@@ -25,7 +25,7 @@ class Worker(Bench):
         python = interpreter(version)
         super().__init__(Engine(Python(python.version, check)), python.judge(check))
         self.version = python.version
-        self._known = known_differences(python.version)
+        self._known = known_differences(python.version, check)
         self._shrinks = shrinks
         self._seen: Counter[tuple[str, ...]] = Counter()
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fimlsp.languages.python.checks import Check
+
 from .laws import Bench, Case, Disagreement, broken
 
 _FILE = Path(__file__).with_name("known.json")
@@ -28,6 +30,8 @@ class Known:
     message: str
     source: str
     example: tuple[str, str, str]
+    check: Check = "parse"
+    """The level from which on it is one."""
 
     def explains(self, found: Disagreement) -> bool:
         """Whether *found* is an instance."""
@@ -46,9 +50,10 @@ class Known:
         return any((found := broken(law, bench, case)) and self.explains(found) for law in self.laws)
 
 
-def known_differences(version: tuple[int, int]) -> list[Known]:
-    """The known differences from a version of CPython."""
-    return [known for known in _all() if "{}.{}".format(*version) in known.versions]
+def known_differences(version: tuple[int, int], check: Check) -> list[Known]:
+    """The known differences from a version of CPython at the level *check*."""
+    found = [known for known in _all() if "{}.{}".format(*version) in known.versions]
+    return [known for known in found if known.check in ("parse", check)]
 
 
 def _all() -> Iterator[Known]:
@@ -58,6 +63,7 @@ def _all() -> Iterator[Known]:
         )
 
 
-def stale(bench: Bench, version: tuple[int, int]) -> list[str]:
-    """The names of known differences that are gone."""
-    return [known.name for known in known_differences(version) if not known.still_differs(bench)]
+def stale(bench: Bench, version: tuple[int, int], check: Check) -> list[str]:
+    """The names of the known differences from the level *check* on, which *bench* has, that are gone."""
+    known = [each for each in known_differences(version, check) if each.check == check]
+    return [each.name for each in known if not each.still_differs(bench)]

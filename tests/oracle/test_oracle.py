@@ -185,7 +185,7 @@ def test_typing():
 
 
 def test_known_differences_still_differ():
-    assert stale(worker(), (3, 11)) == []
+    assert stale(worker(), (3, 11), "parse") == []
 
 
 def test_some_masks_allow_what_feeding_allows():
