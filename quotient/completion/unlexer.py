@@ -86,13 +86,20 @@ class Unlexer:
         least = (
             0 if block is None else max(block.least, block.above.tabs8 if block.above else 0) - outer.tabs8
         )
-        widths = (self.step, *range(1, max(widest, least + 1) + 1))
+        here = self._width_in(outer)
+        widths = (*((here,) if here else ()), self.step, *range(1, max(widest, least + 1) + 1))
         # a line joiner can put the line after the cursor left of its white space
         for width in (*(width for width in widths if width >= least), *range(1, least)):
             column = Column(outer.tabs8 + width, outer.tabs1 + width)
             if block is None or block.fits(column, len(self.columns), self.tables.lexical.most_blocks):
                 return column
         return None
+
+    def _width_in(self, outer: Column) -> int:
+        """How much deeper than *outer* the line is already, if it is blank so far and has no tabs; or 0."""
+        margin = self.margin
+        here = MARGIN if margin is None else margin.counted if margin.frozen else margin.column
+        return here.tabs8 - outer.tabs8 if here.deeper_than(outer) and _spaces_reach(outer, here) else 0
 
     @property
     def lexer_after_lexeme(self) -> LexerState | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -24,6 +25,7 @@ from fimlsp.quotient.recovery.statements.readings import Edit
 from fimlsp.quotient.recovery.statements.statements import Brackets, Statements
 
 _MOST_MENDS = 60
+_MOST_MENDS_OF_LINE = 8
 _MOST_TRIES = 3
 _MOST_LINES = 30
 _MOST_NEAR = 40
@@ -59,15 +61,16 @@ class Above:
 
     def mend(self) -> None:
         """Mend until all lines up to `stop` can be read, or too many cannot: these are passed over."""
-        tried: dict[int, int] = {}
+        tried, mended = Counter[int](), Counter[int]()
         for _ in range(_MOST_MENDS):
             checkpoint()
             place = self.text.document.broken_above(self.stop)
             if place is None:
                 return
-            distance = len(self.text.data) - place
-            tried[distance] = tries = tried.get(distance, 0) + 1
-            self._mend_at(place, tries)
+            distance, lines = len(self.text.data) - place, self.text.data.count(b"\n", place)
+            tried[distance] += 1
+            mended[lines] += 1
+            self._mend_at(place, tried[distance] if mended[lines] < _MOST_MENDS_OF_LINE else _MOST_TRIES + 1)
         place = self.text.document.broken_above(self.stop)
         if place is not None:
             self.text.replace([(place, self.stop, b"")])

@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.recovery.repairs.changes import Path
 
-Begun = tuple[int, EarleySet]
-"""The number of the first lexeme of a physical line, and the set before it."""
+Before = tuple[int, EarleySet]
+"""The number of a lexeme, and the set before it."""
 Place = tuple[int, int, int, EarleySet, Path]
 """What led there cost, the next lexeme's number, negative, a serial number, the set, and what was changed."""
 
 
-class Stuck(NamedTuple):
-    """The lexeme number `number` is not expected in `chart`, to which `path` led for `cost`.
+@dataclass(slots=True)
+class Run:
+    """Lexemes read without a change, up to that of number `number`, where the set is `chart`.
 
-    `trail` are the lexemes read before it in its physical line, and `begun` is where that line began, as far
-    as they were read since the last change.
+    Of what was read: `line` is where the last physical line begins, `trail` are its lexemes, `closed` is the
+    last closing bracket, and `opened` are the brackets that are open.
     """
 
-    cost: int
     number: int
     chart: EarleySet
+    line: Before | None = None
+    closed: Before | None = None
+    trail: list[Before] = field(default_factory=list)
+    opened: list[Before] = field(default_factory=list)
+
+    def read(self, following: EarleySet, *, begins_line: bool, closes: bool, opens: bool) -> None:
+        """Read the next lexeme, which may begin a line, close or open a bracket, and leads to *following*."""
+        here = self.number, self.chart
+        if begins_line:
+            self.line = here
+            self.trail.clear()
+        if closes:
+            self.closed = here
+            del self.opened[-1:]
+        if opens:
+            self.opened.append(here)
+        self.trail.append(here)
+        self.number, self.chart = self.number + 1, following
+
+    def nearest(self, count: int) -> list[Before]:
+        """The last *count* lexemes of the line, and the bracket around them, if it is not among these."""
+        near = self.trail[-count:]
+        return [*(each for each in self.opened[-1:] if each not in near), *near]
+
+
+class Stuck(NamedTuple):
+    """The lexeme behind `run` is not expected; `path` led there for `cost`."""
+
+    cost: int
     path: Path
-    trail: list[Begun]
-    begun: Begun | None
+    run: Run

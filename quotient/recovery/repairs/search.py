@@ -26,7 +26,7 @@ from fimlsp.quotient.recovery.repairs.costs import (
     WORD,
 )
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds, word_of
-from fimlsp.quotient.recovery.repairs.places import Begun, Place, Stuck
+from fimlsp.quotient.recovery.repairs.places import Before, Place, Run, Stuck
 
 _MOST_STEPS = 60
 _MOST_ASSUMED = 4
@@ -84,29 +84,29 @@ class Search:
             if found is None:
                 break
             cost, negative, _, chart, path = found
-            index = -negative
-            begun: Begun | None = None
-            trail: list[Begun] = []
-            closed: Begun | None = None
-            while index < size and (following := self._after(chart, index)) is not None:
-                if index in self.line_ends:
-                    begun = index, chart
-                    trail = [each for each in trail[-1:] if self._opens(self.symbols[each[0]])]
-                if self._closes(index):
-                    closed = index, chart
-                trail.append((index, chart))
-                chart, index = following, index + 1
-            if index < size:
-                if self._is_ended(chart, index) or self._closes_none(chart, index, path):
-                    self._unclose(cost, closed, path)
-                self._stuck.append(Stuck(cost, index, chart, path, trail, begun))
+            run = self._run(-negative, chart)
+            if run.number < size:
+                if self._is_ended(run.chart, run.number) or self._closes_none(run.chart, run.number, path):
+                    self._unclose(cost, run.closed, path)
+                self._stuck.append(Stuck(cost, path, run))
             else:
-                self._close_header(cost, trail[-1:], path)
-                if self._has_deeper(chart):
+                self._close_header(cost, run.trail[-1:], path)
+                if self._has_deeper(run.chart):
                     cost += MISFIT
-                    self._unclose(cost - MISFIT, closed, path)
-                best = min(filter(None, (best, self._ended(cost, chart, path))), default=None)
+                    self._unclose(cost - MISFIT, run.closed, path)
+                best = min(filter(None, (best, self._ended(cost, run.chart, path))), default=None)
         return best
+
+    def _run(self, number: int, chart: EarleySet) -> Run:
+        """The lexemes from *number* on, read after *chart* as far as they are expected."""
+        run = Run(number, chart)
+        while run.number < len(self.symbols):
+            following = self._after(run.chart, run.number)
+            if following is None:
+                break
+            closes, opens = self.enclosures.unmatched((self.symbols[run.number],))
+            run.read(following, begins_line=run.number in self.line_ends, closes=closes, opens=opens)
+        return run
 
     def _cheapest(self, limit: int) -> Place | None:
         """Takes the cheapest place to go on from; None if it is not cheaper than *limit*.
@@ -122,15 +122,18 @@ class Search:
 
     def _change_at(self, stuck: Stuck) -> None:
         """Go on from *stuck* in all ways."""
-        cost, index, chart, path, trail, begun = stuck
+        cost, path, run = stuck
+        index, chart, line = run.number, run.chart, run.line
         if not self._change(cost, index, chart, path) and not self.backward:
             self._assume_two(cost, index, chart, path)
-        if not self.backward and not self._is_ended(chart, index):
-            self._assume_before(cost, index, trail[-_NEAR:], path)
-        if not self.backward and not self._closes(index) and self._line_lacks_opener(index):
-            self._open_before(cost, index, trail[-_BACK:], path)
-        if begun is not None and begun[0] < index <= begun[0] + _BACK and not self.backward:
-            self._change_before(cost, index, begun, path)
+        if self.backward:
+            return
+        if not self._is_ended(chart, index):
+            self._assume_before(cost, index, run.nearest(_NEAR), path)
+        if not self._closes(index) and self._line_lacks_opener(index):
+            self._open_before(cost, index, run.trail[-_BACK:], path)
+        if line is not None and line[0] < index <= line[0] + _BACK:
+            self._change_before(cost, index, line, path)
 
     def _begin_header(self, start: EarleySet) -> None:
         """Begin with one more lexeme if a line that ends and is followed like a header is one with that."""
@@ -143,7 +146,7 @@ class Search:
             if following.expects(self.newline):
                 self._push(price, size, following, (None, Change(0, symbols)))
 
-    def _close_header(self, cost: int, trail: Sequence[Begun], path: Path) -> None:
+    def _close_header(self, cost: int, trail: Sequence[Before], path: Path) -> None:
         """Go on before the last lexeme, if it ends a header, but not in the bracket that is open there."""
         for index, chart in trail if self.opens and self._ends_header(len(self.symbols) - 1) else ():
             closers = [each for each in chart.expected() & self.ends.kinds if self._is_closer(each)]
@@ -152,7 +155,7 @@ class Search:
                 if following is not None and following.expects(self.symbols[index]):
                     self._push(cost + self.ends.costs[each], index, following, (path, Change(index, (each,))))
 
-    def _unclose(self, cost: int, closed: Begun | None, path: Path) -> None:
+    def _unclose(self, cost: int, closed: Before | None, path: Path) -> None:
         """Go on behind the bracket that was closed last, which is passed over."""
         if closed is not None:
             self._push(cost + PASSED, closed[0] + 1, closed[1], (path, Change(closed[0])))
@@ -231,7 +234,7 @@ class Search:
             for total, symbols, following in self._read_on(operand, more, index, index):
                 self._push(cost + total, index + 1, following, (path, Change(index, symbols)))
 
-    def _change_before(self, cost: int, index: int, begun: Begun, path: Path) -> None:
+    def _change_before(self, cost: int, index: int, begun: Before, path: Path) -> None:
         """Go on behind lexeme number *index*: something is assumed before its line.
 
         That is one lexeme, or an operand that the line before lacks, and one more.
@@ -248,7 +251,7 @@ class Search:
         for price, symbols, following in found:
             self._push(cost + price + extra, index + 1, following, (path, Change(first, symbols)))
 
-    def _assume_before(self, cost: int, index: int, trail: Sequence[Begun], path: Path) -> None:
+    def _assume_before(self, cost: int, index: int, trail: Sequence[Before], path: Path) -> None:
         """Go on behind lexeme number *index*: another one is assumed before one of the last in its line.
 
         What a logical line begins with stays.
@@ -262,7 +265,7 @@ class Search:
             for price, symbols, following in self._read_on(chart, ways, first, index):
                 self._push(cost + price, index + 1, following, (path, Change(first, symbols)))
 
-    def _open_before(self, cost: int, index: int, trail: Sequence[Begun], path: Path) -> None:
+    def _open_before(self, cost: int, index: int, trail: Sequence[Before], path: Path) -> None:
         """Go on behind lexeme number *index*: a bracket is opened before one of the last in its line."""
         for first, chart in trail:
             expected = chart.expected() & self.ends.kinds
@@ -364,16 +367,28 @@ class Search:
         return pair[0] not in self.enclosures or any(self.enclosures.unmatched(pair))
 
     def _cost_beside(self, index: int, assumed: int) -> int:
-        """As `_cost_to_match`, and what it costs to close a bracket around nothing."""
-        return self._cost_to_match(assumed) + self._closes_nothing(index, assumed)
+        """As `_cost_to_match`, and what it costs to close a bracket around nothing.
 
-    def _closes_nothing(self, index: int, assumed: int) -> bool:
-        """Whether *assumed* closes the bracket that the lexeme before number *index* opens."""
-        if not index:
-            return False
+        If its line leaves another bracket open as well, it costs as much not to close it.
+        """
+        cost = self._cost_to_match(assumed)
+        if not index or self.symbols[index - 1] not in self.enclosures:
+            return cost
         before = self.symbols[index - 1]
         pair = (assumed, before) if self.backward else (before, assumed)
-        return all(each in self.enclosures for each in pair) and not any(self.enclosures.unmatched(pair))
+        closes = assumed in self.enclosures and not any(self.enclosures.unmatched(pair))
+        lacks_closer = not self.backward and self._opens(before) and self._opened_in_line(index) > 1
+        return cost + (closes is not lacks_closer)
+
+    def _opened_in_line(self, index: int) -> int:
+        """How many brackets the physical line with lexeme number *index* leaves open."""
+        start = max((end for end in self.line_ends if end <= index), default=0)
+        end = next(end for end in self.line_ends if end > index)
+        depth = 0
+        for symbol in self.symbols[start:end]:
+            closes, opens = self.enclosures.unmatched((symbol,))
+            depth = max(depth + opens - closes, 0)
+        return depth
 
     def _advanced(self, chart: EarleySet, index: int) -> tuple[int, EarleySet]:
         """How far the next lexemes can be read after *chart*, and the set there."""

@@ -495,6 +495,21 @@ SEEN = {
         "def f():\n    a(.b(\n        c=[d],\n        e=g(\n            h=i,\n        )<|>\n"
         "        j=k,\n    )\n"
     ): (b",", b","),
+    (
+        "class A:\n    def f(self):\n        super(.g(\n            h=['i'],\n"
+        "        <|>\n\n    def j(self):\n        k\n"
+    ): (
+        b")",
+        b")",
+    ),
+    "def f():\n    a =\n        N, b=q(), c=u(),\n        d=q\n        )\n\n    <|>\n    e = g\n": (
+        b"h",
+        b"",
+    ),
+    "def f():\n    g(\n        t=(\n            e=h.i(),\n            j=k,\n        )\n    <|>\n": (
+        b")",
+        b")",
+    ),
     # clauses that have no header
     (
         "def f():\n    try:\n        a\n    except E:\n        raise S\n        b\n    elif c:\n        d\n"
