@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from itertools import chain, count
 
 from fimlsp.lexing.columns import MARGIN, Column
 from fimlsp.lexing.lexer_state import LexerState, Margin, Symbol
@@ -86,20 +86,21 @@ class Unlexer:
         least = (
             0 if block is None else max(block.least, block.above.tabs8 if block.above else 0) - outer.tabs8
         )
-        here = self._width_in(outer)
-        widths = (*((here,) if here else ()), self.step, *range(1, max(widest, least + 1) + 1))
+        widths = (self.step, *range(1, max(widest, least + 1) + 1))
         # a line joiner can put the line after the cursor left of its white space
-        for width in (*(width for width in widths if width >= least), *range(1, least)):
-            column = Column(outer.tabs8 + width, outer.tabs1 + width)
+        ordered = (*(width for width in widths if width >= least), *range(1, least))
+        columns = (Column(outer.tabs8 + width, outer.tabs1 + width) for width in ordered)
+        for column in chain(self._column_so_far(outer), columns):
             if block is None or block.fits(column, len(self.columns), self.tables.lexical.most_blocks):
                 return column
         return None
 
-    def _width_in(self, outer: Column) -> int:
-        """How much deeper than *outer* the line is already, if it is blank so far and has no tabs; or 0."""
+    def _column_so_far(self, outer: Column) -> Iterator[Column]:
+        """The column of a line that is blank so far, if that is deeper than *outer*."""
         margin = self.margin
         here = MARGIN if margin is None else margin.counted if margin.frozen else margin.column
-        return here.tabs8 - outer.tabs8 if here.deeper_than(outer) and _spaces_reach(outer, here) else 0
+        if here.deeper_than(outer):
+            yield here
 
     @property
     def lexer_after_lexeme(self) -> LexerState | None:
