@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, IntFlag
+from itertools import takewhile
 from typing import Literal
 
 from fimlsp.languages.python.compiler.syntax.nodes import Name, Span
@@ -144,3 +145,10 @@ def binding_of(scope: Scope, name: str) -> Binding:
             if used & (_LOCAL | Use.NONLOCAL | Use.ANNOTATED):
                 return "bound"
     return "none"
+
+
+def has_function_within(scope: Scope, name: str) -> bool:
+    """Whether a function around *scope* is within the definition of which *name* is a type parameter."""
+    stored = scope.mangled(name)
+    within = takewhile(lambda outer: not outer.uses.get(stored, _NO_USE) & Use.TYPE_PARAMETER, scope.around())
+    return any(outer.kind is Kind.FUNCTION for outer in within)

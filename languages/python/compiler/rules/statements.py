@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fimlsp.languages.python.compiler.rules.patterns import visit_pattern
-from fimlsp.languages.python.compiler.rules.scopes import Kind, Scope, binding_of
+from fimlsp.languages.python.compiler.rules.scopes import Kind, Scope, binding_of, has_function_within
 from fimlsp.languages.python.compiler.rules.simple_statements import SimpleStatementRules
 from fimlsp.languages.python.compiler.rules.targets import DEBUG
 from fimlsp.languages.python.compiler.spelling import common_with_class
@@ -71,19 +71,24 @@ class StatementRules(SimpleStatementRules):
             found = binding_of(scope, name)
             if found == "none":
                 in_function = any(outer.kind is Kind.FUNCTION for outer in scope.around())
-                may_come = in_function and (name != DEBUG or self.version <= (3, 9))
                 if not in_function:  # the only name is that of the class
                     span = span[0], span[0] + common_with_class(name)
-                self.report(
-                    f"no binding for nonlocal '{name}' found",
-                    span,
-                    local=False,
-                    mended_until=self.file_end if may_come else 0,
-                    mended_by=self.binding(name) if may_come else b"",
-                    goes_on=f"({name}:=0)".encode() if may_come and name != DEBUG else b"",
-                )
+                may_come = in_function and (name != DEBUG or self.version <= (3, 9))
+                self._not_bound(f"no binding for nonlocal '{name}' found", name, span, may_come=may_come)
             elif found == "type parameter":
-                self.report(f"nonlocal binding not allowed for type parameter '{name}'", span, local=False)
+                message = f"nonlocal binding not allowed for type parameter '{name}'"
+                self._not_bound(message, name, span, may_come=has_function_within(scope, name))
+
+    def _not_bound(self, message: str, name: str, span: Span, *, may_come: bool) -> None:
+        """Report that a `nonlocal` *name* has no binding, unless one *may_come* in a function around it."""
+        self.report(
+            message,
+            span,
+            local=False,
+            mended_until=self.file_end if may_come else 0,
+            mended_by=self.binding(name) if may_come else b"",
+            goes_on=f"({name}:=0)".encode() if may_come and name != DEBUG else b"",
+        )
 
     def binding(self, name: str) -> bytes:
         """A line that binds *name*."""
