@@ -202,6 +202,8 @@ class Layout:
         return is_aligned_outside or not unit.column.deeper_than(opened[-1].column)
 
     def _read(self, opened: list[_Opened], unit: Unit) -> None:
+        """Read the brackets of *unit*; a closer also ends what its line opened within its own bracket."""
+        before = len(opened)
         for number, lexeme in enumerate(unit.found.read, 1):
             kind = self._kinds[lexeme.kind]
             if kind in self._brackets and unit.column is not None:
@@ -209,6 +211,21 @@ class Layout:
                 opened.append(_Opened(self._brackets[kind], unit.column, content))
             elif kind in self._opening_of and opened and opened[-1].closing == kind:
                 opened.pop()
+                before = min(before, len(opened))
+            elif kind in self._opening_of:
+                own = [n for n in range(before, len(opened)) if opened[n].closing == kind]
+                del opened[own[-1] if own else len(opened) :]
+
+    def closes_over_another(self, unit: Unit) -> bool:
+        """Whether a closing bracket in *unit* does not match the innermost one that is open there."""
+        opened: list[str] = []
+        for lexeme in unit.found.read:
+            kind = self._kinds[lexeme.kind]
+            if kind in self._brackets:
+                opened.append(self._brackets[kind])
+            elif kind in self._opening_of and opened and opened.pop() != kind:
+                return True
+        return False
 
     def opened(self, units: Sequence[Unit]) -> list[Unit] | None:
         """*units* with an opener added for the first bracket that only they close; None if there is none.

@@ -156,13 +156,14 @@ class Statements(Readings):
         """*units*, and the same with brackets where the layout says that they lack; with what each costs.
 
         If a bracket of the kind *lacking* is closed after them, it is that one, unless the first of them ends
-        with another. If it *goes_on*, the cursor's line is next.
+        with another, or has one that does not match. If it *goes_on*, the cursor's line is next.
         """
         layout = self.assumed.layout
         if lacking is not None:
-            ends_open = any(is_last for _, is_last in layout.left_open(units[:1]))
-            yield layout.with_opener(units, lacking), INSERTED * ends_open
-            yield units, INSERTED * (not ends_open)
+            lacks_none = any(is_last for _, is_last in layout.left_open(units[:1]))
+            lacks_none = lacks_none or layout.closes_over_another(units[0])
+            yield layout.with_opener(units, lacking), INSERTED * lacks_none
+            yield units, INSERTED * (not lacks_none)
             return
         closed, count = layout.closed(units)
         if goes_on and self.then is not None and self.then.column is not None:
