@@ -15,11 +15,14 @@ from fimlsp.quotient.recovery.repairs.changes import Repair, read_with
 from fimlsp.quotient.recovery.repairs.costs import PASSED_LINE
 from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
 from fimlsp.quotient.recovery.repairs.search import Search
-from fimlsp.quotient.recovery.statements.extents import Extents
+from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, Extents, passed_over
 from fimlsp.quotient.recovery.statements.lines import LEAD
 
 Edit = tuple[int, int, bytes]
 """A span of a text, and what it is replaced by."""
+
+_OWN_LINE = 12
+"""What it costs that a line that might stand alone is in brackets of which nothing else tells."""
 
 MISALIGNED = 15
 """What it costs if a line in brackets is not deeper than the one that opened them."""
@@ -115,6 +118,56 @@ class Readings(Extents):
                 backward=backward,
             ).best(start)
         return known[key]
+
+    def _without_torn(self, units: Sequence[Unit]) -> list[Unit] | None:
+        """*units* without the first line that cannot be read after those before it; None if there is none."""
+        chart: EarleySet | None = self.assumed.any_line
+        for number, unit in enumerate(units):
+            symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+            chart = chart and self.tables.forward.read(chart, symbols)
+            if chart is None:
+                return [*units[:number], passed_over(unit), *units[number + 1 :]] if number else None
+        return None
+
+    def _closed_by_cursor(self, first: Unit) -> Reading | None:
+        """The reading of the lines from *first* on in a bracket that it lacks, for the cursor to close.
+
+        That line has the same column, and nothing before the cursor, and all lines between are deeper. The
+        first of these is not blank, and none is a statement if *first* is a header that is cut off.
+        """
+        then = self.then
+        if then is None or not self.open_end or then.first is not None or then.closes:
+            return None
+        if then.column is None or then.column != first.column or first.end >= self.stop:
+            return None
+        units = [first]
+        while units[-1].end < self.stop and len(units) < MOST_UNITS:
+            units.append(self.unit(units[-1].end))
+            if units[-1].found.read and self._is_outside(units[-1], first):
+                return None
+        is_apart = not any(unit.found.read for unit in units[1:2])
+        if is_apart or units[-1].end < self.stop or self.assumed.layout.left_open(units):
+            return None
+        lines = sum(
+            self.is_line(unit.start) and not self.is_part(unit) for unit in units[1:] if unit.found.read
+        )
+        if lines and self._is_header_cut_off(first):
+            return None
+        ways = (self.assumed.layout.with_opener(units, kind) for kind in self.tables.lexical.brackets)
+        found = [way for way in (self._repaired(units, is_open=True) for units in ways) if way is not None]
+        best = min(found, key=lambda way: way.cost, default=None)
+        return best and best._replace(cost=best.cost + INSERTED + _OWN_LINE * lines)
+
+    def _is_header_cut_off(self, unit: Unit) -> bool:
+        """Whether *unit* is sooner ended as a header than as another line."""
+        symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
+        chart = self.tables.forward.read(self.assumed.any_line, symbols)
+        ways = {} if chart is None else self.assumed.ends.of(chart)
+        return True in ways and min(ways, key=lambda is_header: ways[is_header][0])
+
+    def is_part(self, unit: Unit) -> bool:
+        """Whether *unit* ends as lines in brackets do, with a comma."""
+        return self.data[unit.content - 1 : unit.content] == b","
 
     def _passed(self, unit: Unit) -> Reading:
         """*unit* is passed over."""

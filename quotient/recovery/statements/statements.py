@@ -16,9 +16,6 @@ from fimlsp.quotient.recovery.repairs.line_ends import INSERTED
 from fimlsp.quotient.recovery.statements.extents import MOST_UNITS, passed_over
 from fimlsp.quotient.recovery.statements.readings import MISALIGNED, Reading, Readings
 
-_OWN_LINE = 12
-"""What it costs that a line that might stand alone is in brackets of which nothing else tells."""
-
 
 class Brackets(NamedTuple):
     """The brackets open at a line start: the Earley set there, and the lines of the logical line so far."""
@@ -93,6 +90,11 @@ class Statements(Readings):
                     continue  # what lacks is in another line
                 if found is not None and (best is None or found.cost + more + extra < best.cost):
                     best = found._replace(cost=found.cost + more + extra)
+        if best is None or best.cost > PASSED_LINE:
+            less = self._without_torn(units)
+            found = less and self._repaired(less, is_open=is_open)
+            if found and (best is None or found.cost + PASSED_LINE < best.cost):
+                best = found._replace(cost=found.cost + PASSED_LINE)
         other = best and self._closed_by_cursor(first)
         if best and other and other.cost < best.cost + self._cost_of(self._units(best.end, self.stop)):
             best = other
@@ -105,46 +107,6 @@ class Statements(Readings):
             if best is None or other.cost <= best.cost:
                 best = other
         return best or self._passed(units[0])
-
-    def _closed_by_cursor(self, first: Unit) -> Reading | None:
-        """The reading of the lines from *first* on in a bracket that it lacks, for the cursor to close.
-
-        That line has the same column, and nothing before the cursor, and all lines between are deeper. The
-        first of these is not blank, and none is a statement if *first* is a header that is cut off.
-        """
-        then = self.then
-        if then is None or not self.open_end or then.first is not None or then.closes:
-            return None
-        if then.column is None or then.column != first.column or first.end >= self.stop:
-            return None
-        units = [first]
-        while units[-1].end < self.stop and len(units) < MOST_UNITS:
-            units.append(self.unit(units[-1].end))
-            if units[-1].found.read and self._is_outside(units[-1], first):
-                return None
-        is_apart = not any(unit.found.read for unit in units[1:2])
-        if is_apart or units[-1].end < self.stop or self.assumed.layout.left_open(units):
-            return None
-        lines = sum(
-            self.is_line(unit.start) and not self.is_part(unit) for unit in units[1:] if unit.found.read
-        )
-        if lines and self._is_header_cut_off(first):
-            return None
-        ways = (self.assumed.layout.with_opener(units, kind) for kind in self.tables.lexical.brackets)
-        found = [way for way in (self._repaired(units, is_open=True) for units in ways) if way is not None]
-        best = min(found, key=lambda way: way.cost, default=None)
-        return best and best._replace(cost=best.cost + INSERTED + _OWN_LINE * lines)
-
-    def _is_header_cut_off(self, unit: Unit) -> bool:
-        """Whether *unit* is sooner ended as a header than as another line."""
-        symbols = self.tables.terminals([lexeme.kind for lexeme in unit.found.read])
-        chart = self.tables.forward.read(self.assumed.any_line, symbols)
-        ways = {} if chart is None else self.assumed.ends.of(chart)
-        return True in ways and min(ways, key=lambda is_header: ways[is_header][0])
-
-    def is_part(self, unit: Unit) -> bool:
-        """Whether *unit* ends as lines in brackets do, with a comma."""
-        return self.data[unit.content - 1 : unit.content] == b","
 
     def _read_from(self, start: int, end: int) -> Reading:
         """The cheapest reading of the logical line that begins with the text from *start* to *end*."""
