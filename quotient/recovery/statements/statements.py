@@ -92,8 +92,8 @@ class Statements(Readings):
                     best = found._replace(cost=found.cost + more + extra)
         if best is None or best.cost > PASSED_LINE:
             less = self._without_torn(units)
-            found = less and self._repaired(less, is_open=is_open)
-            if found and (best is None or found.cost + PASSED_LINE < best.cost):
+            found = None if less is None else self._repaired(less, is_open=is_open)
+            if found is not None and (best is None or found.cost + PASSED_LINE < best.cost):
                 best = found._replace(cost=found.cost + PASSED_LINE)
         other = best and self._closed_by_cursor(first)
         if best and other and other.cost < best.cost + self._cost_of(self._units(best.end, self.stop)):

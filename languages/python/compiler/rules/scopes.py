@@ -130,25 +130,30 @@ Binding = Literal["bound", "type parameter", "none"]
 
 
 def binding_of(scope: Scope, name: str) -> Binding:
-    """What a `nonlocal` *name* in *scope* is bound by, once everything around is known."""
+    """What a `nonlocal` *name* in *scope* is bound by, once everything around is known.
+
+    A class that binds the name hides that it is a type parameter, although it is not what binds it.
+    """
     stored = scope.mangled(name)
+    is_hidden = False
     for outer in scope.around():
         used = outer.uses.get(stored, _NO_USE)
         if outer.kind is Kind.CLASS:
             if stored == "__class__":
                 return "bound"
+            is_hidden = is_hidden or bool(used & (_LOCAL | Use.ANNOTATED))
         elif outer.kind is not Kind.MODULE:
             if used & Use.GLOBAL:
                 return "none"
             if used & Use.TYPE_PARAMETER:
-                return "type parameter"
+                return "bound" if is_hidden else "type parameter"
             if used & (_LOCAL | Use.NONLOCAL | Use.ANNOTATED):
                 return "bound"
     return "none"
 
 
-def has_function_within(scope: Scope, name: str) -> bool:
-    """Whether a function around *scope* is within the definition of which *name* is a type parameter."""
+def may_be_hidden(scope: Scope, name: str) -> bool:
+    """Whether a function or class around *scope* is within the definition that *name* is a parameter of."""
     stored = scope.mangled(name)
     within = takewhile(lambda outer: not outer.uses.get(stored, _NO_USE) & Use.TYPE_PARAMETER, scope.around())
-    return any(outer.kind is Kind.FUNCTION for outer in within)
+    return any(outer.kind in (Kind.FUNCTION, Kind.CLASS) for outer in within)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fimlsp.languages.python.compiler.rules.patterns import visit_pattern
-from fimlsp.languages.python.compiler.rules.scopes import Kind, Scope, binding_of, has_function_within
+from fimlsp.languages.python.compiler.rules.scopes import Kind, Scope, binding_of, may_be_hidden
 from fimlsp.languages.python.compiler.rules.simple_statements import SimpleStatementRules
 from fimlsp.languages.python.compiler.rules.targets import DEBUG
 from fimlsp.languages.python.compiler.spelling import common_with_class
@@ -77,7 +77,7 @@ class StatementRules(SimpleStatementRules):
                 self._not_bound(f"no binding for nonlocal '{name}' found", name, span, may_come=may_come)
             elif found == "type parameter":
                 message = f"nonlocal binding not allowed for type parameter '{name}'"
-                self._not_bound(message, name, span, may_come=has_function_within(scope, name))
+                self._not_bound(message, name, span, may_come=may_be_hidden(scope, name))
 
     def _not_bound(self, message: str, name: str, span: Span, *, may_come: bool) -> None:
         """Report that a `nonlocal` *name* has no binding, unless one *may_come* in a function around it."""
