@@ -118,7 +118,10 @@ def _expression_statement(reader: Reader) -> Simple:
 
 
 def _return(reader: Reader, span: Span) -> Simple:
-    return Return(None if _ends(reader) else reader.listed(), span)
+    if _ends(reader):
+        return Return(None, span)
+    value = reader.place
+    return Return(reader.listed(), (span[0], value))
 
 
 def _ends(reader: Reader) -> bool:

@@ -51,7 +51,7 @@ class Annotation(NamedTuple):
 
 
 class Return(NamedTuple):
-    """`return value`."""
+    """`return value`; its span ends where the value begins, as what comes between may part the two."""
 
     value: Expression | None
     span: Span

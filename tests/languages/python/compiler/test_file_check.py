@@ -665,6 +665,8 @@ NOT_YET_WRONG = {
     (b"def f[a]():\n def g():nonlocal a\n for j in _:", b"a=()", b""): (3, 12),
     (b"def f[a]():\n def g():nonlocal a\n", b" b", b""): (3, 13),
     (b"class f[a]:\n def g():nonlocal a\n", b" b", b""): (3, 12),
+    (b"async def a():\n yield\n return ", b"", b"j\n"): (3, 10),
+    (b"async def a():\n yield\n ret", b"urn\\", b"j\n"): (3, 13),
     (b"def f[a]():\n class r():\n  a=b\n  def g():nonlocal a\n ", b"c", b""): (3, 13),
     (b"", b"([[a async for a in b]f", b""): (3, 8),
     (b"(", b"[[a async for a in b]f", b""): (3, 10),
