@@ -70,8 +70,8 @@ class Outcome:
 
     `verdict` is "complete", "viable" or "dead"; `as_it_is` tells that the contexts connect without any
     repair; `refused` are completions that the unbroken file would refuse, and those of them that leave the
-    block or a bracket are `strays`. `first_setup` is that of a new file, `setup` that of a file whose
-    unbroken text is known.
+    block or a bracket are `strays`, unless they mend one of two breaks. `first_setup` is that of a new file,
+    `setup` that of a file whose unbroken text is known.
     """
 
     case: Case
@@ -250,11 +250,28 @@ def judge(engine: Engine, case: Case, first_setup: tuple[float, float]) -> Outco
         verdict,
         as_it_is,
         refused,
-        tuple(each for each in refused if escapes(case.whole_left, case.middle, each)),
+        tuple(each for each in refused if _strays(engine, case, each)),
         first_setup,
         setup,
         (_keystroke(whole, cursor), _keystroke(broken, place)),
     )
+
+
+def _strays(engine: Engine, case: Case, middle: str) -> bool:
+    """Whether *middle* leaves the block or a bracket of the hole, and does not mend one of two breaks.
+
+    It mends one if the file is valid with it once the other is undone.
+    """
+    if not escapes(case.whole_left, case.middle, middle):
+        return False
+    sides = ((case.left, case.whole_right), (case.whole_left, case.right)) if len(case.kinds) > 1 else ()
+    for left, right in sides:
+        document, cursor = _document(engine, left, right)
+        start = document.middle(cursor, cursor, relax=False, may_escape=False).start
+        end = start and start.feed(middle.encode())
+        if end is not None and end.complete:
+            return False
+    return True
 
 
 def _document(engine: Engine, left: str, right: str) -> tuple[EditedDocument, int]:

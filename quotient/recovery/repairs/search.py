@@ -16,17 +16,16 @@ from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.repairs.changes import Change, Path, Repair, changes_of, read_with, turned
 from fimlsp.quotient.recovery.repairs.costs import (
-    BRACKET,
     HEADER,
     MISFIT,
     OWN_LINE,
     PASSED,
     PASSED_LINE,
     PASSED_REST,
-    WORD,
 )
-from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds, word_of
+from fimlsp.quotient.recovery.repairs.line_ends import INSERTED, LineEnds
 from fimlsp.quotient.recovery.repairs.places import Before, Place, Run, Stuck
+from fimlsp.quotient.recovery.repairs.prices import Prices, line_with
 
 _MOST_STEPS = 60
 _MOST_ASSUMED = 4
@@ -67,6 +66,9 @@ class Search:
         self.line_ends = (*line_ends, len(symbols))
         self.open_end = open_end or backward
         self.backward = backward
+        self.prices = Prices(
+            tables, ends, self.symbols, self.line_ends, open_end=self.open_end, backward=backward
+        )
         self._queue: list[Place] = []
         self._stuck: deque[Stuck] = deque()
         self._serial = count()
@@ -208,7 +210,7 @@ class Search:
         meeting = [each for each in chart.expected() & self.ends.kinds if self._may_meet(each, symbol)]
         furthest, count, seen = min(index + _AHEAD, len(self.symbols)), 0, {*self.symbols}
         for more, _, assumed in sorted(
-            (self.ends.costs[each] + self._cost_beside(index, each), each not in seen, each)
+            (self.ends.costs[each] + self.prices.beside(index, each), each not in seen, each)
             for each in meeting
         ):
             if count >= _MOST_ASSUMED and not (self._lacks_opener and self._opens(assumed)):
@@ -217,7 +219,7 @@ class Search:
             if following is not None and following.expects(symbol):
                 place, advanced = self._advanced(following, index)
                 count += place == furthest
-                yield place, advanced, more + self._cost_to_go_on(index, chart, assumed, advanced), assumed
+                yield place, advanced, more + self.prices.to_go_on(index, chart, assumed, advanced), assumed
 
     def _opens(self, symbol: int) -> bool:
         """Whether *symbol* is an opening bracket."""
@@ -276,9 +278,7 @@ class Search:
 
     def _line_lacks_opener(self, index: int) -> bool:
         """Whether the physical line with lexeme number *index* closes a bracket that it does not open."""
-        start = max((end for end in self.line_ends if end <= index), default=0)
-        end = next(end for end in self.line_ends if end > index)
-        return self.enclosures.unmatched(self.symbols[start:end])[0]
+        return self.enclosures.unmatched(line_with(self.symbols, self.line_ends, index))[0]
 
     def _closes(self, index: int) -> bool:
         """Whether the lexeme of number *index* is a closing bracket."""
@@ -313,30 +313,9 @@ class Search:
             for symbol in self.symbols[first : index + 1]:
                 following = following and self.scan(following, (symbol,))
             if following is not None:
-                more = self._cost_to_match(symbols[-1])
-                more += self._cost_to_go_on(first, chart, symbols[-1], following)
+                more = self.prices.to_match(symbols[-1])
+                more += self.prices.to_go_on(first, chart, symbols[-1], following)
                 yield price + more, symbols, following
-
-    def _cost_to_match(self, assumed: int) -> int:
-        """What it costs that *assumed* is a bracket, which has to be matched."""
-        closes, opens = self.enclosures.unmatched((assumed,))
-        return BRACKET if (closes if self.backward else opens) else 0
-
-    def _cost_to_go_on(self, index: int, chart: EarleySet, assumed: int, following: EarleySet) -> int:
-        """What it costs that *assumed* is a word that still asks for more, as `lambda` for its colon.
-
-        It stands behind *chart*, before lexeme number *index*, and the set is *following* some lexemes later.
-        Nothing if the bracket around it is closed.
-        """
-        word = word_of(self.tables, assumed)
-        if not self.open_end or self.backward or len(word) == 1 or not word.isalpha():
-            return 0
-        if self.enclosures.unmatched(self.symbols[index:])[0]:
-            return 0
-        lacks = [
-            min((cost for cost, _ in self.ends.of(each).values()), default=0) for each in (chart, following)
-        ]
-        return WORD if lacks[1] > lacks[0] else 0
 
     def _ends_header(self, index: int) -> bool:
         """Whether the lexeme of number *index* ends its physical line as headers end."""
@@ -365,30 +344,6 @@ class Search:
         if pair not in self.neighbours:
             return False
         return pair[0] not in self.enclosures or any(self.enclosures.unmatched(pair))
-
-    def _cost_beside(self, index: int, assumed: int) -> int:
-        """As `_cost_to_match`, and what it costs to close a bracket around nothing.
-
-        If its line leaves another bracket open as well, it costs as much not to close it.
-        """
-        cost = self._cost_to_match(assumed)
-        if not index or self.symbols[index - 1] not in self.enclosures:
-            return cost
-        before = self.symbols[index - 1]
-        pair = (assumed, before) if self.backward else (before, assumed)
-        closes = assumed in self.enclosures and not any(self.enclosures.unmatched(pair))
-        lacks_closer = not self.backward and self._opens(before) and self._opened_in_line(index) > 1
-        return cost + (closes is not lacks_closer)
-
-    def _opened_in_line(self, index: int) -> int:
-        """How many brackets the physical line with lexeme number *index* leaves open."""
-        start = max((end for end in self.line_ends if end <= index), default=0)
-        end = next(end for end in self.line_ends if end > index)
-        depth = 0
-        for symbol in self.symbols[start:end]:
-            closes, opens = self.enclosures.unmatched((symbol,))
-            depth = max(depth + opens - closes, 0)
-        return depth
 
     def _advanced(self, chart: EarleySet, index: int) -> tuple[int, EarleySet]:
         """How far the next lexemes can be read after *chart*, and the set there."""
