@@ -14,7 +14,7 @@ class Prices:
     """What it costs to assume lexemes in a line whose lexemes are the terminals *symbols*.
 
     *line_ends* are the numbers of the lexemes before which its physical lines end, the last that of its own
-    end. A line with an *open_end* need not end. If *backward*, *symbols* are those of the line from its end on.
+    end. A line with an *open_end* need not end. If *backward*, *symbols* are read from its end on.
     """
 
     def __init__(
