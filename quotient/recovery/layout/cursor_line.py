@@ -20,13 +20,14 @@ class CursorLine(NamedTuple):
 
     `column` is None if it is unknown, as on an empty line. `first` is the kind of its first lexeme, None if
     the cursor may change that. `opens` are the kinds of the brackets that the line leaves open, unless the
-    middle closes them.
+    middle closes them; `may_open` tells whether it ends at the cursor, so that the middle may open more.
     """
 
     column: Column | None = None
     closes: tuple[int, ...] = ()
     first: int | None = None
     opens: tuple[int, ...] = ()
+    may_open: bool = True
 
 
 def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLine:
@@ -50,7 +51,8 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
             break
         closes.append(kind)
     opens = _opened(lexical, before + b" " + after)
-    return CursorLine(Margin().after(lead.group()).counted, tuple(closes), first, opens)
+    may_open = not after.strip()
+    return CursorLine(Margin().after(lead.group()).counted, tuple(closes), first, opens, may_open)
 
 
 def _opened(lexical: LexerTables, text: bytes) -> tuple[int, ...]:

@@ -181,8 +181,11 @@ class Extents(Lines):
 
     def _may_follow_opener(self, unit: Unit) -> bool:
         """Whether *unit*, below the cursor's line, may be in a bracket that this line opens."""
-        column = None if self.then is None else self.then.column
-        if column is None or unit.column is None or unit.end == self.stop:
+        then = self.then
+        if then is None or then.column is None or unit.column is None or unit.end == self.stop:
+            return False
+        column = then.column
+        if not then.may_open and not then.opens:
             return False
         return unit.column.deeper_than(column) or (unit.column == column and self.assumed.layout.closes(unit))
 

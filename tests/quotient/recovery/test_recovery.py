@@ -510,6 +510,7 @@ SEEN = {
         b")",
         b")",
     ),
+    "r = \n    'a': 'b',\n    'c': <|>,\n    'd': 'e',\n    }\nx = 1\n": (b"'g'", b"0"),
     # clauses that have no header
     (
         "def f():\n    try:\n        a\n    except E:\n        raise S\n        b\n    elif c:\n        d\n"
