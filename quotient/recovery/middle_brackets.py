@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fimlsp.lexing.columns import Column
 from fimlsp.quotient.recovery.below import Below
 from fimlsp.quotient.recovery.candidates import Candidate
+from fimlsp.quotient.recovery.enclosed import behind_line
 from fimlsp.quotient.recovery.layout.brackets import Unit
 from fimlsp.quotient.recovery.statements.lines import NextLine
 
@@ -73,8 +74,15 @@ class MiddleBrackets:
         line, column = self._next, self._column
         if line is None or column is None or self._statements.begins_closing(line):
             return False
-        is_no_header = bool(self._left.depth) or self._below.ends_as_no_header
-        return is_no_header and line.column.deeper_than(column)
+        return line.column.deeper_than(column) and not self._may_be_header
+
+    @property
+    def _may_be_header(self) -> bool:
+        """Whether the cursor's line may be one that a block follows."""
+        if self._left.depth or self._below.ends_as_no_header:
+            return False
+        chart = behind_line(self._left, self._below)
+        return chart is None or True in self._left.assumed.ends.of(chart)
 
     def may_reopen(self) -> bool:
         """Whether the cursor's line may close a bracket and open another one."""

@@ -511,6 +511,7 @@ SEEN = {
         b")",
     ),
     "r = \n    'a': 'b',\n    'c': <|>,\n    'd': 'e',\n    }\nx = 1\n": (b"'g'", b"0"),
+    "def f():\n    return g(a=b, c='d'<|>\n             e=['h'\n             i=j)\n": (b",", b""),
     # clauses that have no header
     (
         "def f():\n    try:\n        a\n    except E:\n        raise S\n        b\n    elif c:\n        d\n"
