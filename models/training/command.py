@@ -41,7 +41,10 @@ HELD_OUT = ("anyio", "click", "httpx2", "jinja2", "json", "rich")
 @click.option(
     "--start-from",
     metavar="MODEL",
-    help="Go on from a model made here, or from `bundled`; its sizes and tokenizer stay.",
+    help="Go on from a model made here, or from `bundled`; its tokenizer and its layers stay.",
+)
+@click.option(
+    "--widen", is_flag=True, help="Double the width of the model started from; it computes the same at first."
 )
 @click.option("--device", help="cpu, cuda or cuda:N; a GPU if there is one.")
 @click.option(
@@ -50,6 +53,12 @@ HELD_OUT = ("anyio", "click", "httpx2", "jinja2", "json", "rich")
     default="bfloat16",
     show_default=True,
     help="Of products while training.",
+)
+@click.option(
+    "--compile",
+    "compiled",
+    is_flag=True,
+    help="Compile the training step first: faster from the third minute on; needs a C++ compiler.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the interrupted run in the output folder.")
 def train(
@@ -63,14 +72,18 @@ def train(
     hold_out: tuple[str, ...],
     skip: tuple[str, ...],
     start_from: str | None,
+    widen: bool,
     device: str | None,
     precision: Precision,
+    compiled: bool,
     resume: bool,
 ) -> None:
     """Train a small fill-in-the-middle model on the Python files below ROOTS.
 
     Without ROOTS: the standard library and the installed packages. The folder made can be given to --model.
     """
+    if widen and not start_from:
+        raise click.UsageError("--widen goes with --start-from.")
     try:
         require("checkpoints", "Training needs PyTorch and transformers")
     except ModelError as error:
@@ -87,9 +100,11 @@ def train(
         skipped=skip,
         sizes=Sizes(vocabulary, width, layers),
         start=start_from,
+        widen=widen,
         threads=threads,
         device=device,
         precision=precision,
+        compiled=compiled,
         resume=resume,
     )
     with _bar(console) as bar:

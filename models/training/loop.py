@@ -32,7 +32,8 @@ Precision = Literal["bfloat16", "float32"]
 class Plan:
     """How to train: wall clock, tokens per step, peak learning rates, contexts by progress, precision.
 
-    With `bfloat16`, products are computed in half precision and the weights stay in full precision.
+    With `bfloat16`, products are computed in half precision and the weights stay in full precision. A step
+    that is *compiled* is faster once PyTorch has compiled it, which takes about a minute for each context.
     """
 
     minutes: float
@@ -43,6 +44,7 @@ class Plan:
     decay_share: float = 0.6
     contexts: tuple[tuple[float, int], ...] = ((0.0, 256), (0.6, 512), (0.92, 1024))
     precision: Precision = "bfloat16"
+    compiled: bool = False
 
     def further(self) -> Plan:
         """This plan for weights that were trained before: half the learning rates, long contexts sooner."""
@@ -52,6 +54,17 @@ class Plan:
             matrix_rate=self.matrix_rate / 2,
             other_rate=self.other_rate / 2,
             contexts=((0.0, 512), (0.7, longest)),
+        )
+
+    def widened(self) -> Plan:
+        """This plan for weights that were just doubled in width: rates in between, and larger steps."""
+        return replace(
+            self,
+            tokens=2 * self.tokens,
+            matrix_rate=self.matrix_rate * 3 / 4,
+            other_rate=self.other_rate * 2 / 3,
+            decay_share=0.45,
+            contexts=((0.0, 256), (0.3, 512), (0.82, 1024)),
         )
 
     def rate(self, step: int, progress: float) -> float:
@@ -105,6 +118,7 @@ class Training:
         self.plan = plan
         self.progress = Progress()
         self._optimizers = _optimizers(model, plan)
+        self._loss = torch.compile(self._loss_of) if plan.compiled else self._loss_of
 
     def steps(self, examples: Examples) -> Iterator[Progress]:
         """Train the model in place until the time is up; yields after every step (the same object)."""
@@ -116,11 +130,24 @@ class Training:
             for group in (group for optimizer in self._optimizers for group in optimizer.param_groups):
                 group["lr"] = group["peak"] * rate
             rows = _batch(examples, plan.context(progress.share), plan.tokens).to(device)
-            loss = _step(self.model, rows, examples.markers.pad, self._optimizers, plan.precision)
-            progress.record(loss, rows.numel())
+            progress.record(self._step(rows, examples.markers.pad), rows.numel())
             progress.seconds = time.monotonic() - started
             progress.share = progress.seconds / (60 * plan.minutes)
             yield progress
+
+    def _loss_of(self, rows: Tensor, pad: int) -> Tensor:
+        with torch.autocast(rows.device.type, torch.bfloat16, enabled=self.plan.precision == "bfloat16"):
+            logits = self.model(rows[:, :-1])
+        return next_token_loss(logits, rows, pad)
+
+    def _step(self, rows: Tensor, pad: int) -> float:
+        loss = self._loss(rows, pad)
+        torch.autograd.backward(loss)
+        torch.nn.utils.clip_grad_norm_([self.model.model.embed_tokens.weight], 1.0)
+        for optimizer in self._optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        return float(loss.detach())
 
     def save(self, path: Path) -> None:
         """Write everything needed to continue; an older file is replaced only once the new one is whole."""
@@ -161,24 +188,6 @@ def next_token_loss(logits: Tensor, rows: Tensor, pad: int, reduction: str = "me
 
 def _batch(examples: Examples, context: int, tokens: int) -> Tensor:
     return torch.tensor([examples.row(context + 1) for _ in range(tokens // context)])
-
-
-def _step(
-    model: Transformer,
-    rows: Tensor,
-    pad: int,
-    optimizers: list[torch.optim.Optimizer],
-    precision: Precision,
-) -> float:
-    with torch.autocast(rows.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-        logits = model(rows[:, :-1])
-    loss = next_token_loss(logits, rows, pad)
-    torch.autograd.backward(loss)
-    torch.nn.utils.clip_grad_norm_([model.model.embed_tokens.weight], 1.0)
-    for optimizer in optimizers:
-        optimizer.step()
-        optimizer.zero_grad()
-    return float(loss.detach())
 
 
 def _optimizers(model: Transformer, plan: Plan) -> list[torch.optim.Optimizer]:

@@ -27,6 +27,7 @@ from fimlsp.models.training.quality.measure import (
     predictor,
 )
 from fimlsp.models.training.quality.plot import loss_plot
+from fimlsp.models.training.widening import widened
 from tokenizers import Tokenizer
 
 SAVE_EVERY_SECONDS = 300
@@ -39,7 +40,7 @@ STATE = "training.state"
 class Options:
     """What to train, on what, and for how long; see `fimlsp train --help`.
 
-    If *start* names a model trained before, *sizes* are ignored.
+    If *start* names a model trained before, *sizes* are ignored; with *widen* it is made twice as wide.
     """
 
     roots: Sequence[Path]
@@ -49,9 +50,11 @@ class Options:
     skipped: Sequence[str] = ()
     sizes: Sizes = field(default_factory=Sizes)
     start: str | None = None
+    widen: bool = False
     threads: int = 1
     device: str | None = None
     precision: Precision = "bfloat16"
+    compiled: bool = False
     resume: bool = False
 
 
@@ -78,7 +81,7 @@ def run(options: Options, reports: Reports) -> Path:
     if not learnt:
         raise ModelError("The given folders hold no usable Python file; give folders with source code.")
     reports.stage(f"{len(files):,} files, {sum(len(file.text) for file in files) / 1e6:.0f} MB")
-    model, tokenizer = trained_before(options.start) if options.start else new(options.sizes, learnt)
+    model, tokenizer = _begun(options, learnt)
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     _move(model, device)
     reports.stage(
@@ -96,7 +99,7 @@ def run(options: Options, reports: Reports) -> Path:
         progress.steps,
         progress.seconds / 60,
         hardware,
-        (f"It went on from the weights of {Path(options.start).name}.",) if options.start else (),
+        _notes(options),
     )
     save(model, tokenizer, options.output)
     quality = measure(model, tokenizer, load_model(str(options.output.absolute())), files, CUTS)
@@ -135,6 +138,27 @@ def measure(
     return quality
 
 
+def _begun(options: Options, learnt: Sequence[SourceFile]) -> tuple[Transformer, Tokenizer]:
+    if options.start is None:
+        return new(options.sizes, learnt)
+    model, tokenizer = trained_before(options.start)
+    return widened(model) if options.widen else model, tokenizer
+
+
+def _notes(options: Options) -> tuple[str, ...]:
+    if options.start is None:
+        return ()
+    wider = ", made twice as wide" if options.widen else ""
+    return (f"It went on from the weights of {Path(options.start).name}{wider}.",)
+
+
+def _plan(options: Options) -> Plan:
+    plan = Plan(options.minutes, precision=options.precision, compiled=options.compiled)
+    if options.start is None:
+        return plan
+    return plan.widened() if options.widen else plan.further()
+
+
 def _move(model: Transformer, device: str) -> None:
     try:
         model.to(device)
@@ -146,8 +170,7 @@ def _train(
     model: Transformer, files: Sequence[SourceFile], tokenizer: Tokenizer, options: Options, reports: Reports
 ) -> Progress:
     """Train until the time is up; save checkpoint and state every five minutes, and when interrupted."""
-    plan = Plan(options.minutes, precision=options.precision)
-    training = Training(model, plan.further() if options.start else plan)
+    training = Training(model, _plan(options))
     state = options.output / STATE
     if options.resume and state.exists():
         training.load(state)

@@ -17,11 +17,12 @@ from fimlsp.models.training.command import train
 from fimlsp.models.training.data.corpus import SourceFile, read_corpus
 from fimlsp.models.training.data.examples import RULES, Examples
 from fimlsp.models.training.data.tokenizer import SPECIAL, train_tokenizer
-from fimlsp.models.training.loop import Plan, Progress, Training
-from fimlsp.models.training.network import Transformer
+from fimlsp.models.training.loop import Plan, Progress, Training, next_token_loss
+from fimlsp.models.training.network import QUERY_BLOCK, Transformer, fused, in_blocks
 from fimlsp.models.training.quality.baselines import TokenCounts, copy_nearest
 from fimlsp.models.training.quality.measure import line_cuts
 from fimlsp.models.training.quality.plot import loss_plot
+from fimlsp.models.training.widening import widened
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -125,6 +126,25 @@ def test_an_example_is_suffix_prefix_middle():
         ["<|right|>", "\n", "<|left|>", "a", " =", " ", "b", "<|endoftext|>"],
         ["<|right|>", "<|left|>", "a", " =", " ", "b", "<|endoftext|>"],
     )
+
+
+@pytest.mark.parametrize(("heads", "key_heads"), [(4, 1), (4, 2), (2, 2)])
+@pytest.mark.parametrize("length", [1, QUERY_BLOCK, 2 * QUERY_BLOCK + 5])
+def test_attention_in_blocks_is_attention(heads, key_heads, length):
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(3, n, length, 8) for n in (heads, key_heads, key_heads))
+    torch.testing.assert_close(in_blocks(query, key, value), fused(query, key, value))
+
+
+def test_a_widened_network_computes_the_same_and_its_twins_part():
+    torch.manual_seed(0)
+    model = Transformer(beginning.shape_of(beginning.Sizes(width=128, layers=2), TOKENIZER))
+    wide = widened(model)
+    rows = torch.randint(4, model.shape.vocab_size, (2, 50))
+    torch.testing.assert_close(wide(rows[:, :-1]), model(rows[:, :-1]), atol=1e-4, rtol=1e-4)
+    torch.autograd.backward(next_token_loss(wide(rows[:, :-1]), rows, 3))
+    first, second = wide.model.layers[0].mlp.up_proj.weight.grad.chunk(2)
+    assert not torch.allclose(first, second, rtol=0.1)
 
 
 @given(share=st.floats(0, 1), step=st.integers(0, 1000))
@@ -248,6 +268,22 @@ def test_a_model_is_trained_further(tmp_path, monkeypatch):
     assert after.network.logits([5]).shape == before.network.logits([5]).shape == (300,)
     assert not np.array_equal(after.network.logits([5]), before.network.logits([5]))
     assert "went on from the weights of model" in (tmp_path / "more" / "README.md").read_text()
+
+
+def test_a_model_is_widened(tmp_path, monkeypatch):
+    make_small(monkeypatch)
+    first = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.01"))
+    assert first.exit_code == 0, first.output
+    more = ["-o", str(tmp_path / "more"), "--hold-out", "kept", "--minutes", "0.01", "--widen"]
+    alone = CliRunner().invoke(train, [str(tmp_path / "source"), *more])
+    assert (alone.exit_code, "--widen goes with --start-from" in alone.output) == (2, True)
+    from_model = ["--start-from", str(tmp_path / "model")]
+    second = CliRunner().invoke(train, [str(tmp_path / "source"), *more, *from_model])
+    assert second.exit_code == 0, second.output
+    check_transformers_agrees(tmp_path / "more", load_model(str(tmp_path / "more")))
+    card = (tmp_path / "more" / "README.md").read_text()
+    assert "went on from the weights of model, made twice as wide" in card
+    assert "of width 128, 2 heads with 1 of keys" in " ".join(card.split())
 
 
 def test_what_is_trained_further_was_made_here(tmp_path, monkeypatch):
