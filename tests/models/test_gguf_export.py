@@ -97,7 +97,7 @@ def run(*arguments):
 def test_the_command(tmp_path):
     target = tmp_path / "own.gguf"
     status, output = run("export", "bundled", "--gguf", str(target))
-    assert (status, output) == (0, f"{target} has 0.013 GB\n")
+    assert (status, output) == (0, f"{target} has 0.043 GB\n")
     status, output = run("export", "bundled", "--gguf", str(target))
     assert (status, "is there already" in output) == (1, True)
     assert [path.name for path in tmp_path.iterdir()] == ["own.gguf"]

