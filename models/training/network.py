@@ -54,7 +54,7 @@ class Attention(nn.Module):
         query = rotate(self.q_proj(x).view(heads).transpose(1, 2), turn)
         key = rotate(self.k_proj(x).view(heads).transpose(1, 2), turn)
         value = self.v_proj(x).view(heads).transpose(1, 2)
-        mix = in_blocks if x.device.type == "cpu" else fused
+        mix = in_blocks if x.device.type == "cpu" and torch.compiler.is_compiling() else fused
         output: Tensor = self.o_proj(mix(query, key, value).transpose(1, 2).flatten(2))
         return output
 
@@ -67,23 +67,24 @@ def fused(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 def in_blocks(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """As `fused`, and twice as fast on a CPU: a block of queries at a time, and only the keys before its end.
+    """As `fused`, and faster on a CPU once compiled: block by block, and only the keys before its end.
 
-    The heads that share keys are rows of one product.
+    The heads that share keys are rows of one product, beside each other for each position.
     """
     batch, heads, length, size = query.shape
     n_keys = key.shape[1]
-    query = (query * size**-0.5).reshape(batch * n_keys, heads // n_keys, length, size)
+    groups = heads // n_keys
+    rows = (query * size**-0.5).view(batch, n_keys, groups, length, size).transpose(2, 3).flatten(0, 1)
     key, value = key.flatten(0, 1).transpose(1, 2), value.flatten(0, 1)
     mixed = list[Tensor]()
     for begin in range(0, length, QUERY_BLOCK):
         end = min(begin + QUERY_BLOCK, length)
-        scores = query[:, :, begin:end].flatten(1, 2) @ key[:, :, :end]
+        scores = rows[:, begin:end].flatten(1, 2) @ key[:, :, :end]
         later = torch.ones(end - begin, end, dtype=torch.bool, device=scores.device).triu(begin + 1)
-        hidden = scores.float().masked_fill(later.repeat(heads // n_keys, 1), -math.inf)
+        hidden = scores.float().masked_fill(later.repeat_interleave(groups, 0), -math.inf)
         block = hidden.softmax(-1).to(value.dtype) @ value[:, :end]
-        mixed.append(block.view(batch, heads, end - begin, size))
-    return torch.cat(mixed, dim=2)
+        mixed.append(block.view(batch, n_keys, end - begin, groups, size))
+    return torch.cat(mixed, dim=2).transpose(2, 3).flatten(1, 2)
 
 
 class FeedForward(nn.Module):
