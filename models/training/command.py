@@ -13,8 +13,17 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
     from fimlsp.models.training.loop import Precision
+    from fimlsp.models.training.run import Options
 
-COPYLEFT = ("hypothesis", "pathspec", "tqdm", "certifi")
+COPYLEFT = (
+    "hypothesis",
+    "_hypothesis_ftz_detector",
+    "_hypothesis_globals",
+    "_hypothesis_pytestplugin",
+    "pathspec",
+    "tqdm",
+    "certifi",
+)
 HELD_OUT = ("anyio", "click", "httpx2", "jinja2", "json", "rich")
 
 
@@ -58,7 +67,7 @@ HELD_OUT = ("anyio", "click", "httpx2", "jinja2", "json", "rich")
     "--compile",
     "compiled",
     is_flag=True,
-    help="Compile the training step first: faster from the third minute on; needs a C++ compiler.",
+    help="Compile the training step, which is then faster; needs a C++ compiler.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the interrupted run in the output folder.")
 def train(
@@ -89,24 +98,33 @@ def train(
     except ModelError as error:
         raise click.ClickException(str(error)) from error
     from fimlsp.models.training.beginning import Sizes
-    from fimlsp.models.training.run import Options, Reports, run
+    from fimlsp.models.training.run import Options
+
+    folder = _trained(
+        Options(
+            roots=roots or default_roots(),
+            output=output,
+            minutes=minutes,
+            held_out=hold_out,
+            skipped=skip,
+            sizes=Sizes(vocabulary, width, layers),
+            start=start_from,
+            widen=widen,
+            threads=threads,
+            device=device,
+            precision=precision,
+            compiled=compiled,
+            resume=resume,
+        )
+    )
+    click.echo(f"wrote {folder}, its card is {folder / 'README.md'}", err=True)
+
+
+def _trained(options: Options) -> Path:
+    """The folder that a run with *options* made; its progress is shown."""
+    from fimlsp.models.training.run import Reports, run
 
     console = Console(stderr=True)
-    options = Options(
-        roots=roots or default_roots(),
-        output=output,
-        minutes=minutes,
-        held_out=hold_out,
-        skipped=skip,
-        sizes=Sizes(vocabulary, width, layers),
-        start=start_from,
-        widen=widen,
-        threads=threads,
-        device=device,
-        precision=precision,
-        compiled=compiled,
-        resume=resume,
-    )
     with _bar(console) as bar:
         task = bar.add_task("", total=1.0)
         reports = Reports(
@@ -118,10 +136,9 @@ def train(
             ),
         )
         try:
-            folder = run(options, reports)
+            return run(options, reports)
         except ModelError as error:
             raise click.ClickException(str(error)) from error
-    console.print(f"wrote {folder}, its card is {folder / 'README.md'}")
 
 
 def default_roots() -> tuple[Path, ...]:

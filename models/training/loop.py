@@ -9,7 +9,7 @@ machine is annealed just as well, after fewer steps.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from pickle import UnpicklingError
@@ -26,6 +26,8 @@ IGNORED = -100
 HISTORY_ONE_IN = 10
 
 Precision = Literal["bfloat16", "float32"]
+Loss = Callable[[Tensor, int], Tensor]
+"""Of rows of token ids, in which one id is padding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class Training:
         self.plan = plan
         self.progress = Progress()
         self._optimizers = _optimizers(model, plan)
-        self._loss = torch.compile(self._loss_of) if plan.compiled else self._loss_of
+        self._loss = _compiled(self._loss_of) if plan.compiled else self._loss_of
 
     def steps(self, examples: Examples) -> Iterator[Progress]:
         """Train the model in place until the time is up; yields after every step (the same object)."""
@@ -184,6 +186,28 @@ def next_token_loss(logits: Tensor, rows: Tensor, pad: int, reduction: str = "me
     """Cross entropy (nats) of each token of *rows* given those before it; padding does not count."""
     target = rows[:, 1:].masked_fill(rows[:, 1:] == pad, IGNORED).flatten()
     return functional.cross_entropy(logits.flatten(0, 1).float(), target, reduction=reduction)
+
+
+def _compiled(loss: Loss) -> Loss:
+    """*loss*, compiled when it is first asked for.
+
+    It raises a ModelError if that fails, as without a compiler.
+    """
+    from torch._dynamo.exc import TorchDynamoException  # takes a second to import, and is seldom needed
+
+    compiled = torch.compile(loss)
+
+    def checked(rows: Tensor, pad: int) -> Tensor:
+        try:
+            return compiled(rows, pad)
+        except TorchDynamoException as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise ModelError(
+                f"The training step could not be compiled ({reason}); "
+                "install a C++ compiler such as g++, or train without --compile."
+            ) from error
+
+    return checked
 
 
 def _batch(examples: Examples, context: int, tokens: int) -> Tensor:

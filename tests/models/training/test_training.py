@@ -2,6 +2,10 @@
 
 import os
 import random
+import shutil
+import subprocess
+import sys
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -134,6 +138,33 @@ def test_attention_in_blocks_is_attention(heads, key_heads, length):
     torch.manual_seed(0)
     query, key, value = (torch.randn(3, n, length, 8) for n in (heads, key_heads, key_heads))
     torch.testing.assert_close(in_blocks(query, key, value), fused(query, key, value))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="compiling needs a compiler")
+@pytest.mark.filterwarnings("ignore")  # PyTorch warns of itself when it compiles
+def test_a_compiled_step_is_the_same_step():
+    torch.manual_seed(0)
+    shape = beginning.shape_of(beginning.Sizes(width=64, layers=1), TOKENIZER)
+    rows = torch.randint(4, shape.vocab_size, (2, 2 * QUERY_BLOCK + 1))
+    model = Transformer(shape)
+    plans = [Plan(1, precision="float32", compiled=compiled) for compiled in (False, True)]
+    trainings = [Training(deepcopy(model), plan) for plan in plans]
+    plain, compiled = ([training._step(rows, 3) for _ in range(3)] for training in trainings)
+    assert compiled == pytest.approx(plain, abs=1e-3)
+
+
+def test_without_a_compiler_a_sentence_says_so(tmp_path):
+    options = options_of(tmp_path, "--minutes", "0.01", "--compile")
+    code = "from fimlsp.models.training import beginning; beginning.TOKENIZER_PASSAGES = 20\n"
+    code += "from fimlsp.models.training.command import train; train()"
+    environment = {**os.environ, "PATH": str(tmp_path), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+    environment.pop("CXX", None)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *options], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "install a C++ compiler such as g++, or train without --compile" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
 
 
 def test_a_widened_network_computes_the_same_and_its_twins_part():
