@@ -2,8 +2,8 @@
 
 A corpus is a list of files with their text, each in one of three splits: `train`; `val`, single files left
 out of packages that are otherwise learnt from; `ood` (out of distribution), packages left out as a whole.
-Tests, vendored copies, generated and data-like files, files that do not parse, and files that differ from an
-earlier one only in white space are dropped.
+Tests, vendored copies, generated and data-like files, files that do not parse, files that differ from an
+earlier one only in white space, and files to learn from that repeat what is held out as packages are dropped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ SKIPPED_FOLDERS = frozenset(
         "testdata",
         "idlelib_test",
         "_vendor",
+        "_vendored",
+        "vendor",
         "vendored",
+        "third_party",
+        "extern",
         "site-packages",
         "__pycache__",
         "encodings",
@@ -47,6 +51,10 @@ GENERATED = re.compile(
 BYTES_MIN, BYTES_MAX = 200, 400_000
 LINE_MAX, LINE_MEAN_MAX, DIGITS_MAX = 400, 80, 0.2
 VAL_ONE_IN = 50
+TELLING_LINE_MIN = 25
+"""Characters of a line, indentation aside, that hardly two authors write alike."""
+REPEATED_MAX = 0.12
+"""The share of such lines of a file to learn from that may stand in the packages held out as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,20 @@ def read_corpus(
         seen.add(digest)
         split: Split = "ood" if package in out_of_distribution else "val" if _is_validation(name) else "train"
         files.append(SourceFile(package, name, text, split))
-    return files
+    return list(_without_copies(files))
+
+
+def _without_copies(files: Sequence[SourceFile]) -> Iterator[SourceFile]:
+    """*files* without those to learn from that repeat the packages held out, such as forks of them."""
+    held_out = set[str]().union(*(_telling_lines(file.text) for file in files if file.split == "ood"))
+    for file in files:
+        lines = _telling_lines(file.text) if file.split == "train" and held_out else frozenset[str]()
+        if len(lines & held_out) <= REPEATED_MAX * len(lines):
+            yield file
+
+
+def _telling_lines(text: str) -> frozenset[str]:
+    return frozenset(line for each in text.split("\n") if len(line := each.strip()) >= TELLING_LINE_MIN)
 
 
 def _candidates(roots: Sequence[Path]) -> Iterator[tuple[str, str, Path]]:
