@@ -49,24 +49,20 @@ class Plan:
     compiled: bool = False
 
     def further(self) -> Plan:
-        """This plan for weights that were trained before: half the learning rates, long contexts sooner."""
+        """This plan for weights that were trained before: lower rates, larger steps, long contexts sooner."""
         longest = self.contexts[-1][1]
-        return replace(
-            self,
-            matrix_rate=self.matrix_rate / 2,
-            other_rate=self.other_rate / 2,
-            contexts=((0.0, 512), (0.7, longest)),
-        )
-
-    def widened(self) -> Plan:
-        """This plan for weights that were just doubled in width: rates in between, and larger steps."""
         return replace(
             self,
             tokens=2 * self.tokens,
             matrix_rate=self.matrix_rate * 3 / 4,
             other_rate=self.other_rate * 2 / 3,
-            decay_share=0.45,
-            contexts=((0.0, 256), (0.3, 512), (0.82, 1024)),
+            contexts=((0.0, 512), (0.7, longest)),
+        )
+
+    def widened(self) -> Plan:
+        """This plan for weights that were just doubled in width: as `further`, but with short contexts first."""
+        return replace(
+            self.further(), decay_share=0.45, contexts=((0.0, 256), (0.3, 512), (0.82, self.contexts[-1][1]))
         )
 
     def rate(self, step: int, progress: float) -> float:
