@@ -1,8 +1,8 @@
 """Whether the names that a suggestion uses are bound where it would stand, as Python's own compiler sees it.
 
 The compiler's symbol table tells for every scope which names it binds and which it looks up among the globals
-and builtins. Where a file leaves that open (`from x import *`, `exec`, `globals()`), or does not parse, no
-name counts as unknown.
+and builtins. Where a file leaves that open (`from x import *`, `exec`, `globals()`), only `self` and `cls` count
+as unknown, which nobody binds so; where it does not parse, no name does.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ _BEGUN_WORD = re.compile(rb"[\w\x80-\xff.]*\Z")
 _LEAVES_OPEN = re.compile(
     rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals)[ \t]*\(|\bvars[ \t]*\([ \t]*\)", re.M
 )
+_SURE_RECEIVERS = frozenset(["self", "cls"])
+_FUTURE = re.compile(rb"^from[ \t]+__future__[ \t]+import\b[^\n(\\]*$", re.M)
+"""The import that would keep names in annotations out of the symbol table."""
+
 _BINDS_WITHIN = re.compile(rb"\b(?:for|lambda)\b")
 _OWN_TARGET = re.compile(rb"^[ \t]*[\w\x80-\xff, \t]+=(?!=)")
 _SET_BY_PYTHON = (
@@ -38,15 +42,17 @@ def first_unknown_name(left: bytes, text: bytes, right: bytes) -> int | None:
     unknown.
     """
     used = {name: offset for offset, name in reversed([*_names(left, text)])}
-    if not used or len(left) + len(text) + len(right) > MOST_BYTES:
-        return None
     whole = left + text + right
-    if _LEAVES_OPEN.search(whole):
+    if len(whole) > MOST_BYTES:
+        return None
+    if used and _LEAVES_OPEN.search(whole):
+        used = {name: offset for name, offset in used.items() if name in _SURE_RECEIVERS}
+    if not used:
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            module = symtable.symtable(whole.decode(), "", "exec")
+            module = symtable.symtable(_FUTURE.sub(b"pass", whole, count=1).decode(), "", "exec")
         unknown = _unknown(module, set(used), left, text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
