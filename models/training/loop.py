@@ -60,10 +60,9 @@ class Plan:
         )
 
     def widened(self) -> Plan:
-        """This plan for weights that were just doubled in width: as `further`, but with short contexts first."""
-        return replace(
-            self.further(), decay_share=0.45, contexts=((0.0, 256), (0.3, 512), (0.82, self.contexts[-1][1]))
-        )
+        """This plan for weights that were just doubled in width: as `further`, but short contexts first."""
+        longest = self.contexts[-1][1]
+        return replace(self.further(), decay_share=0.45, contexts=((0.0, 256), (0.3, 512), (0.82, longest)))
 
     def rate(self, step: int, progress: float) -> float:
         """Factor on the peak learning rates: warm-up by steps, level, then linear to zero at the end."""
