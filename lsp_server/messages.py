@@ -85,7 +85,10 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The settings that a completion depends on, under the same names; see `settings.options`."""
+    """The settings that a completion depends on, under the same names; see `settings.options`.
+
+    *open_calls*: the editor can put the cursor between the brackets of a call that it inserts.
+    """
 
     max_tokens: int = 64
     deadline_ms: int = 2000
@@ -97,6 +100,7 @@ class Limits:
     neighbour_tokens: int = 0
     confidence: float = 0.0
     min_length: int = 0
+    open_calls: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,7 @@ class Completion:
     *texts* may be inserted, best first; if there is none, *reason* says why. *complete*: left + text + right
     is a valid file. If the file is broken elsewhere, that holds with what was assumed there, as *relaxed*
     says in words, one string for each place. *tokens* were kept, *rejected* were tried and refused.
+    *closing*: brackets that the first text ends with, in front of which the cursor is to stay.
     *final*: the same question would get the same answer. *stale*: nobody waits for the answer any more.
     *model_ms*: milliseconds that the model took. *unknown_names*: why it was not known which names there are.
     """
@@ -172,6 +177,7 @@ class Completion:
     tokens: int = 0
     rejected: int = 0
     reason: str | None = None
+    closing: str = ""
     final: bool = False
     stale: bool = False
     model_ms: float = 0.0

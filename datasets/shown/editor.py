@@ -33,6 +33,7 @@ NAMES_KNOWN = "fimlsp.server.names"
 PATIENCE_S = 120.0
 """After so long without an answer the server counts as stuck."""
 
+_ESCAPED = re.compile(r"\\([\\$}])")
 _TYPED = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -50,6 +51,7 @@ class Reply:
         reason: what it told with it, if anything.
         names: why the server did not know which names there are; None if it did.
         ms: milliseconds from the request to the answer.
+        closing: brackets that the first text ends with, in front of which the cursor would stay.
     """
 
     texts: tuple[str, ...]
@@ -57,6 +59,7 @@ class Reply:
     reason: str | None
     names: str | None
     ms: float
+    closing: str = ""
 
 
 class Editor:
@@ -91,7 +94,10 @@ class Editor:
                 "processId": None,
                 "rootUri": None,
                 "workspaceFolders": workspace,
-                "capabilities": {"workspace": {"workspaceFolders": True}},
+                "capabilities": {
+                    "workspace": {"workspaceFolders": True},
+                    "experimental": {"inlineCompletionSnippets": True},
+                },
                 "initializationOptions": options,
             },
         )
@@ -159,9 +165,11 @@ class Editor:
         )
         ms = 1000 * (time.monotonic() - begun)
         items = result.get("items", []) if isinstance(result, dict) else result or []
-        texts = tuple(str(item["insertText"]) for item in items)
+        inserted = [_inserted(item["insertText"]) for item in items]
+        texts = tuple(text for text, _ in inserted)
+        closing = inserted[0][1] if inserted else ""
         state, reason, names = (self._status.get(name) for name in ("state", "reason", "names"))
-        return Reply(texts, str(state), reason, names, ms)
+        return Reply(texts, str(state), reason, names, ms, closing)
 
     def _wait_for_names(self) -> None:
         self._request("workspace/executeCommand", {"command": NAMES_KNOWN})
@@ -225,6 +233,14 @@ class Editor:
             self._status = params
         elif message["method"] == "window/logMessage" and params.get("type", 9) <= WARNING:
             self._warn(str(params.get("message")))
+
+
+def _inserted(told: object) -> tuple[str, str]:
+    """What the text or snippet *told* inserts, and what of that is behind the cursor then."""
+    if not isinstance(told, dict):
+        return str(told), ""
+    before, _, closing = str(told["value"]).partition("$0")
+    return _ESCAPED.sub(r"\1", before + closing), closing
 
 
 def without_its_line(left: str) -> str:

@@ -89,12 +89,12 @@ class Estimated:
     def shown(self, cost: float) -> Candidate | None:
         """What is shown if a wrong text costs *cost*."""
         candidates = {
-            each.beginning.text: each
+            each.beginning.inserted: each
             for each in self.recorded.candidates
             if len(each.beginning.text.strip()) >= CHARACTERS_MIN
         }
         best = self.acceptance.best((each.beginning for each in candidates.values()), cost)
-        return None if best is None else candidates[best.text]
+        return None if best is None else candidates[best.inserted]
 
 
 def estimated(recorded: Sequence[Recorded], acceptance: Acceptance) -> list[Estimated]:

@@ -55,19 +55,21 @@ class Candidate:
         return cls(
             beginning,
             right=measures.is_wholly_right(text, truth),
-            exact=measures.is_exact(text, truth, is_within_line),
+            exact=measures.is_exact(beginning.inserted.decode(), truth, is_within_line),
             begins=measures.begins_right(text, truth),
             saved=measures.saved(text, truth),
         )
 
     def to_json(self) -> dict[str, Any]:
         """As an object for a line of JSON."""
-        return {**asdict(self), "beginning": {**asdict(self.beginning), "text": self.beginning.text.decode()}}
+        text, closing = self.beginning.text.decode(), self.beginning.closing.decode()
+        return {**asdict(self), "beginning": {**asdict(self.beginning), "text": text, "closing": closing}}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Candidate:
         """What `to_json` made."""
-        beginning = Beginning(**{**row["beginning"], "text": row["beginning"]["text"].encode()})
+        told = row["beginning"]
+        beginning = Beginning(**{**told, "text": told["text"].encode(), "closing": told["closing"].encode()})
         return cls(**{**row, "beginning": beginning})
 
 
@@ -182,7 +184,7 @@ class Recorder:
             each
             for each in beginnings(middle, start, surroundings)
             if (limit is None or len(each.text) <= limit)
-            and POLICY.first_unknown_name(left, each.text, right) is None
+            and POLICY.first_unknown_name(left, each.inserted, right) is None
             and not POLICY.stops_idly(left, each.text, right, middle.text)
             and not preference.is_left_uncalled(each.text)
         ]

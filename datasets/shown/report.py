@@ -136,7 +136,8 @@ def _pictures(runs: Sequence[Judged]) -> dict[str, str]:
 
 def _examples(run: Judged) -> list[str]:
     """The worst of each kind: texts with the most faults, and of these those that agree least."""
-    lines = ["# Examples", "", "Texts with the most faults of each kind; `⟦ ⟧` encloses what was shown.", ""]
+    legend = "`⟦ ⟧` encloses what was shown, `‸` is where the cursor would stay in it."
+    lines = ["# Examples", "", f"Texts with the most faults of each kind; {legend}", ""]
     for kind, answers in by_kind(run.answers).items():
         lines += [f"## {kind}", ""]
         shown = [each for each in answers if each.verdict is not None]
@@ -144,9 +145,14 @@ def _examples(run: Judged) -> list[str]:
             assert each.verdict is not None
             told = "; ".join(faults(each.verdict)) or ("right" if each.verdict.right else "another text")
             lines += [f"{each.record['case']}, `{each.record['name']}`: {told}", ""]
-            lines += fenced(f"{_last_lines(each.before)}⟦{each.text}⟧", "python")
+            lines += fenced(f"{_last_lines(each.before)}⟦{_with_cursor(each)}⟧", "python")
             lines += ["What stood there:", "", *fenced(each.truth, "python")]
     return lines
+
+
+def _with_cursor(each: Shown) -> str:
+    text = each.text or ""
+    return f"{text.removesuffix(each.closing)}‸{each.closing}" if each.closing else text
 
 
 def _badness(each: Shown) -> tuple[int, int]:

@@ -43,10 +43,10 @@ def ask(editor: Editor, edited: EditedFile, cursor: Cursor) -> Shown:
     left, truth, right = text[: cursor.start], text[cursor.start : cursor.end], text[cursor.end :]
     reply = editor.suggestion(edited.path, left, right)
     written = reply.texts[0] if reply.texts else None
-    verdict = None if written is None else judge(cursor, written, text)
+    verdict = None if written is None else judge(cursor, written, text, reply.closing)
     before = left[-BEFORE:]
     status, reason, names, ms = reply.status, reply.reason, reply.names, round(reply.ms, 1)
-    return Shown(cursor.to_json(), truth, before, written, status, reason, names, ms, verdict)
+    return Shown(cursor.to_json(), truth, before, written, status, reason, names, ms, verdict, reply.closing)
 
 
 def read_run(folder: Path) -> list[Shown]:

@@ -33,17 +33,21 @@ class Verdict:
     leaves_block: bool
 
 
-def judge(cursor: Cursor, text: str, whole: str) -> Verdict:
-    """The verdict on *text* at *cursor* in the file that is *whole* as it was."""
+def judge(cursor: Cursor, text: str, whole: str, closing: str = "") -> Verdict:
+    """The verdict on *text* at *cursor* in the file that is *whole* as it was.
+
+    The cursor would stay in front of *closing*, with which the text ends.
+    """
     left, truth, right = whole[: cursor.start], whole[cursor.start : cursor.end], whole[cursor.end :]
     known = undefined_names("", whole, "")
     error = compile_error(left + text + right)
+    said = text.removesuffix(closing)
     return Verdict(
         exact=measures.is_exact(text, truth, cursor.is_within_line),
-        right=measures.is_wholly_right(text, truth),
-        begins=measures.begins_right(text, truth),
-        agreed=measures.agreeing(text, truth),
-        saved=measures.saved(text, truth),
+        right=measures.is_wholly_right(said, truth),
+        begins=measures.begins_right(said, truth),
+        agreed=measures.agreeing(said, truth),
+        saved=measures.saved(said, truth),
         undefined=tuple(sorted(undefined_names(left, text, right) - known)),
         compile_error=error if error is not None and compile_error(whole) is None else None,
         repeats=measures.repeats(left, text, right, truth),
@@ -62,6 +66,7 @@ class Shown:
         text: what was shown; None if nothing was.
         status, reason, names, ms: see `fimlsp.datasets.shown.editor.Reply`.
         verdict: on the text, if there is one.
+        closing: brackets that the text ends with, in front of which the cursor would stay.
     """
 
     record: Mapping[str, Any]
@@ -73,6 +78,7 @@ class Shown:
     names: str | None
     ms: float
     verdict: Verdict | None
+    closing: str = ""
 
     @property
     def kind(self) -> str:
@@ -94,6 +100,5 @@ class Shown:
         made = (
             None if verdict is None else Verdict(**{**verdict, "undefined": tuple(verdict["undefined"])})
         )  # fmt: skip
-        return cls(
-            **{each.name: row[each.name] for each in fields(cls) if each.name != "verdict"}, verdict=made
-        )
+        told = {each.name: row[each.name] for each in fields(cls) if each.name not in ("verdict", "closing")}
+        return cls(**told, verdict=made, closing=row.get("closing", ""))

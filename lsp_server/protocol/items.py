@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from fimlsp.lsp_server.documents.text_positions import units
 from fimlsp.lsp_server.protocol.commands import ACCEPT
 from fimlsp.lsp_server.session.completer import Offer, Ticket
 from lsprotocol import types
 
+SNIPPETS = "inlineCompletionSnippets"
+"""The experimental capability of a client that inserts a `StringValue`; the protocol has no word for it."""
+
 _WORD = re.compile(r"\w*\Z")
+_SPECIAL = re.compile(r"[\\$}]")
 
 
 def to_inline_list(ticket: Ticket, offer: Offer) -> types.InlineCompletionList:
@@ -18,13 +23,32 @@ def to_inline_list(ticket: Ticket, offer: Offer) -> types.InlineCompletionList:
     return types.InlineCompletionList(
         [
             types.InlineCompletionItem(
-                insert_text=text,
+                insert_text=text if number else _inserted(text, offer.closing),
                 range=types.Range(here, here),
                 command=types.Command("Completion accepted", ACCEPT, arguments=[f"{offer.id}.{number}"]),
             )
             for number, text in enumerate(offer.texts)
         ]
     )
+
+
+def takes_snippets(capabilities: types.ClientCapabilities) -> bool:
+    """Whether the client says that it inserts snippets of inline completion."""
+    experimental = capabilities.experimental
+    return isinstance(experimental, Mapping) and experimental.get(SNIPPETS) is True
+
+
+def _inserted(text: str, closing: str) -> str | types.StringValue:
+    return types.StringValue(snippet(text, closing)) if closing else text
+
+
+def snippet(text: str, closing: str) -> str:
+    """The snippet that inserts *text* and puts the cursor before *closing*, with which it ends."""
+    return f"{_escaped(text.removesuffix(closing))}$0{_escaped(closing)}"
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 def to_completion_list(ticket: Ticket, offer: Offer, encoding: str) -> types.CompletionList:

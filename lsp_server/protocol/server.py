@@ -11,7 +11,7 @@ from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 from fimlsp.lsp_server.protocol.commands import COMMANDS
 from fimlsp.lsp_server.protocol.configuration import Configuration
 from fimlsp.lsp_server.protocol.door import Door
-from fimlsp.lsp_server.protocol.items import to_completion_list, to_inline_list
+from fimlsp.lsp_server.protocol.items import takes_snippets, to_completion_list, to_inline_list
 from fimlsp.lsp_server.protocol.loading_progress import LoadingProgress
 from fimlsp.lsp_server.protocol.receiving import InlineCompletionProtocol, converter_factory
 from fimlsp.lsp_server.session.completer import Ticket
@@ -137,6 +137,7 @@ def initialize(ls: FimServer, params: types.InitializeParams) -> None:
     ls.session.documents.encoding = types.PositionEncodingKind(ls.workspace.position_encoding).value
     folders = [folder.uri for folder in params.workspace_folders or []]
     ls.session.change_folders(folders or [uri for uri in (ls.workspace.root_uri,) if uri])
+    ls.session.completer.open_calls = takes_snippets(params.capabilities)
     ls.configuration.take_initial(params.initialization_options)
     if ls.session.settings.completion:
         ls.enable_completion()

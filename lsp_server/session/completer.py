@@ -61,14 +61,21 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The texts to show, best first, and the id by which they are accepted or dismissed."""
+    """The texts to show, best first, and the id by which they are accepted or dismissed.
+
+    The cursor is to stay in front of *closing*, with which the first of them ends.
+    """
 
     texts: tuple[str, ...] = ()
     id: str = ""
+    closing: str = ""
 
 
 class Completer:
-    """Answers the requests of one client. *new_id* numbers them."""
+    """Answers the requests of one client. *new_id* numbers them.
+
+    *open_calls* is as in `Limits`, and counts from the next settings on.
+    """
 
     def __init__(
         self, documents: Documents, new_id: Callable[[], int], status: StatusBoard, log: logging.Logger
@@ -77,6 +84,7 @@ class Completer:
         self.requests = Requests(self.statistics, log)
         self.suggestions = Suggestions(self.statistics)
         self.automatic = True
+        self.open_calls = False
         self._documents = documents
         self._new_id = new_id
         self._status = status
@@ -87,7 +95,7 @@ class Completer:
     def configure(self, settings: Settings) -> None:
         """Use *settings* from now on."""
         self._min_length = settings.min_length
-        self._limits = limits_of(settings, by_hand=False)
+        self._limits = limits_of(settings, by_hand=False, open_calls=self.open_calls)
         self._limits_by_hand = limits_of(settings, by_hand=True)
         self._asks_ahead = settings.cache_size > 0
         self.requests.keep(settings.cache_size)
@@ -165,13 +173,14 @@ class Completer:
         remainders = shown.remainders(cursor.document.text.data, cursor.offset)
         if not remainders:
             return None, None
-        return shown, Completion(tuple(map(bytes.decode, remainders)), complete=True, relaxed=shown.relaxed)
+        return shown, _remaining(shown, remainders)
 
-    def _shown_at(self, cursor: Cursor) -> list[str]:
+    def _shown_at(self, cursor: Cursor) -> Completion:
+        """What the editor shows at *cursor*."""
         shown = self.suggestions.shown(cursor.document.id.uri)
         if shown is None or not self._documents.is_current(cursor.document):
-            return []
-        return [*map(bytes.decode, shown.remainders(cursor.document.text.data, cursor.offset))]
+            return Completion()
+        return _remaining(shown, shown.remainders(cursor.document.text.data, cursor.offset))
 
     # What is shown
 
@@ -181,8 +190,10 @@ class Completer:
         When asked by hand, what is shown already comes first: editors ask so for the next one.
         """
         if ticket.trigger == "by hand" and ticket.cursor is not None:
-            texts = dict.fromkeys([*self._shown_at(ticket.cursor), *completion.texts])
-            return replace(completion, texts=tuple(texts), reason=None if texts else completion.reason)
+            first = self._shown_at(ticket.cursor)
+            texts = tuple(dict.fromkeys([*first.texts, *completion.texts]))
+            reason = None if texts else completion.reason
+            return replace(completion, texts=texts, closing=first.closing, reason=reason)
         if ticket.typed is not None or not completion.texts:
             return completion
         if len(completion.texts[0].strip()) < self._min_length:
@@ -197,7 +208,7 @@ class Completer:
 
     def _offer(self, cursor: Cursor, typed: Suggestion | None, shown: Completion) -> Offer:
         if typed is not None:
-            return Offer(shown.texts, typed.id)
+            return Offer(shown.texts, typed.id, shown.closing)
         suggestion = Suggestion(
             self.suggestions.new_id(),
             cursor.document.id.uri,
@@ -206,11 +217,12 @@ class Completer:
             tuple(map(str.encode, shown.texts)),
             cursor.key,
             shown.relaxed,
+            shown.closing.encode(),
         )
         if self._documents.is_current(cursor.document):
             self.suggestions.show(suggestion)
             self.statistics.shown += 1
-        return Offer(shown.texts, suggestion.id)
+        return Offer(shown.texts, suggestion.id, shown.closing)
 
     def _count_source(self, ticket: Ticket, cursor: Cursor) -> None:
         if ticket.typed is not None and ticket.typed.origin != cursor.offset:
@@ -259,6 +271,12 @@ class Completer:
             if len(self._ahead) >= MOST_AHEAD:
                 self._ahead.clear()
             self._ahead.add(cursor.key)
+
+
+def _remaining(shown: Suggestion, texts: tuple[bytes, ...]) -> Completion:
+    """The *texts* that are left of *shown*."""
+    closing = shown.closing.decode() if texts else ""
+    return Completion(tuple(map(bytes.decode, texts)), complete=True, relaxed=shown.relaxed, closing=closing)
 
 
 def cursor_at(document: Document, offset: int, limits: Limits) -> Cursor:

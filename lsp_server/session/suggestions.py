@@ -26,7 +26,7 @@ MOST_DISMISSED = 1000
 class Suggestion:
     """Texts shown at byte offset *origin* of the document *uri*, *after* bytes before its end.
 
-    *key* is the question that they answer, *relaxed* as in `Completion`.
+    *key* is the question that they answer, *relaxed* and *closing* are as in `Completion`.
     """
 
     id: str
@@ -36,6 +36,7 @@ class Suggestion:
     texts: tuple[bytes, ...]
     key: Key
     relaxed: tuple[str, ...] = ()
+    closing: bytes = b""
 
     def has_as_a_whole(self, inserted: bytes) -> bool:
         """Whether *inserted* is one of the texts; editors may write its line ends their way."""
@@ -45,13 +46,16 @@ class Suggestion:
     def remainders(self, data: bytes, offset: int) -> tuple[bytes, ...]:
         """What is left to insert of each text, if anything, for a cursor at *offset* of *data*.
 
-        Nothing where the cursor is elsewhere, or where something else was typed.
+        Nothing where the cursor is elsewhere, where something else was typed, or where only brackets are left
+        that close behind the cursor.
         """
         end = len(data) - self.after
         if not self.origin <= offset <= end:
             return ()
         before, behind = data[self.origin : offset], data[offset:end]
         left, right = len(before), len(behind)
+        if self.closing and (behind or left >= len(self.texts[0]) - len(self.closing)):
+            return ()
         return tuple(
             [
                 text[left : len(text) - right]
@@ -108,7 +112,7 @@ class Suggestions:
         self._shown.clear()
 
     def completed(self, uri: str, data: bytes, last: Replacement) -> int | None:
-        """Where what was shown in the document ends, if the edit *last* made it part of *data* as a whole."""
+        """Where the cursor is in what was shown, if the edit *last* made it part of *data* as a whole."""
         shown = self._shown.get(uri)
         if shown is None:
             return None
@@ -121,7 +125,7 @@ class Suggestions:
         del self._shown[uri]
         if self._settle(shown.id) and is_more_than_a_key:
             self._statistics.add_acceptance(last.text)
-        return end
+        return end - len(shown.closing)
 
     def accept(self, name: str) -> None:
         """The user took a text of a suggestion; the edit that inserts it comes, or came, by itself."""

@@ -230,13 +230,18 @@ def load_of(settings: Settings) -> Load:
     return Load(*(None if value in ("", AUTO, 0) else value for value in chosen))
 
 
-_LIMITS = tuple(of.name for of in fields(Limits))
+_LIMITS = tuple(of.name for of in fields(Limits) if of.name in Settings.__dataclass_fields__)
 
 
-def limits_of(settings: Settings, *, by_hand: bool) -> Limits:
-    """What *settings* say of one completion, asked for *by_hand* or while typing."""
-    limits = Limits(*(getattr(settings, name) for name in _LIMITS))
-    return replace(limits, confidence=0.0, min_length=0) if by_hand else replace(limits, candidates=1)
+def limits_of(settings: Settings, *, by_hand: bool, open_calls: bool = False) -> Limits:
+    """What *settings* say of one completion, asked for *by_hand* or while typing.
+
+    *open_calls*: as in `Limits`; asked for by hand, calls are written out.
+    """
+    limits = Limits(**{name: getattr(settings, name) for name in _LIMITS})
+    if by_hand:
+        return replace(limits, confidence=0.0, min_length=0)
+    return replace(limits, candidates=1, open_calls=open_calls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from fimlsp.quotient.states.protocol import State
 
 if TYPE_CHECKING:
     from fimlsp.languages.python.names.preference import NamePreference
+    from fimlsp.models.acceptance.beginnings import Beginning
     from fimlsp.models.acceptance.estimate import Acceptance
     from fimlsp.models.decoding.middle import Middle
     from fimlsp.models.networks.precedents import Precedents
@@ -86,7 +87,7 @@ def what_is_sure(
     *,
     preference: NamePreference | None = None,
     elsewhere: Precedents | None = None,
-) -> Middle | None:
+) -> Beginning | None:
     """The beginning of *middle* that is most worth showing between *left* and *right*; None if none is.
 
     Of ten that are shown, 10 * `limits.confidence` are right by *acceptance*. What steering chose
@@ -105,12 +106,12 @@ def what_is_sure(
         for each in beginnings(middle, start, Surroundings(left, right, policy, elsewhere))
         if (limit is None or len(each.text) <= limit)
         and len(each.text.strip()) >= limits.min_length
+        and (limits.open_calls or not each.closing)
         and not policy.stops_idly(left, each.text, right, middle.text)
         and not (preference is not None and preference.is_left_uncalled(each.text))
     ]
     cost = acceptance.cost(limits.confidence)
-    best = acceptance.best_sound(found, cost, lambda text: policy.first_unknown_name(left, text, right))
-    return None if best is None else replace(middle, text=best.text, complete=True)
+    return acceptance.best_sound(found, cost, lambda text: policy.first_unknown_name(left, text, right))
 
 
 def as_limited(written: Sequence[Middle], limits: Limits, start: State, policy: EditorPolicy) -> list[Middle]:

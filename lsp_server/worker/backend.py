@@ -300,7 +300,10 @@ class Backend:
             elsewhere=elsewhere,
         )
         if sure is not None:
-            return to_completion([sure], relaxed, left, right, start, policy)
+            cut = replace(allowed[0], text=sure.inserted, complete=True)
+            answer = to_completion([cut], relaxed, left, right, start, policy)
+            is_whole = answer.text.encode() == sure.inserted
+            return replace(answer, closing=sure.closing.decode() if is_whole else "")
         answer = to_completion(allowed, relaxed, left, right, start, policy)
         is_cut_short = allowed[0].stop_reason == "unsure"
         return replace(answer, texts=(), reason=NOT_SURE if is_cut_short else answer.reason or NOT_SURE)

@@ -1,8 +1,9 @@
 """Lists the beginnings of a middle that might be shown instead of all of it, with features of each.
 
 Where a middle goes wrong, what stands before may still be right. So it can be cut back to any place between
-two words where it connects, as long as the model came there by itself: nothing counts behind a token that
-steering chose. `fimlsp.models.acceptance.estimate` says how likely each beginning is right.
+two words where it connects, and behind the bracket that a call begins with, which is closed at once and left
+open to the user. Nothing counts behind a token that steering chose.
+`fimlsp.models.acceptance.estimate` says how likely each beginning is right.
 """
 
 from __future__ import annotations
@@ -45,16 +46,29 @@ FOLLOWS = 0.2
 _NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _BEGUN_NAME = re.compile(rb"[\w\x80-\xff]*\Z")
 _WORD = re.compile(rb"[\w\x80-\xff]")
-_LINE = re.compile(rb"\n?[^\n]*")
+_PIECE = re.compile(rb"\n?[^\n(]*\(?")
+_CALL = re.compile(rb"[\w\x80-\xff)\]]\(\Z")
+
+CLOSED_MAX = 3
+"""Brackets that are closed behind the cursor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A beginning of a middle that connects; *ends_line* if the model ends it or a line there."""
+    """A beginning of a middle that connects; *ends_line* if the model ends it or a line there.
+
+    It connects with *closing* behind it, in front of which the cursor is to stay.
+    """
 
     text: bytes
     features: Mapping[str, float]
     ends_line: bool
+    closing: bytes = b""
+
+    @property
+    def inserted(self) -> bytes:
+        """All that is inserted."""
+        return self.text + self.closing
 
 
 class Surroundings:
@@ -89,8 +103,8 @@ class Surroundings:
         how long it is, and how often it stands nearby; whether it has a name that the file has not, prose, or
         several lines; whether a line begins at the cursor, a word before it goes on behind it, or its line
         begins as one just above does; as how much of the line with the text such a line begins, as of lines
-        that begin alike, few go on alike; and how often it follows where the same stands before, which
-        reaches into the line above.
+        that begin alike, few go on alike; how often it follows where the same stands before, which
+        reaches into the line above; and whether it ends with a call that is left open.
         """
         total = sum(log_probabilities)
         occurrences = min(OCCURRENCES_MAX, sum(side.count(text) for side in self._near))
@@ -109,6 +123,7 @@ class Surroundings:
             "like_above": float(self._is_like_above),
             "as_above": self._as_above(text),
             "follows": self._follows(text),
+            "open": float(text.endswith(b"(")),
         }
 
     def _as_above(self, text: bytes) -> float:
@@ -155,15 +170,33 @@ def beginnings(middle: Middle, start: State, surroundings: Surroundings) -> Iter
         if token.steered:
             return
         log_probabilities.append(token.log_probability)
-        for piece in filter(None, _LINE.findall(token.text)):
+        for piece in filter(None, _PIECE.findall(token.text)):
             text += piece
             following = state.feed(piece)
             if following is None or not middle.text.startswith(text):
                 return
             state = following
-            if text.strip() and _is_between_words(text, middle.text) and state.complete:
+            closing = _closing(text, middle.text, state)
+            if closing or (text.strip() and _is_between_words(text, middle.text) and state.complete):
                 features = surroundings.features(text, log_probabilities)
-                yield Beginning(text, features, _ends_line(text, middle))
+                yield Beginning(text, features, _ends_line(text, middle), closing)
+
+
+def _closing(text: bytes, whole: bytes, state: State) -> bytes:
+    """The brackets with which *text* connects, if it is a line that ends where *whole* goes on with a call.
+
+    *state* is that behind *text*.
+    """
+    if state.complete or b"\n" in text or not _CALL.search(text):
+        return b""
+    if whole.startswith(b")", len(text)):
+        return b""
+    following: State | None = state
+    for number in range(1, CLOSED_MAX + 1):
+        following = following.feed(b")") if following is not None else None
+        if following is not None and following.complete:
+            return b")" * number
+    return b""
 
 
 def _ends_line(text: bytes, middle: Middle) -> bool:
@@ -175,6 +208,6 @@ def _ends_line(text: bytes, middle: Middle) -> bool:
 def _is_between_words(text: bytes, whole: bytes) -> bool:
     """Whether *text*, a beginning of *whole*, ends with a word of it that is not about to be called."""
     behind = whole[len(text) : len(text) + 1]
-    if text[-1:].isspace() or (behind == b"(" and _WORD.match(text[-1:])):
+    if text[-1:].isspace() or text.endswith(b"(") or (behind == b"(" and _WORD.match(text[-1:])):
         return False
     return not (_WORD.match(behind) and _WORD.match(text[-1:]))

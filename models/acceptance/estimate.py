@@ -17,7 +17,7 @@ from fimlsp.models.acceptance.beginnings import Beginning
 from fimlsp.models.errors import ModelError
 
 FILE_NAME = "acceptance.json"
-FORMAT = 2
+FORMAT = 3
 
 LINE_WORTH = 30
 """What ending its line adds to the worth of a text, in characters: one need not look how the line goes on."""
@@ -129,7 +129,7 @@ class Acceptance:
         """
         best = self.best(beginnings, cost)
         while best is not None:
-            limit = first_fault(best.text)
+            limit = first_fault(best.inserted)
             if limit is None:
                 break
             best = self.best([each for each in beginnings if len(each.text) <= limit], cost)

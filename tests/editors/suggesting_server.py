@@ -1,8 +1,9 @@
 """A language server that suggests what the document says: its first line is `# ["one candidate", "another"]`.
 
 It keeps the contract of fimlsp's: by hand it gives all candidates, else the first; the rest of a candidate
-that was typed in part; a command for what is accepted; a reason in `fimlsp/status` when there is nothing. The
-command `test.heard` tells what it was asked and told.
+that was typed in part; a snippet where the candidate has `$0`, unless only brackets behind that are left; a
+command for what is accepted; a reason in `fimlsp/status` when there is nothing. The command `test.heard`
+tells what it was asked and told.
 """
 
 from __future__ import annotations
@@ -66,8 +67,12 @@ def inline_completion(params: types.InlineCompletionParams) -> types.InlineCompl
     else:
         tell("none", "the script has nothing to say", document.uri)
     at = types.Range(params.position, params.position)
-    items = [types.InlineCompletionItem(rest, range=at, command=accepting(n)) for n, rest in rests]
+    items = [types.InlineCompletionItem(text_of(rest), range=at, command=accepting(n)) for n, rest in rests]
     return types.InlineCompletionList(items)
+
+
+def text_of(rest: str) -> str | types.StringValue:
+    return types.StringValue(rest) if "$0" in rest else rest
 
 
 def accepting(n: int) -> types.Command:
@@ -80,7 +85,8 @@ def rests_of(uri: str, source: str, left: str) -> list[tuple[int, str]]:
     typed = left.removeprefix(places.setdefault(uri, left))
     if typed == left:
         return []
-    return [(n, c[len(typed) :]) for n, c in enumerate(candidates) if c.startswith(typed) and c != typed]
+    rests = [(n, c[len(typed) :]) for n, c in enumerate(candidates) if c.startswith(typed)]
+    return [(n, rest) for n, rest in rests if rest and not rest.startswith("$0")]
 
 
 @server.command(ACCEPT)

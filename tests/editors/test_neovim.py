@@ -58,6 +58,33 @@ def test_accepted_with_tab(neovim):
     neovim.assert_soon(lambda: ("accepted", "0") in neovim.heard(), neovim.heard)
 
 
+def test_the_cursor_stays_in_a_call_that_is_left_open(neovim):
+    neovim.open(script("total($0)", text="f(<|>)\n"))
+    neovim.assert_shows("f(total())")
+    neovim.type("<Tab>1")
+    neovim.assert_soon(lambda: neovim.text().endswith("\nf(total(1))\n"), neovim.text)
+    neovim.assert_soon(lambda: ("accepted", "0") in neovim.heard(), neovim.heard)
+
+
+def test_a_call_that_is_left_open_is_typed_through_and_taken_word_by_word(neovim):
+    neovim.open(script("a_total($0)", text="f(<|>)\n"))
+    neovim.assert_shows("f(a_total())")
+    neovim.type("a_")
+    neovim.assert_soon(lambda: neovim.suggested() == "total()", neovim.suggested)
+    neovim.type("<C-Right>")
+    neovim.assert_soon(lambda: neovim.suggested() == "()", neovim.suggested)
+    neovim.type("<C-Right>")
+    neovim.type("1")
+    neovim.assert_soon(lambda: neovim.text().endswith("\nf(a_total(1))\n"), neovim.text)
+
+
+def test_a_call_that_was_typed_to_its_bracket_is_not_shown_any_more(neovim):
+    neovim.open(script("total($0)", text="f(<|>)\n"))
+    neovim.assert_shows("f(total())")
+    neovim.type("total(")
+    neovim.assert_soon(lambda: neovim.suggested() is None, neovim.suggested)
+
+
 def test_accepted_in_front_of_what_was_typed_meanwhile(neovim):
     """Neovim's own way inserts the typed letter again (issue 36529)."""
     neovim.open(script("1 + 2", text="f(<|>)\n"))

@@ -16,8 +16,9 @@ SCRIPTED_WORKER = [sys.executable, str(Path(__file__).with_name("scripted_worker
 URI = "file:///project/a.py"
 
 
-def capabilities(encodings=(types.PositionEncodingKind.Utf16,), configuration=True):
+def capabilities(encodings=(types.PositionEncodingKind.Utf16,), configuration=True, experimental=None):
     return types.ClientCapabilities(
+        experimental=experimental,
         general=types.GeneralClientCapabilities(position_encodings=list(encodings)),
         window=types.WindowClientCapabilities(work_done_progress=True),
         text_document=types.TextDocumentClientCapabilities(

@@ -2,10 +2,11 @@
 
 The line of the cursor decides: `# die` and `# kill` end the process, `# slow` decodes until it is told to
 stop, `# stuck` does not even then, `# raise` fails, `# nothing` has nothing to say, `# say 'a', 'b'` says
-these, `# rest 'abc'a` says what is left of the text behind what was typed of it, `# told` says what it was
-told about the document; anything else is answered by the name of the model, the version and what stands
-around the cursor, so that a test sees which text the worker knows. Names are being looked up for ever if a
-document begins with `# names never`, and until the next message if it begins with `# names soon`.
+these, `# call 'f()'` says this with the cursor in front of its last bracket, `# rest 'abc'a` says what is
+left of the text behind what was typed of it, `# told` says what it was told about the document; anything else
+is answered by the name of the model, the version and what stands around the cursor, so that a test sees which
+text the worker knows. Names are being looked up for ever if a document begins with `# names never`, and until
+the next message if it begins with `# names soon`.
 """
 
 from __future__ import annotations
@@ -109,6 +110,10 @@ class ScriptedBackend:
         if line.startswith(b"# say "):
             said = ast.literal_eval(line[6:].decode() + ",")[: request.limits.candidates]
             return Completion(said, complete=True, final=True)
+        if line.startswith(b"# call ") and line.endswith(b"'"):
+            closing = ")" if request.limits.open_calls else ""
+            said = (ast.literal_eval(line[7:].decode()),)
+            return Completion(said, complete=True, final=True, closing=closing)
         if line.startswith(b"# rest "):
             _, text, typed = line.decode().split("'")
             return Completion((text.removeprefix(typed),), complete=True, final=True)

@@ -5,6 +5,7 @@ import {
   LanguageClient,
   type LanguageClientOptions,
   type Middleware,
+  type StaticFeature,
   TransportKind,
 } from "vscode-languageclient/node";
 
@@ -37,8 +38,20 @@ export function createClient(
     transport: TransportKind.stdio,
   };
   const hasKey = Object.keys(key).length > 0;
-  return new LanguageClient(SECTION, "fimlsp", executable, optionsOf(hasKey, log, shown));
+  const client = new LanguageClient(SECTION, "fimlsp", executable, optionsOf(hasKey, log, shown));
+  client.registerFeature(SNIPPETS);
+  return client;
 }
+
+/** Tells the server that a text may say where the cursor is to stay in it; the protocol has no capability for that. */
+const SNIPPETS: StaticFeature = {
+  fillClientCapabilities(capabilities) {
+    capabilities.experimental = { ...capabilities.experimental, inlineCompletionSnippets: true };
+  },
+  initialize() {},
+  getState: () => ({ kind: "static" }),
+  clear() {},
+};
 
 function optionsOf(hasKey: boolean, log: vscode.LogOutputChannel, shown: Shown): LanguageClientOptions {
   const settings = vscode.workspace.getConfiguration(SECTION);

@@ -49,5 +49,6 @@ export class Shown {
 }
 
 function textOf(item: Item): string {
-  return typeof item.insertText === "string" ? item.insertText : item.insertText.value;
+  const { insertText } = item;
+  return typeof insertText === "string" ? insertText : insertText.value.replace("$0", "").replace(/\\([\\$}])/g, "$1");
 }

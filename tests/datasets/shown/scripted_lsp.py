@@ -35,7 +35,8 @@ def answer(request, text):
         send(id=request["id"], result={"items": []})
     else:
         status("suggestion")
-        items = [{"insertText": place}, {"insertText": "another"}]
+        call = {"kind": "snippet", "value": "f(\\$, g($0))"}
+        items = [{"insertText": call if order == "# call" else place}, {"insertText": "another"}]
         send(id=request["id"], result=items if order == "# list" else {"items": items})
 
 

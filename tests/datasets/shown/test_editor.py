@@ -19,6 +19,7 @@ def opened(warn=lambda _: None, state="idle", **options):
         ("x = ", "\n", ("0:4 2", "another"), "suggestion", None),
         ("# list\nx", "", ("1:1 2", "another"), "suggestion", None),
         ("# é\n'𝄞é' + ", "y\n", ("1:8 2", "another"), "suggestion", None),
+        ("# call\nx", "", ("f($, g())", "another"), "suggestion", None),
         ("# nothing\n", "", (), "none", "a reason"),
     ],
 )
@@ -28,6 +29,7 @@ def test_an_answer_has_texts_and_what_the_status_says(left, right, texts, status
         reply = editor.suggestion(SERVER, left, right)
     assert (reply.texts, reply.status, reply.reason) == (texts, status, reason)
     assert reply.names == (None if texts else "no names")
+    assert reply.closing == ("))" if left.startswith("# call") else "")
     assert reply.ms > 0
 
 

@@ -42,6 +42,23 @@ def test_a_text_is_judged_where_it_stands(truth, text, expected):
     assert {name: getattr(verdict, name) for name in expected} == expected
 
 
+@pytest.mark.parametrize(
+    ("truth", "text", "closing", "expected"),
+    [
+        ("return len(size)", "return len()", ")", {**GOOD, "agreed": 11, "saved": 11}),
+        ("return len(size)", "return sum()", ")", {"right": False, "begins": True, "agreed": 6}),
+        ("return len(size)", "return len(str())", "))", {"right": False, "agreed": 11}),
+        ("return len()", "return len()", ")", {**GOOD, "exact": True, "agreed": 11}),
+    ],
+)
+def test_a_call_that_is_left_open_says_nothing_of_its_arguments(truth, text, closing, expected):
+    whole = WHOLE.replace("return size", truth)
+    place = Cursor("whole-line", "a.py", FILE.file.hash, at := whole.index(truth), at + len(truth), 4)
+    verdict = judge(place, text, whole, closing)
+    assert {name: getattr(verdict, name) for name in expected} == expected
+    assert verdict.compile_error is None
+
+
 def test_faults_are_told_in_words():
     assert faults(judge(cursor("return size"), "return size", WHOLE)) == []
     bad = judge(cursor("return size"), "size = width\ncontinue; volume", WHOLE)

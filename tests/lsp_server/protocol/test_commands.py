@@ -87,6 +87,15 @@ async def test_the_menu_gets_the_word_and_what_follows_it(start_editor):
     assert item.command.command == "fimlsp.server.accept"
 
 
+async def test_the_menu_gets_plain_text_where_a_call_is_left_open(start_editor):
+    editor = await start_editor()
+    await editor.initialize({"completion": True}, experimental={"inlineCompletionSnippets": True})
+    editor.open("# call 'total()'<|>\n")
+    params = types.CompletionParams(types.TextDocumentIdentifier("file:///project/a.py"), editor.position)
+    (item,) = (await editor.client.text_document_completion_async(params)).items
+    assert item.text_edit.new_text == "total()"
+
+
 async def test_the_menu_may_be_wanted_later(start_editor):
     editor = await start_editor()
     await editor.initialize()

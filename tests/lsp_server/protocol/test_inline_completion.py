@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from fimlsp.lsp_server.protocol.items import snippet
 from lsprotocol import types
 from pygls.exceptions import JsonRpcRequestCancelled
 
@@ -31,6 +32,37 @@ async def test_open_type_request(editor):
     assert result.items[0].insert_text == "scripted v3 'a = 22\\nb = f(' ')'"
     assert result.items[0].range == types.Range(editor.position, editor.position)
     assert editor.last_status().state == "suggestion"
+
+
+@pytest.mark.parametrize(
+    ("experimental", "text"),
+    [
+        ({"inlineCompletionSnippets": True}, types.StringValue("total($0)")),
+        ({"inlineCompletionSnippets": False}, "total()"),
+        ({"inlineCompletionSnippets": "yes"}, "total()"),
+        ({}, "total()"),
+        (["inlineCompletionSnippets"], "total()"),
+        (True, "total()"),
+        (None, "total()"),
+    ],
+)
+async def test_a_call_is_left_open_by_a_snippet_for_clients_that_take_them(start_editor, experimental, text):
+    editor = await start_editor()
+    await editor.initialize(experimental=experimental)
+    editor.open("# call 'total()'<|>\n")
+    assert await editor.suggestion() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "closing", "expected"),
+    [
+        ("f()", ")", "f($0)"),
+        ("f(g())", "))", "f(g($0))"),
+        ('f("${a}\\", g())', "))", 'f("\\${a\\}\\\\", g($0))'),
+    ],
+)
+def test_a_snippet_has_nothing_but_the_text_and_the_cursor(text, closing, expected):
+    assert snippet(text, closing) == expected
 
 
 @pytest.mark.parametrize(("encoding", "units"), [(UTF8, 10), (UTF16, 7), (UTF32, 6)])

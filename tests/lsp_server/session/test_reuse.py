@@ -21,8 +21,8 @@ async def start():
     """Start an editor: `await start(option=value)`."""
     editors = []
 
-    async def start_one(pool=None, **options):
-        editor = LocalEditor(pool or LocalPool(), options)
+    async def start_one(pool=None, open_calls=False, **options):
+        editor = LocalEditor(pool or LocalPool(), options, open_calls)
         await editor.start()
         editors.append(editor)
         return editor
@@ -35,6 +35,12 @@ async def start():
 @pytest.fixture
 async def editor(start):
     return await start(minLength=1)
+
+
+@pytest.fixture
+async def calling(start):
+    """An editor that can put the cursor between the brackets of a call."""
+    return await start(open_calls=True, minLength=1)
 
 
 async def shown(editor, marked):
@@ -72,6 +78,53 @@ async def test_what_is_typed_through_needs_no_model(editor, edits, cursor, rest)
     offer = await editor.completer.answer(asked)
     assert (offer.texts[0] if asked.typed else None) == rest
     assert asked.is_here is (rest is not None)
+
+
+CALL = "# call 'total()'"
+
+# the edits and the cursor as above, and what of "total()" is suggested there with the cursor in front of ")"
+CALLED = [
+    ([(0, 0, "")], 0, "total()"),
+    ([(0, 0, "tot")], 3, "al()"),
+    ([(0, 0, "total")], 5, "()"),
+    ([(0, 0, "total(")], 6, None),
+    ([(0, 0, "total("), (6, 0, ")")], 6, None),
+    ([(0, 0, "x")], 1, None),
+]
+
+
+@pytest.mark.parametrize(("edits", "cursor", "rest"), CALLED)
+async def test_a_call_that_is_left_open_is_typed_through(calling, edits, cursor, rest):
+    assert await shown(calling, CALL + "<|>\nnext\n") == "total()"
+    at = calling.character
+    for column, count, text in edits:
+        calling.edit((0, at + column), (0, at + column + count), text)
+    asked = calling.ask(at + cursor)
+    offer = await calling.completer.answer(asked)
+    told = (offer.texts[0], offer.closing) if asked.typed else (None, ")")
+    assert told == (rest, ")")
+
+
+async def test_behind_a_call_that_was_taken_it_is_asked_ahead_between_its_brackets(calling):
+    await shown(calling, CALL + "<|>\nnext\n")
+    at = calling.character
+    calling.edit((0, at), (0, at), "total()")
+    asked = calling.ask(at + len("total("))
+    await calling.completer.answer(asked)
+    assert calling.counted.prefetched == 1
+
+
+async def test_by_hand_the_call_that_is_shown_comes_first_and_is_left_open(calling):
+    await shown(calling, CALL + "<|>\nnext\n")
+    offer = await calling.offer(trigger="by hand")
+    assert (offer.texts, offer.closing) == (("total()",), ")")
+    assert (await calling.offer(trigger="by hand", line=1, character=0)).closing == ""
+
+
+async def test_only_an_editor_that_says_so_is_told_to_put_the_cursor_somewhere(editor):
+    editor.open(CALL + "<|>\nnext\n")
+    offer = await editor.offer()
+    assert (offer.texts, offer.closing) == (("total()",), "")
 
 
 @given(st.text("ab\n", max_size=5), st.text("abé", max_size=6), st.text("ab\n", max_size=5), st.data())

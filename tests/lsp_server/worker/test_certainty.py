@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
@@ -57,8 +59,37 @@ SURE = [
 def test_what_is_sure_is_shown(marked, written, shown):
     left, right, start = split(marked)
     sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY)
-    assert (sure and sure.text.decode()) == shown
-    assert sure is None or sure.complete
+    assert (sure and sure.inserted.decode()) == shown
+
+
+CALLS = [
+    ("total = 1\nx = <|>\n", middle(("total(", -0.1), ("1)", -9.0)), ("total(", ")")),
+    ("total = 1\nx = <|>\n", middle(("total[", -0.1), ("1]", -9.0)), None),
+    ("total = 1\nx = <|>\n", middle(("total(total(", -0.1), ("1))", -9.0)), ("total(total(", "))")),
+    ("total = 1\nprint(<|>)\n", middle(("total(", -0.1), ("1)", -9.0)), ("total(", ")")),
+    ("total = 1\nx = <|>\n", middle(("total(", -0.1), ("1)", -0.1)), ("total(1)", "")),
+    ("total = 1\nx = <|>\n", middle(("total()", -0.1)), ("total()", "")),
+    ("total = 1\n<|>\n", middle(("del (", -0.1), ("total)", -9.0)), None),
+    ("total = 1\n<|>\n", middle(("# total(", -0.1), ("1)", -9.0)), None),
+    ("total = 1\nx = <|>\n", middle(("'total(", -0.1), ("1)'", -9.0)), None),
+    ("total = 1\nif total:<|>\n", middle(("\n    total(", -0.1), ("1)", -9.0)), None),
+]
+
+
+@pytest.mark.parametrize(("marked", "written", "shown"), CALLS)
+def test_a_call_whose_arguments_are_not_sure_is_left_open(marked, written, shown):
+    left, right, start = split(marked)
+    limits = Limits(confidence=0.5, open_calls=True)
+    sure = what_is_sure(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY)
+    assert (sure and (sure.text.decode(), sure.closing.decode())) == shown
+    assert sure is None or ast.parse(left + sure.inserted + right)
+
+
+@pytest.mark.parametrize(("marked", "written", "shown"), CALLS)
+def test_no_call_is_left_open_where_the_editor_cannot_put_the_cursor_there(marked, written, shown):
+    left, right, start = split(marked)
+    sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY)
+    assert (sure and sure.text.decode()) == (shown[0] if shown and not shown[1] else None)
 
 
 def test_nothing_is_sure_enough_for_a_confidence_that_nothing_reached():

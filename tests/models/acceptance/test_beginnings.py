@@ -102,6 +102,8 @@ def test_how_likely_the_model_finds_it_is_told():
         (b"", b"x  # so", b"\n", {"prose": 0.0}),
         (b"", b"x\ny", b"\n", {"several_lines": 1.0}),
         (b"", b"x\n", b"\n", {"several_lines": 0.0}),
+        (b"", b"x(", b"\n", {"open": 1.0}),
+        (b"", b"x(1)", b"\n", {"open": 0.0}),
         (b"def f():\n    ", b"x", b"\n", {"line_begins": 1.0, "word_goes_on": 0.0}),
         (b"def f():\n    y = ", b"x", b"\n", {"line_begins": 0.0, "word_goes_on": 0.0}),
         (b"def f():\n    na", b"me", b"\n", {"line_begins": 0.0, "word_goes_on": 1.0}),

@@ -28,6 +28,7 @@ const FILES = {
   "cells.ipynb": notebook(script(["one"], "f()")),
   "unicode.py": script(["é = '😋'"], "f('éß', <|>)\n"),
   "through.py": script(["one + two"], "f(<|>)\n"),
+  "call.py": script(["total($0)"], "f(<|>)\n"),
   "word.py": script(["one + two()"], "f(<|>)\n"),
 };
 
@@ -95,6 +96,18 @@ scene(code, "several lines, accepted line by line", async () => {
   await code.ghostIs("c");
   await code.press("Tab");
   assert.equal(await code.saved("lines.py"), `${left}if a:\n    b\nc${right}`);
+});
+
+scene(code, "a call that is left open: the cursor stays between its brackets", async () => {
+  const { left, right } = await code.open("call.py");
+  await asks();
+  await code.ghostIs("total()");
+  await code.type("to");
+  await code.ghostIs("tal()");
+  await code.press("Tab");
+  await code.type("1");
+  assert.equal(await code.saved("call.py"), `${left}total(1)${right}`);
+  await hears(["accepted", "0"]);
 });
 
 scene(code, "word by word", async () => {

@@ -2,7 +2,8 @@
  *
  *    npm run typist -- FOLDER [--minutes 60] [--seed 1]
  *
- *  A suggestion that is what stood there, as far as it goes, is taken with Tab; past any other the typist goes on. build/typist
+ *  A suggestion that is what stood there, as far as it goes, is taken with Tab; past any other the typist goes on. In a call
+ *  that is left open the closing brackets are deleted and typed like all else. build/typist
  *  gets suggestions.json, the pictures and report.html. Files that lie in FOLDER itself are written, those below it are there too; the
  *  model should never have seen them. */
 
@@ -114,26 +115,49 @@ class Typist {
     if (ghost === "" || this.refused.endsWith(ghost)) {
       return rest;
     }
-    const isRight = rest.startsWith(ghost);
-    await this.keeps(file, ghost, rest, isRight);
-    this.refused = isRight ? "" : ghost;
-    if (!isRight) {
-      return rest;
+    const picture = await this.pictures();
+    const taken = await this.takes(ghost, rest);
+    this.keeps(file, ghost, rest, taken !== "", picture);
+    this.refused = taken === "" ? ghost : "";
+    if (taken !== "") {
+      this.lines += taken.split("\n").length - 1;
+      this.characters += taken.replaceAll(/\n */g, "\n").length;
+      await pause(PAUSE.line);
     }
-    await this.presses("Tab");
-    this.lines += ghost.split("\n").length - 1;
-    this.characters += ghost.replaceAll(/\n */g, "\n").length;
-    await pause(PAUSE.line);
-    return rest.slice(ghost.length);
+    return rest.slice(taken.length);
   }
 
-  private async keeps(file: string, ghost: string, rest: string, isRight: boolean): Promise<void> {
-    const truth = rest.split("\n").slice(0, ghost.split("\n").length).join("\n");
+  /** Take *ghost* if it is right, as far as it goes; what it wrote of *rest*. Where the cursor is then tells an open call. */
+  private async takes(ghost: string, rest: string): Promise<string> {
+    const [, call = ghost, closing = ""] = /^(.*\w\()(\)+)$/.exec(ghost) ?? [];
+    if (!rest.startsWith(call)) {
+      return "";
+    }
+    const before = await this.cursor();
+    await this.presses("Tab");
+    const isOpen = closing !== "" && (await this.cursor()).column < before.column + ghost.length;
+    const isWhole = rest.startsWith(ghost);
+    if (!isOpen && !isWhole) {
+      await this.code.press("Control+z");
+      return "";
+    }
+    for (const _ of isOpen ? closing : "") {
+      await this.presses(isWhole ? "ArrowRight" : "Delete");
+    }
+    return isWhole ? ghost : call;
+  }
+
+  private async pictures(): Promise<string> {
     const picture = `${String(this.suggestions.length + 1).padStart(3, "0")}.png`;
     const cursor = await this.code.page.locator(".monaco-editor .cursor").first().boundingBox();
     const top = Math.max(0, (cursor?.y ?? 0) - PICTURE.above);
     const clip = { x: 0, y: top, width: 1000, height: PICTURE.height };
     await this.code.page.screenshot({ path: join(OUT, picture), clip });
+    return picture;
+  }
+
+  private keeps(file: string, ghost: string, rest: string, isRight: boolean, picture: string): void {
+    const truth = rest.split("\n").slice(0, ghost.split("\n").length).join("\n");
     this.suggestions.push({ file, truth, ghost, isRight, picture });
     process.stderr.write(`${isRight ? "right" : "wrong"} ${JSON.stringify(ghost)}\n`);
   }

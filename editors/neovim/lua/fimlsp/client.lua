@@ -49,6 +49,7 @@ function M.start(buffer, on_attach)
   end
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.textDocument.inlineCompletion = { dynamicRegistration = false }
+  capabilities.experimental = { inlineCompletionSnippets = true }
   vim.lsp.start({
     name = 'fimlsp',
     cmd = function(dispatchers)

@@ -73,6 +73,9 @@ local function accept(part)
     return false
   end
   local taken = part(rest)
+  if #taken + #candidate.closing >= #rest then
+    taken = rest
+  end
   suggestion.insert(taken)
   if taken ~= rest then
     display().draw()
@@ -80,6 +83,7 @@ local function accept(part)
   end
   shown.forget()
   display().hide()
+  suggestion.step_back(#candidate.closing)
   if candidate.command then
     client.execute(candidate.command.command, candidate.command.arguments)
   end

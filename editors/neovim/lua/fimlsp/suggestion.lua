@@ -4,10 +4,19 @@ local M = {}
 
 ---@class fimlsp.Suggestion
 ---@field text string All of it, as it was given.
+---@field closing string The brackets that it ends with, in front of which the cursor is to stay.
 ---@field row integer Where it was given: the line, from 0.
 ---@field col integer And the byte in it, from 0.
 ---@field id? string The server's name for it.
 ---@field command? lsp.Command To be run when all of it is accepted.
+
+--- The text of a snippet, and what of it stands behind the place for the cursor.
+---@param snippet string
+---@return string text, string closing
+local function of_snippet(snippet)
+  local before, closing = snippet:match('^(.*)%$0(.*)$')
+  return ((before .. closing):gsub('\\([\\$}])', '%1')), closing
+end
 
 --- The suggestions of items of the protocol, given for a place.
 ---@param items lsp.InlineCompletionItem[]
@@ -17,7 +26,11 @@ local M = {}
 function M.all(items, row, col)
   return vim.tbl_map(function(item)
     local id = item.command and item.command.arguments and item.command.arguments[1]
-    return { text = item.insertText, row = row, col = col, id = id, command = item.command }
+    local text, closing = item.insertText, ''
+    if type(text) == 'table' then
+      text, closing = of_snippet(text.value)
+    end
+    return { text = text, closing = closing, row = row, col = col, id = id, command = item.command }
   end, items)
 end
 
@@ -39,7 +52,9 @@ function M.rest(suggestion)
   end
   local ok, lines = pcall(vim.api.nvim_buf_get_text, 0, suggestion.row, suggestion.col, row, col, {})
   local typed = ok and table.concat(lines, '\n')
-  if not typed or not vim.startswith(suggestion.text, typed) or #typed == #suggestion.text then
+  if not typed or not vim.startswith(suggestion.text, typed) then
+    return nil
+  elseif #typed + #suggestion.closing >= #suggestion.text then
     return nil
   end
   return suggestion.text:sub(#typed + 1)
@@ -52,6 +67,13 @@ function M.insert(text)
   local lines = vim.split(text, '\n')
   vim.api.nvim_buf_set_text(0, row, col, row, col, lines)
   vim.api.nvim_win_set_cursor(0, { row + #lines, #lines[#lines] + (#lines == 1 and col or 0) })
+end
+
+--- Put the cursor *count* bytes back in its line.
+---@param count integer
+function M.step_back(count)
+  local row, col = M.cursor()
+  vim.api.nvim_win_set_cursor(0, { row + 1, col - count })
 end
 
 --- All of *text*.
