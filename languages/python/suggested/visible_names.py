@@ -1,8 +1,8 @@
 """Whether the names that a suggestion uses are bound where it would stand, as Python's own compiler sees it.
 
 The compiler's symbol table tells for every scope which names it binds and which it looks up among the globals
-and builtins. Where a file leaves that open (`from x import *`, `exec`, `globals()`), only `self` and `cls` count
-as unknown, which nobody binds so; where it does not parse, no name does.
+and builtins. Where a file leaves that open (`from x import *`, `exec`, `globals()`), only `self` and `cls`
+can be unknown, which nobody binds so; where it does not parse, no name is.
 """
 
 from __future__ import annotations
