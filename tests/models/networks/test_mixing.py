@@ -22,7 +22,7 @@ def test_without_a_suggestion_the_network_stands():
 # what buffer and project suggest, and the likeliest token then
 LIKELIEST = [
     (SURE, NOTHING, 7),
-    (NOTHING, SURE, 7),
+    (NOTHING, Suggested({5: 1.0}, 32), 5),
     (Suggested({5: 1.0}, 20), Suggested({5: 1.0}, 20), 5),
     (Suggested({7: 1.0}, 1), NOTHING, 3),
     (NOTHING, Suggested({7: 1.0}, 1), 3),
