@@ -119,11 +119,8 @@ class Typist {
     const taken = await this.takes(ghost, rest);
     this.keeps(file, ghost, rest, taken !== "", picture);
     this.refused = taken === "" ? ghost : "";
-    if (taken !== "") {
-      this.lines += taken.split("\n").length - 1;
-      this.characters += taken.replaceAll(/\n */g, "\n").length;
-      await pause(PAUSE.line);
-    }
+    this.lines += taken.split("\n").length - 1;
+    this.characters += taken.replaceAll(/\n */g, "\n").length;
     return rest.slice(taken.length);
   }
 
@@ -135,6 +132,7 @@ class Typist {
     }
     const before = await this.cursor();
     await this.presses("Tab");
+    await pause(PAUSE.line); // the status bar tells the column a moment later
     const isOpen = closing !== "" && (await this.cursor()).column < before.column + ghost.length;
     const isWhole = rest.startsWith(ghost);
     if (!isOpen && !isWhole) {
