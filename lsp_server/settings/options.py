@@ -230,7 +230,7 @@ def load_of(settings: Settings) -> Load:
     return Load(*(None if value in ("", AUTO, 0) else value for value in chosen))
 
 
-_LIMITS = tuple(of.name for of in fields(Limits) if of.name in Settings.__dataclass_fields__)
+_LIMITS = {of.name for of in fields(Limits)} & {of.name for of in fields(Settings)}
 
 
 def limits_of(settings: Settings, *, by_hand: bool, open_calls: bool = False) -> Limits:

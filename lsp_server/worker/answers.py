@@ -101,12 +101,12 @@ def what_is_sure(
         tokens = ((token.text, token.log_probability) for token in middle.trace)
         faults.append(preference.first_misfit(tokens))
     limit = min((each for each in faults if each is not None), default=None)
+    surroundings = Surroundings(left, right, policy, elsewhere)
     found = [
         each
-        for each in beginnings(middle, start, Surroundings(left, right, policy, elsewhere))
+        for each in beginnings(middle, start, surroundings, open_calls=limits.open_calls)
         if (limit is None or len(each.text) <= limit)
         and len(each.text.strip()) >= limits.min_length
-        and (limits.open_calls or not each.closing)
         and not policy.stops_idly(left, each.text, right, middle.text)
         and not (preference is not None and preference.is_left_uncalled(each.text))
     ]

@@ -1,8 +1,8 @@
 """Lists the beginnings of a middle that might be shown instead of all of it, with features of each.
 
 Where a middle goes wrong, what stands before may still be right. So it can be cut back to any place between
-two words where it connects, and behind the bracket that a call begins with, which is closed at once and left
-open to the user. Nothing counts behind a token that steering chose.
+two words where it connects, and behind the bracket that opens a call, with the brackets that close it behind
+the cursor. Nothing counts behind a token that steering chose.
 `fimlsp.models.acceptance.estimate` says how likely each beginning is right.
 """
 
@@ -160,10 +160,13 @@ def _has_word(text: bytes, word: bytes) -> bool:
     return False
 
 
-def beginnings(middle: Middle, start: State, surroundings: Surroundings) -> Iterator[Beginning]:
+def beginnings(
+    middle: Middle, start: State, surroundings: Surroundings, *, open_calls: bool = True
+) -> Iterator[Beginning]:
     """The beginnings of *middle* that connect, the shortest first; *start* constrained it.
 
-    All of it is the last, unless steering had a part in it. Feeds its bytes to the constraint once more.
+    With *open_calls* some leave a call open. All of it is the last, unless steering had a part in it. Feeds
+    its bytes to the constraint once more.
     """
     state, text, log_probabilities = start, b"", list[float]()
     for token in middle.trace:
@@ -176,7 +179,7 @@ def beginnings(middle: Middle, start: State, surroundings: Surroundings) -> Iter
             if following is None or not middle.text.startswith(text):
                 return
             state = following
-            closing = _closing(text, middle.text, state)
+            closing = _closing(text, middle.text, state) if open_calls else b""
             if closing or (text.strip() and _is_between_words(text, middle.text) and state.complete):
                 features = surroundings.features(text, log_probabilities)
                 yield Beginning(text, features, _ends_line(text, middle), closing)
@@ -187,9 +190,9 @@ def _closing(text: bytes, whole: bytes, state: State) -> bytes:
 
     *state* is that behind *text*.
     """
-    if state.complete or b"\n" in text or not _CALL.search(text):
+    if not _CALL.search(text) or b"\n" in text or whole.startswith(b")", len(text)):
         return b""
-    if whole.startswith(b")", len(text)):
+    if state.complete:  # as in a comment
         return b""
     following: State | None = state
     for number in range(1, CLOSED_MAX + 1):

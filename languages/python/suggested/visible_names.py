@@ -22,7 +22,7 @@ _BEGUN_WORD = re.compile(rb"[\w\x80-\xff.]*\Z")
 _LEAVES_OPEN = re.compile(
     rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals)[ \t]*\(|\bvars[ \t]*\([ \t]*\)", re.M
 )
-_SURE_RECEIVERS = frozenset(["self", "cls"])
+_PARAMETERS_ALONE = frozenset(["self", "cls"])
 _FUTURE = re.compile(rb"^from[ \t]+__future__[ \t]+import\b[^\n(\\]*$", re.M)
 """The import that would keep names in annotations out of the symbol table."""
 
@@ -46,7 +46,7 @@ def first_unknown_name(left: bytes, text: bytes, right: bytes) -> int | None:
     if len(whole) > MOST_BYTES:
         return None
     if used and _LEAVES_OPEN.search(whole):
-        used = {name: offset for name, offset in used.items() if name in _SURE_RECEIVERS}
+        used = {name: offset for name, offset in used.items() if name in _PARAMETERS_ALONE}
     if not used:
         return None
     try:

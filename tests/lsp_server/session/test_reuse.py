@@ -49,6 +49,15 @@ async def shown(editor, marked):
     return await editor.suggestion()
 
 
+async def after(editor, edits, cursor):
+    """What is asked at *cursor* after *edits*, and what is offered; both count columns from the cursor."""
+    at = editor.character
+    for column, count, text in edits:
+        editor.edit((0, at + column), (0, at + column + count), text)
+    asked = editor.ask(at + cursor)
+    return asked, await editor.completer.answer(asked)
+
+
 # after a suggestion of "return value" at the end of the line: edits (column from the cursor, characters
 # replaced, text), then the cursor (column from the first one), and what of it is suggested there
 TYPED = [
@@ -71,11 +80,7 @@ TYPED = [
 @pytest.mark.parametrize(("edits", "cursor", "rest"), TYPED)
 async def test_what_is_typed_through_needs_no_model(editor, edits, cursor, rest):
     assert await shown(editor, SAY + "<|>\nnext\n") == "return value"
-    at = editor.character
-    for column, count, text in edits:
-        editor.edit((0, at + column), (0, at + column + count), text)
-    asked = editor.ask(at + cursor)
-    offer = await editor.completer.answer(asked)
+    asked, offer = await after(editor, edits, cursor)
     assert (offer.texts[0] if asked.typed else None) == rest
     assert asked.is_here is (rest is not None)
 
@@ -96,11 +101,7 @@ CALLED = [
 @pytest.mark.parametrize(("edits", "cursor", "rest"), CALLED)
 async def test_a_call_that_is_left_open_is_typed_through(calling, edits, cursor, rest):
     assert await shown(calling, CALL + "<|>\nnext\n") == "total()"
-    at = calling.character
-    for column, count, text in edits:
-        calling.edit((0, at + column), (0, at + column + count), text)
-    asked = calling.ask(at + cursor)
-    offer = await calling.completer.answer(asked)
+    asked, offer = await after(calling, edits, cursor)
     told = (offer.texts[0], offer.closing) if asked.typed else (None, ")")
     assert told == (rest, ")")
 
