@@ -26,6 +26,9 @@ _PARAMETERS_ALONE = frozenset(["self", "cls"])
 _FUTURE = re.compile(rb"^from[ \t]+__future__[ \t]+import\b[^\n(\\]*$", re.M)
 """The import that would keep names in annotations out of the symbol table."""
 
+_COMPREHENSIONS = frozenset(["listcomp", "setcomp", "dictcomp", "genexpr", "lambda"])
+"""Scopes that bind their names in no order of lines."""
+
 _BINDS_WITHIN = re.compile(rb"\b(?:for|lambda)\b")
 _OWN_TARGET = re.compile(rb"^[ \t]*[\w\x80-\xff, \t]+=(?!=)")
 _SET_BY_PYTHON = (
@@ -61,12 +64,17 @@ def first_unknown_name(left: bytes, text: bytes, right: bytes) -> int | None:
 
 def _names(left: bytes, text: bytes) -> Iterator[tuple[int, str]]:
     """The names in *text* that are neither built in nor attributes, with their offsets."""
-    begun = _BEGUN_WORD.search(left[-200:])
-    before = begun[0] if begun else b""
+    before = _begun_word(left)
     for found in _NAME.finditer(before + text):
         name = found[0].decode(errors="replace")
         if found.end() > len(before) and not (iskeyword(name) or name in _KNOWN):
             yield max(0, found.start() - len(before)), name
+
+
+def _begun_word(left: bytes) -> bytes:
+    """What *left* has of a name, with its owners, that goes on behind it."""
+    begun = _BEGUN_WORD.search(left[-200:])
+    return begun[0] if begun else b""
 
 
 def _unknown(module: symtable.SymbolTable, wanted: set[str], left: bytes, text: bytes) -> set[str]:
@@ -82,15 +90,19 @@ def _unknown(module: symtable.SymbolTable, wanted: set[str], left: bytes, text: 
         for name in (wanted - bound) & _names_of(scope)
         if scope.lookup(name).is_global()
     }
-    row = left.count(b"\n") + 1
+    row, written = left.count(b"\n") + 1, _begun_word(left) + text
     for scope in scopes[1:]:
-        if scope.get_type() == "function" and scope.get_lineno() <= row:
+        if _binds_in_order(scope) and scope.get_lineno() <= row:
             *lines, line = left.split(b"\n")[scope.get_lineno() - 1 :]
             above = b"\n".join([*lines, _OWN_TARGET.sub(b"", line)])
             for name in wanted & _names_of(scope):
-                if _is_bound_below(scope.lookup(name), name, above, text):
+                if _is_bound_below(scope.lookup(name), name, above, written):
                     unknown.add(name)
     return unknown
+
+
+def _binds_in_order(scope: symtable.SymbolTable) -> bool:
+    return scope.get_type() == "function" and scope.get_name() not in _COMPREHENSIONS
 
 
 def _scopes(scope: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
