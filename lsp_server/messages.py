@@ -87,7 +87,7 @@ class Leave:
 class Limits:
     """The settings that a completion depends on, under the same names; see `settings.options`.
 
-    *open_calls*: the editor can put the cursor between the brackets of a call that it inserts.
+    *cursor_inside*: the editor can leave the cursor inside of what it inserts, as between brackets.
     """
 
     max_tokens: int = 64
@@ -100,7 +100,7 @@ class Limits:
     neighbour_tokens: int = 0
     confidence: float = 0.0
     min_length: int = 0
-    open_calls: bool = False
+    cursor_inside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

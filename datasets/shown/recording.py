@@ -21,7 +21,8 @@ from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.languages.python.analysis.questions import Cursor as Place
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY as POLICY
 from fimlsp.languages.python.names.preference import NamePreference
-from fimlsp.models.acceptance.beginnings import Beginning, Surroundings, beginnings
+from fimlsp.models.acceptance.beginnings import Beginning, beginnings
+from fimlsp.models.acceptance.surroundings import Surroundings
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.middle import TokenTrace
 from fimlsp.models.decoding.settings import DecodeSettings
@@ -176,17 +177,12 @@ class Recorder:
         (middle,) = complete_many(
             self._model, left, right, start, settings, lambda: False, elsewhere=elsewhere
         )
-        misfit = preference.first_misfit((token.text, token.log_probability) for token in middle.trace)
-        faults = [each for each in (POLICY.first_fault(left, middle.text, right), misfit) if each is not None]
-        limit = min(faults, default=None)
         surroundings = Surroundings(left, right, POLICY, elsewhere if self._model.uses_buffer else None)
         found = [
             each
-            for each in beginnings(middle, start, surroundings)
-            if (limit is None or len(each.text) <= limit)
+            for each in beginnings(middle, start, surroundings, preference)
+            if POLICY.first_fault(left, each.inserted, right) is None
             and POLICY.first_unknown_name(left, each.inserted, right) is None
-            and not POLICY.stops_idly(left, each.text, right, middle.text)
-            and not preference.is_left_uncalled(each.text)
         ]
         written = middle.text.decode(errors="replace") if middle.complete else ""
         return Recorded(

@@ -46,6 +46,7 @@ PYTHON_POLICY = PythonPolicy(
     file_ending=".py",
     comment=Comment("#"),
     known_names=BUILTIN_NAMES,
+    header_end=b":",
     block_closer=re.compile(rb"[)\]},:\s]*\Z"),
     not_code=_NOT_CODE,
     prose=re.compile(rb"\s*#|.*(?:\"\"\"|''')", re.DOTALL),

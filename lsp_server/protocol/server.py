@@ -137,7 +137,7 @@ def initialize(ls: FimServer, params: types.InitializeParams) -> None:
     ls.session.documents.encoding = types.PositionEncodingKind(ls.workspace.position_encoding).value
     folders = [folder.uri for folder in params.workspace_folders or []]
     ls.session.change_folders(folders or [uri for uri in (ls.workspace.root_uri,) if uri])
-    ls.session.completer.open_calls = takes_snippets(params.capabilities)
+    ls.session.completer.cursor_inside = takes_snippets(params.capabilities)
     ls.configuration.take_initial(params.initialization_options)
     if ls.session.settings.completion:
         ls.enable_completion()

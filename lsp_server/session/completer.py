@@ -74,7 +74,7 @@ class Offer:
 class Completer:
     """Answers the requests of one client. *new_id* numbers them.
 
-    *open_calls* is as in `Limits`, and counts from the next settings on.
+    *cursor_inside* is as in `Limits`, and counts from the next settings on.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Completer:
         self.requests = Requests(self.statistics, log)
         self.suggestions = Suggestions(self.statistics)
         self.automatic = True
-        self.open_calls = False
+        self.cursor_inside = False
         self._documents = documents
         self._new_id = new_id
         self._status = status
@@ -95,7 +95,7 @@ class Completer:
     def configure(self, settings: Settings) -> None:
         """Use *settings* from now on."""
         self._min_length = settings.min_length
-        self._limits = limits_of(settings, by_hand=False, open_calls=self.open_calls)
+        self._limits = limits_of(settings, by_hand=False, cursor_inside=self.cursor_inside)
         self._limits_by_hand = limits_of(settings, by_hand=True)
         self._asks_ahead = settings.cache_size > 0
         self.requests.keep(settings.cache_size)

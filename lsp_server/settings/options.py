@@ -233,15 +233,15 @@ def load_of(settings: Settings) -> Load:
 _LIMITS = {of.name for of in fields(Limits)} & {of.name for of in fields(Settings)}
 
 
-def limits_of(settings: Settings, *, by_hand: bool, open_calls: bool = False) -> Limits:
+def limits_of(settings: Settings, *, by_hand: bool, cursor_inside: bool = False) -> Limits:
     """What *settings* say of one completion, asked for *by_hand* or while typing.
 
-    *open_calls*: as in `Limits`; asked for by hand, calls are written out.
+    *cursor_inside*: as in `Limits`; what is asked for by hand is written out.
     """
     limits = Limits(**{name: getattr(settings, name) for name in _LIMITS})
     if by_hand:
         return replace(limits, confidence=0.0, min_length=0)
-    return replace(limits, candidates=1, open_calls=open_calls)
+    return replace(limits, candidates=1, cursor_inside=cursor_inside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,24 +94,21 @@ def what_is_sure(
     is never shown, nor what is wrong by the *policy* of the language, or has names that *preference* does not
     know unless the model is sure of them. *start* constrained the middle; *elsewhere* has other files.
     """
-    from fimlsp.models.acceptance.beginnings import Surroundings, beginnings
+    from fimlsp.models.acceptance.beginnings import beginnings
+    from fimlsp.models.acceptance.surroundings import Surroundings
 
-    faults = [policy.first_fault(left, middle.text, right)]
-    if preference is not None:
-        tokens = ((token.text, token.log_probability) for token in middle.trace)
-        faults.append(preference.first_misfit(tokens))
-    limit = min((each for each in faults if each is not None), default=None)
     surroundings = Surroundings(left, right, policy, elsewhere)
     found = [
         each
-        for each in beginnings(middle, start, surroundings, open_calls=limits.open_calls)
-        if (limit is None or len(each.text) <= limit)
-        and len(each.text.strip()) >= limits.min_length
-        and not policy.stops_idly(left, each.text, right, middle.text)
-        and not (preference is not None and preference.is_left_uncalled(each.text))
+        for each in beginnings(middle, start, surroundings, preference, cursor_inside=limits.cursor_inside)
+        if len(each.text.strip()) >= limits.min_length
     ]
-    cost = acceptance.cost(limits.confidence)
-    return acceptance.best_sound(found, cost, lambda text: policy.first_unknown_name(left, text, right))
+    return acceptance.best_sound(
+        found,
+        acceptance.cost(limits.confidence),
+        lambda text: policy.first_fault(left, text, right) is not None,
+        lambda text: policy.first_unknown_name(left, text, right),
+    )
 
 
 def as_limited(written: Sequence[Middle], limits: Limits, start: State, policy: EditorPolicy) -> list[Middle]:

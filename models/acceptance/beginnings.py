@@ -1,56 +1,42 @@
 """Lists the beginnings of a middle that might be shown instead of all of it, with features of each.
 
 Where a middle goes wrong, what stands before may still be right. So it can be cut back to any place between
-two words where it connects, and behind the bracket that opens a call, with the brackets that close it behind
-the cursor. Nothing counts behind a token that steering chose.
-`fimlsp.models.acceptance.estimate` says how likely each beginning is right.
+two words where it connects. Where it would connect if open brackets, or the header of a block, were closed
+there, that is done behind the cursor. Nothing counts behind a token that steering chose, nor behind a name
+that nobody knows. `fimlsp.models.acceptance.estimate` says how likely each beginning is right.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from typing import Protocol
 
+from fimlsp.models.acceptance.surroundings import Surroundings
 from fimlsp.models.decoding.middle import Middle
-from fimlsp.models.networks.precedents import (
-    AGREEMENT_MAX,
-    PIECE,
-    Precedents,
-    ScannedTexts,
-    Together,
-)
-from fimlsp.models.prompts.typed_texts import common_length
-from fimlsp.quotient.language.editor_policy import EditorPolicy
 from fimlsp.quotient.states.protocol import State
-
-WINDOW = 16_000
-"""Bytes on either side of the cursor in which the text is looked for."""
-
-NAMES_WINDOW = 200_000
-"""Bytes on either side of the cursor in which its names are looked for."""
-
-OCCURRENCES_MAX = 50
-
-LINES_ABOVE = 8
-"""Lines above the cursor, blank ones aside, that its line is compared with."""
-
-BEGUN_MIN = 3
-"""Characters that its line must have for that."""
-
-FOLLOWS = 0.2
-"""The share of the places at which a text is taken to follow, before any place is seen; it counts as one."""
-
-_NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
-_BEGUN_NAME = re.compile(rb"[\w\x80-\xff]*\Z")
-_WORD = re.compile(rb"[\w\x80-\xff]")
-_PIECE = re.compile(rb"\n?[^\n(]*\(?")
-_CALL = re.compile(rb"[\w\x80-\xff)\]]\(\Z")
 
 CLOSED_MAX = 3
 """Brackets that are closed behind the cursor."""
+
+_WORD = re.compile(rb"[\w\x80-\xff]")
+_PIECE = re.compile(rb"\n?[^\n()\[\]{},:'\"]*(?:[()\[\]{},:]|'+|\"+)?")
+"""As much of a token as is taken at once: it may end several words."""
+
+_OPENERS = (b"(", b"[", b"{")
+_CALL = re.compile(rb"[\w\x80-\xff)\]]\(\Z")
+_CLOSERS = (b")", b"]", b"}")
+
+
+class Names(Protocol):
+    """What is known of the names at the cursor."""
+
+    def first_misfit(self, tokens: Iterable[tuple[bytes, float]]) -> int | None:
+        """The offset of the first of *tokens*, with their log-probabilities, that no known name allows."""
+
+    def is_left_uncalled(self, text: bytes) -> bool:
+        """Whether *text* ends with a function that has no use there unless it is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,104 +57,44 @@ class Beginning:
         return self.text + self.closing
 
 
-class Surroundings:
-    """The text around a cursor, and what it tells about whether a text fits there.
-
-    *policy* is that of the language; *elsewhere* has the other files.
-    """
-
-    def __init__(
-        self, left: bytes, right: bytes, policy: EditorPolicy, elsewhere: Precedents | None = None
-    ) -> None:
-        self._near = left[-WINDOW:], right[:WINDOW]
-        self._around = left[-NAMES_WINDOW:], right[:NAMES_WINDOW]
-        self._is_known = dict.fromkeys(policy.known_names, True)
-        self._prose = policy.prose
-        before = self._near[0]
-        begun = _BEGUN_NAME.search(before)
-        self._begun = begun[0] if begun else b""
-        self._line = before[before.rfind(b"\n") + 1 :].lstrip()
-        self._above = _last_lines(before)
-        line = self._line.rstrip()
-        self._is_like_above = len(line) >= BEGUN_MIN and any(each.startswith(line) for each in self._above)
-        near = ScannedTexts(self._near)
-        places = near if elsewhere is None else Together([near, elsewhere])
-        found = places.after(before[-AGREEMENT_MAX:])
-        self._following = [each.text for each in found if each.agreement == AGREEMENT_MAX]
-
-    def features(self, text: bytes, log_probabilities: list[float]) -> dict[str, float]:
-        """The features of *text*, whose tokens have these *log_probabilities* (nats).
-
-        How likely the model finds it, as log-probability and as probability, and a token of it on average;
-        how long it is, and how often it stands nearby; whether it has a name that the file has not, prose, or
-        several lines; whether a line begins at the cursor, a word before it goes on behind it, or its line
-        begins as one just above does; as how much of the line with the text such a line begins, as of lines
-        that begin alike, few go on alike; how often it follows where the same stands before, which
-        reaches into the line above; and whether it ends with a call that is left open.
-        """
-        total = sum(log_probabilities)
-        occurrences = min(OCCURRENCES_MAX, sum(side.count(text) for side in self._near))
-        names = _NAME.findall(self._begun + text)
-        return {
-            "total": total,
-            "probability": math.exp(total),
-            "mean": total / len(log_probabilities),
-            "length": math.log(max(1, len(text.strip()))),
-            "occurrences": math.log1p(occurrences),
-            "new_name": float(not all(map(self._knows, names))),
-            "prose": float(self._prose.match(text) is not None),
-            "several_lines": float(b"\n" in text.strip()),
-            "line_begins": float(not self._line),
-            "word_goes_on": float(bool(self._begun)),
-            "like_above": float(self._is_like_above),
-            "as_above": self._as_above(text),
-            "follows": self._follows(text),
-            "open": float(text.endswith(b"(")),
-        }
-
-    def _as_above(self, text: bytes) -> float:
-        """The share of the line of the cursor, with *text*, as which a line just above it begins."""
-        line = (self._line + text).partition(b"\n")[0].strip()
-        longest = max((common_length(line, each) for each in self._above), default=0)
-        return longest / max(1, len(line))
-
-    def _follows(self, text: bytes) -> float:
-        """The share of the places behind the same 32 bytes at which *text* follows."""
-        times = sum(each.startswith(text[:PIECE]) for each in self._following)
-        return (times + FOLLOWS) / (len(self._following) + 1)
-
-    def _knows(self, name: bytes) -> bool:
-        """Whether *name* need not be defined in a text: it is built in, or stands around the cursor."""
-        if name not in self._is_known:
-            self._is_known[name] = any(_has_word(text, name) for text in self._around)
-        return self._is_known[name]
-
-
-def _last_lines(before: bytes) -> list[bytes]:
-    """The last lines of *before* that are not blank, without that of the cursor."""
-    lines = (line.strip() for line in reversed(before.split(b"\n")[:-1]))
-    return [*islice(filter(None, lines), LINES_ABOVE)]
-
-
-def _has_word(text: bytes, word: bytes) -> bool:
-    start = text.find(word)
-    while start >= 0:
-        end = start + len(word)
-        if not (_WORD.match(text[max(0, start - 1) : start]) or _WORD.match(text[end : end + 1])):
-            return True
-        start = text.find(word, end)
-    return False
-
-
 def beginnings(
-    middle: Middle, start: State, surroundings: Surroundings, *, open_calls: bool = True
+    middle: Middle,
+    start: State,
+    surroundings: Surroundings,
+    names: Names | None = None,
+    *,
+    cursor_inside: bool = True,
 ) -> Iterator[Beginning]:
     """The beginnings of *middle* that connect, the shortest first; *start* constrained it.
 
-    With *open_calls* some leave a call open. All of it is the last, unless steering had a part in it. Feeds
-    its bytes to the constraint once more.
+    None goes beyond a line with a fault; within it each may have that fault or not. All of it is the last,
+    unless steering had a part in it. With *cursor_inside*, where the editor can put the cursor inside of what
+    it inserts, some have something closed behind it. Feeds its bytes to the constraint once more.
     """
+    policy, left, right = surroundings.policy, surroundings.left, surroundings.right
+    fault = policy.first_fault(left, middle.text, right)
+    for text, log_probabilities, state in _between_words(middle, start, names):
+        closing = _closing(text, middle.text, state, policy.header_end) if cursor_inside else b""
+        if not (closing or _may_end(text, state)) or policy.stops_idly(left, text, right, middle.text):
+            continue
+        if names is not None and names.is_left_uncalled(text):
+            continue
+        is_beyond_fault = fault is not None and len(text) > fault
+        if is_beyond_fault and b"\n" in text[fault:].lstrip(b"\n"):
+            return
+        features = surroundings.features(
+            text, log_probabilities, is_open=bool(closing), is_beyond_fault=is_beyond_fault
+        )
+        yield Beginning(text, features, _ends_line(text, middle), closing)
+
+
+def _between_words(
+    middle: Middle, start: State, names: Names | None
+) -> Iterator[tuple[bytes, Sequence[float], State]]:
+    """The beginnings of *middle* that may be written, with the log-probabilities of their tokens."""
     state, text, log_probabilities = start, b"", list[float]()
+    tokens = ((token.text, token.log_probability) for token in middle.trace)
+    limit = None if names is None else names.first_misfit(tokens)
     for token in middle.trace:
         if token.steered:
             return
@@ -176,30 +102,44 @@ def beginnings(
         for piece in filter(None, _PIECE.findall(token.text)):
             text += piece
             following = state.feed(piece)
-            if following is None or not middle.text.startswith(text):
+            is_allowed = middle.text.startswith(text) and (limit is None or len(text) <= limit)
+            if following is None or not is_allowed:
                 return
             state = following
-            closing = _closing(text, middle.text, state) if open_calls else b""
-            if closing or (text.strip() and _is_between_words(text, middle.text) and state.complete):
-                features = surroundings.features(text, log_probabilities)
-                yield Beginning(text, features, _ends_line(text, middle), closing)
+            if text.strip() and _is_between_words(text, middle.text):
+                yield text, log_probabilities, state
 
 
-def _closing(text: bytes, whole: bytes, state: State) -> bytes:
-    """The brackets with which *text* connects, if it is a line that ends where *whole* goes on with a call.
+def _closing(text: bytes, whole: bytes, state: State, header_end: bytes) -> bytes:
+    """What closes *text*, a beginning of *whole* in one line behind which *state* is, so that it connects.
 
-    *state* is that behind *text*.
+    Brackets, and what ends the header of a block. Nothing if it connects as it is, or cannot be closed, or
+    opens a bracket that is no call's, or if *whole* closes the first bracket just there.
     """
-    if not _CALL.search(text) or b"\n" in text or whole.startswith(b")", len(text)):
+    if b"\n" in text or state.complete or (text.endswith(_OPENERS) and not _CALL.search(text)):
         return b""
-    if state.complete:  # as in a comment
-        return b""
-    following: State | None = state
-    for number in range(1, CLOSED_MAX + 1):
-        following = following.feed(b")") if following is not None else None
-        if following is not None and following.complete:
-            return b")" * number
+    closing, reached = b"", state
+    for number in range(CLOSED_MAX + 1):
+        if header_end and _is_complete(reached.feed(header_end)):
+            return closing + header_end
+        if number == CLOSED_MAX:
+            break
+        closers = ((closer, reached.feed(closer)) for closer in _CLOSERS)
+        closer, following = next(((each, fed) for each, fed in closers if fed is not None), (b"", None))
+        if following is None or (not closing and whole.startswith(closer, len(text))):
+            return b""
+        closing, reached = closing + closer, following
+        if reached.complete:
+            return closing
     return b""
+
+
+def _may_end(text: bytes, state: State) -> bool:
+    return state.complete and not text.endswith(_OPENERS)  # as a remark may
+
+
+def _is_complete(state: State | None) -> bool:
+    return state is not None and state.complete
 
 
 def _ends_line(text: bytes, middle: Middle) -> bool:
@@ -211,6 +151,6 @@ def _ends_line(text: bytes, middle: Middle) -> bool:
 def _is_between_words(text: bytes, whole: bytes) -> bool:
     """Whether *text*, a beginning of *whole*, ends with a word of it that is not about to be called."""
     behind = whole[len(text) : len(text) + 1]
-    if text[-1:].isspace() or text.endswith(b"(") or (behind == b"(" and _WORD.match(text[-1:])):
+    if text[-1:].isspace() or (behind == b"(" and _WORD.match(text[-1:])):
         return False
     return not (_WORD.match(behind) and _WORD.match(text[-1:]))

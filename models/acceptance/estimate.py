@@ -17,7 +17,7 @@ from fimlsp.models.acceptance.beginnings import Beginning
 from fimlsp.models.errors import ModelError
 
 FILE_NAME = "acceptance.json"
-FORMAT = 3
+FORMAT = 4
 
 LINE_WORTH = 30
 """What ending its line adds to the worth of a text, in characters: one need not look how the line goes on."""
@@ -121,18 +121,24 @@ class Acceptance:
         return found
 
     def best_sound(
-        self, beginnings: Sequence[Beginning], cost: float, first_fault: Callable[[bytes], int | None]
+        self,
+        beginnings: Sequence[Beginning],
+        cost: float,
+        has_fault: Callable[[bytes], bool],
+        first_unknown_name: Callable[[bytes], int | None],
     ) -> Beginning | None:
-        """As `best`, but without a fault: *first_fault* tells the offset of the first one in a text, if any.
+        """As `best`, but one that does not *has_fault*, nor has an unknown name, whose offset is told.
 
-        Only texts that would be shown are looked at for faults.
+        Only texts that would be shown are looked at.
         """
-        best = self.best(beginnings, cost)
-        while best is not None:
-            limit = first_fault(best.inserted)
-            if limit is None:
-                break
-            best = self.best([each for each in beginnings if len(each.text) <= limit], cost)
+        while (best := self.best(beginnings, cost)) is not None:
+            limit = len(beginnings[-1].text)
+            if not has_fault(best.inserted):
+                unknown = first_unknown_name(best.inserted)
+                if unknown is None:
+                    break
+                limit = unknown
+            beginnings = [each for each in beginnings if each is not best and len(each.text) <= limit]
         return best
 
     def save(self, folder: Path) -> Path:

@@ -29,6 +29,7 @@ class EditorPolicy:
         file_ending: what the names of its files end with, for a buffer that has none.
         comment: how a remark is written; None if there are none.
         known_names: the names that need not be defined in a file, such as keywords.
+        header_end: what ends a line behind which a block begins; empty if a bracket does.
         block_opener: matches at the beginning of a line, without its remark, behind which a block begins.
         block_closer: matches a line that only ends what was begun above it.
         not_code: matches strings and remarks, those without an end up to the end of the text or line.
@@ -38,6 +39,7 @@ class EditorPolicy:
     file_ending: str = ""
     comment: Comment | None = None
     known_names: frozenset[bytes] = frozenset()
+    header_end: bytes = b""
     block_opener: Pattern[bytes] = re.compile(rb".*[(\[{]\s*\Z", re.DOTALL)
     block_closer: Pattern[bytes] = re.compile(rb"[)\]},:;\s]*\Z")
     not_code: Pattern[bytes] = re.compile(rb"\"(?:\\.|[^\"\\\n])*\"?")

@@ -78,6 +78,24 @@ def test_a_call_that_is_left_open_is_typed_through_and_taken_word_by_word(neovim
     neovim.assert_soon(lambda: neovim.text().endswith("\nf(a_total(1))\n"), neovim.text)
 
 
+@pytest.mark.parametrize(
+    ("suggested", "shown", "typed", "expected"),
+    [
+        ("isinstance($0):", "if isinstance():", "a):!", "if isinstance(a):!"),
+        ("isinstance($0):", "if isinstance():", "(a)!):", "if isinstance((a)!):"),
+        ("isinstance($0):", "if isinstance():", "a)b:", "if isinstance(a)b:"),
+        ("isinstance($0):", "if isinstance():", "a:", "if isinstance(a:):"),
+        (r"a in {b$0\}:", "if a in {b}:", "}:!", "if a in {b}:!"),
+    ],
+)
+def test_what_was_closed_behind_the_cursor_is_typed_over(neovim, suggested, shown, typed, expected):
+    neovim.open(script(suggested, text="if <|>\n    pass\n"))
+    neovim.assert_shows(shown)
+    neovim.type("<Tab>")
+    neovim.type(typed)
+    neovim.assert_soon(lambda: neovim.text().endswith(f"\n{expected}\n    pass\n"), neovim.text)
+
+
 def test_a_call_that_was_typed_to_its_bracket_is_not_shown_any_more(neovim):
     neovim.open(script("total($0)", text="f(<|>)\n"))
     neovim.assert_shows("f(total())")

@@ -86,11 +86,11 @@ class LocalWorker:
 class LocalEditor:
     """Marked texts in, suggestions out, as in `conftest.Editor`."""
 
-    def __init__(self, pool, options, open_calls=False):
+    def __init__(self, pool, options, cursor_inside=False):
         self.statuses = []
         self.session = Session(pool, self.statuses.append, lambda _: None)
         self.completer = self.session.completer
-        self.completer.open_calls = open_calls
+        self.completer.cursor_inside = cursor_inside
         settings, problems = resolve(options, self.session.settings)
         assert not problems
         self.session.configure(settings)

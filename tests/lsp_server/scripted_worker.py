@@ -111,7 +111,7 @@ class ScriptedBackend:
             said = ast.literal_eval(line[6:].decode() + ",")[: request.limits.candidates]
             return Completion(said, complete=True, final=True)
         if line.startswith(b"# call ") and line.endswith(b"'"):
-            closing = ")" if request.limits.open_calls else ""
+            closing = ")" if request.limits.cursor_inside else ""
             said = (ast.literal_eval(line[7:].decode()),)
             return Completion(said, complete=True, final=True, closing=closing)
         if line.startswith(b"# rest "):

@@ -21,7 +21,10 @@ import {
   withOwnServer,
   withStoredKey,
 } from "./settings";
-import type { Shown } from "./shown";
+import { cursorAt, type Shown } from "./shown";
+
+/** The server's command that comes with each suggestion and says that it was taken. */
+const ACCEPT = "fimlsp.server.accept";
 
 /** A client for the server that *command* starts, not yet started itself; *key* is added to its environment. */
 export function createClient(
@@ -65,6 +68,12 @@ function optionsOf(hasKey: boolean, log: vscode.LogOutputChannel, shown: Shown):
     middleware: {
       didOpen: (document, next) => next(withLanguage(document)),
       provideInlineCompletionItems: asking(new Pace(), shown),
+      executeCommand: (command, args, next) => {
+        if (command === ACCEPT) {
+          shown.take(args[0]);
+        }
+        return next(command, args);
+      },
     },
   };
 }
@@ -94,9 +103,10 @@ function asking(pace: Pace, shown: Shown): NonNullable<Middleware["provideInline
         return [];
       }
     }
+    const cursor = cursorAt(document, position);
     const answer = await next(document, position, context, token);
     if (!token.isCancellationRequested) {
-      shown.remember(document, position, itemsOf(answer));
+      shown.remember(cursor, itemsOf(answer));
     }
     return answer;
   };

@@ -7,6 +7,7 @@ import { onKeyChange } from "./key";
 import { onActiveInterpreterChange } from "./python";
 import { Server } from "./server";
 import { isServerElsewhere, SECTION, selectorOf } from "./settings";
+import type { Shown } from "./shown";
 import { StatusBar } from "./statusbar";
 
 /** Settings that the running server cannot take over. */
@@ -37,6 +38,7 @@ export function activate(context: vscode.ExtensionContext): void {
     onKeyChange(context.secrets, () => only.renew()),
     vscode.workspace.onDidGrantWorkspaceTrust(() => only.renew()),
     vscode.workspace.onDidOpenTextDocument(() => wakeIfNeeded(only)),
+    vscode.workspace.onDidChangeTextDocument((change) => typeOver(only.shown, change)),
     vscode.workspace.onDidChangeConfiguration((change) => {
       const model = vscode.workspace.getConfiguration(SECTION).get("model");
       const namesServer = change.affectsConfiguration(`${SECTION}.model`) && isServerElsewhere(model);
@@ -50,6 +52,16 @@ export function activate(context: vscode.ExtensionContext): void {
     context.subscriptions.push(listening),
   );
   wakeIfNeeded(only);
+}
+
+/** Delete the colon that was typed in front of the one that a suggestion had left there. */
+function typeOver(shown: Shown, { document, contentChanges, reason }: vscode.TextDocumentChangeEvent): void {
+  const colon = reason === undefined ? shown.doubledColon(document, contentChanges) : undefined; // or undone, redone
+  const editor = vscode.window.activeTextEditor;
+  if (colon !== undefined && editor?.document === document) {
+    const range = new vscode.Range(colon.line, colon.character, colon.line, colon.character + 1);
+    void editor.edit((edit) => edit.delete(range), { undoStopBefore: false, undoStopAfter: true });
+  }
 }
 
 /** Start the server if a document is open that is completed. */

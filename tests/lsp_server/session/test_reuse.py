@@ -21,8 +21,8 @@ async def start():
     """Start an editor: `await start(option=value)`."""
     editors = []
 
-    async def start_one(pool=None, open_calls=False, **options):
-        editor = LocalEditor(pool or LocalPool(), options, open_calls)
+    async def start_one(pool=None, cursor_inside=False, **options):
+        editor = LocalEditor(pool or LocalPool(), options, cursor_inside)
         await editor.start()
         editors.append(editor)
         return editor
@@ -40,7 +40,7 @@ async def editor(start):
 @pytest.fixture
 async def calling(start):
     """An editor that can put the cursor between the brackets of a call."""
-    return await start(open_calls=True, minLength=1)
+    return await start(cursor_inside=True, minLength=1)
 
 
 async def shown(editor, marked):

@@ -73,13 +73,26 @@ CALLS = [
     ("total = 1\n<|>\n", middle(("# total(", -0.1), ("1)", -9.0)), None),
     ("total = 1\nx = <|>\n", middle(("'total(", -0.1), ("1)'", -9.0)), None),
     ("total = 1\nif total:<|>\n", middle(("\n    total(", -0.1), ("1)", -9.0)), None),
+    ("total = 1\nx = <|>\n", middle(("total(total", -0.1), (", 1)", -9.0)), ("total(total", ")")),
+    ("total = 1\nx = <|>\n", middle(("total(total", -0.1), ("[1])", -9.0)), ("total(total", ")")),
+    ("total = 1\nx = <|>\n", middle(("total[total", -0.1), (".a]", -9.0)), ("total[total", "]")),
+    ("total = 1\nx = <|>\n", middle(("{total(total", -0.1), (".a)}", -9.0)), ("{total(total", ")}")),
+    ("total = 1\nx = <|>\n", middle(("total(total", -0.1), (", -", -9.0)), ("total(total", ")")),
+    ("total = 1\nx = <|>\n", middle(("total(key=", -0.1), ("1)", -9.0)), ("total(", ")")),
+    ("total = 1\nx = <|>\n", middle(("total(((total", -0.1), (" - 1)))", -9.0)), ("total(((total", ")))")),
+    ("total = 1\nx = <|>\n", middle(("total((((total", -0.1), (" - 1))))", -9.0)), ("total(", ")")),
+    ("total = 1\nif <|>\n    pass\n", middle(("total", -0.1), (" > 1:", -9.0)), ("total", ":")),
+    ("total = 1\nif <|>\n    pass\n", middle(("total(", -0.1), ("1):", -9.0)), ("total(", "):")),
+    ("total = 1\nif <|>:\n    pass\n", middle(("total(", -0.1), ("1)", -9.0)), ("total(", ")")),
+    ("total = 1\n<|>\n", middle(("if total", -0.1), (":\n    pass", -9.0)), None),
+    ("def f(<|>:\n    pass\n", middle(("total", -0.1), (", x)", -9.0)), ("total", ")")),
 ]
 
 
 @pytest.mark.parametrize(("marked", "written", "shown"), CALLS)
 def test_a_call_whose_arguments_are_not_sure_is_left_open(marked, written, shown):
     left, right, start = split(marked)
-    limits = Limits(confidence=0.5, open_calls=True)
+    limits = Limits(confidence=0.5, cursor_inside=True)
     sure = what_is_sure(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY)
     assert (sure and (sure.text.decode(), sure.closing.decode())) == shown
     assert sure is None or ast.parse(left + sure.inserted + right)
@@ -90,6 +103,26 @@ def test_no_call_is_left_open_where_the_editor_cannot_put_the_cursor_there(marke
     left, right, start = split(marked)
     sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY)
     assert (sure and sure.text.decode()) == (shown[0] if shown and not shown[1] else None)
+
+
+FAULTS = [
+    ("total(1)\n<|>\n", middle(("total(1)", -0.1)), ("total(", ")")),
+    ("total[1]\n<|>\n", middle(("total[1]", -0.1)), None),
+    ("total(1)\n<|>\n", middle(("total(", -0.1), ("1)", -0.1)), ("total(", ")")),
+    ("total(1)\n<|>\n", middle(("total(2)", -0.1), ("\ntotal(", -0.1), ("1)", -0.1)), ("total(2)", "")),
+    ("total()\n<|>\n", middle(("total(", -0.1), ("1)", -9.0)), None),
+    ("total.a\n<|>\n", middle(("total.a", -0.1), (" + 1", -9.0)), None),
+    ("total.a\n<|>\n", middle(("total.a", -0.1), (" + 1", -0.1)), ("total.a + 1", "")),
+    ("total.a(1)\n<|>\n", middle(("total.a(", -0.1), ("1)", -0.1), ("\ntotal.b()", -0.1)), ("total.a(", ")")),
+]
+
+
+@pytest.mark.parametrize(("marked", "written", "shown"), FAULTS)
+def test_what_is_shown_is_asked_for_its_own_faults(marked, written, shown):
+    left, right, start = split(f"from shop import total\n{marked}")
+    limits = Limits(confidence=0.5, cursor_inside=True)
+    sure = what_is_sure(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY)
+    assert (sure and (sure.text.decode(), sure.closing.decode())) == shown
 
 
 def test_nothing_is_sure_enough_for_a_confidence_that_nothing_reached():

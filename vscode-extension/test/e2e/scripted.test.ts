@@ -29,6 +29,7 @@ const FILES = {
   "unicode.py": script(["é = '😋'"], "f('éß', <|>)\n"),
   "through.py": script(["one + two"], "f(<|>)\n"),
   "call.py": script(["total($0)"], "f(<|>)\n"),
+  "header.py": script(["isinstance($0):"], "if <|>\n    pass\n"),
   "word.py": script(["one + two()"], "f(<|>)\n"),
 };
 
@@ -105,9 +106,22 @@ scene(code, "a call that is left open: the cursor stays between its brackets", a
   await code.type("to");
   await code.ghostIs("tal()");
   await code.press("Tab");
-  await code.type("1");
+  await code.type("1)");
   assert.equal(await code.saved("call.py"), `${left}total(1)${right}`);
   await hears(["accepted", "0"]);
+});
+
+scene(code, "a header that is left open: its bracket and its colon are typed over", async () => {
+  const { left, right } = await code.open("header.py");
+  await asks();
+  await code.ghostIs("isinstance():");
+  await code.press("Tab");
+  await code.type("a):");
+  assert.equal(await code.saved("header.py"), `${left}isinstance(a):${right}`);
+  await code.press("Control+z");
+  assert.equal(await code.saved("header.py"), `${left}isinstance():${right}`);
+  await code.press("Control+Shift+z");
+  assert.equal(await code.saved("header.py"), `${left}isinstance(a):${right}`);
 });
 
 scene(code, "word by word", async () => {

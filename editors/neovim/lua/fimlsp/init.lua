@@ -2,6 +2,7 @@
 
 local client = require('fimlsp.client')
 local config = require('fimlsp.config')
+local inside = require('fimlsp.inside')
 local keymaps = require('fimlsp.keymaps')
 local shown = require('fimlsp.shown')
 local status = require('fimlsp.status')
@@ -46,6 +47,7 @@ function M.setup(options)
       client.start(event.buf, attach)
     end,
   })
+  inside.watch()
   M.start()
 end
 
@@ -83,7 +85,10 @@ local function accept(part)
   end
   shown.forget()
   display().hide()
-  suggestion.step_back(#candidate.closing)
+  if candidate.closing ~= '' then
+    suggestion.step_back(#candidate.closing)
+    inside.enter(candidate.closing)
+  end
   if candidate.command then
     client.execute(candidate.command.command, candidate.command.arguments)
   end

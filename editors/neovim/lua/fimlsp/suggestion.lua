@@ -4,7 +4,7 @@ local M = {}
 
 ---@class fimlsp.Suggestion
 ---@field text string All of it, as it was given.
----@field closing string The brackets that it ends with, in front of which the cursor is to stay.
+---@field closing string What it ends with, such as brackets, in front of which the cursor is to stay.
 ---@field row integer Where it was given: the line, from 0.
 ---@field col integer And the byte in it, from 0.
 ---@field id? string The server's name for it.
@@ -15,7 +15,8 @@ local M = {}
 ---@return string text, string closing
 local function of_snippet(snippet)
   local before, closing = snippet:match('^(.*)%$0(.*)$')
-  return ((before .. closing):gsub('\\([\\$}])', '%1')), closing
+  before, closing = before:gsub('\\([\\$}])', '%1'), closing:gsub('\\([\\$}])', '%1')
+  return before .. closing, closing
 end
 
 --- The suggestions of items of the protocol, given for a place.
