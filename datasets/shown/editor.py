@@ -51,7 +51,7 @@ class Reply:
         reason: what it told with it, if anything.
         names: why the server did not know which names there are; None if it did.
         ms: milliseconds from the request to the answer.
-        closing: brackets that the first text ends with, in front of which the cursor would stay.
+        closing: what the first text ends with, in front of which the cursor would stay.
     """
 
     texts: tuple[str, ...]
@@ -239,8 +239,8 @@ def _inserted(told: object) -> tuple[str, str]:
     """What the text or snippet *told* inserts, and what of that is behind the cursor then."""
     if not isinstance(told, dict):
         return str(told), ""
-    before, _, closing = str(told["value"]).partition("$0")
-    return _ESCAPED.sub(r"\1", before + closing), closing
+    before, _, closing = (_ESCAPED.sub(r"\1", part) for part in str(told["value"]).rpartition("$0"))
+    return before + closing, closing
 
 
 def without_its_line(left: str) -> str:

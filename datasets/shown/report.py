@@ -20,8 +20,8 @@ EXAMPLES = 10
 REASONS = 8
 EXPLANATION = """\
 *Exact*: the first line is what stood there; for cuts within a line, all of it. *Wholly right*: all that is
-shown is what stood there, as far as it goes; a call that is suggested with the cursor between its brackets
-goes as far as the cursor. *Begins right*: at least its first four characters are, to a word's end. *Saved*:
+shown is what stood there, as far as it goes; where it leaves the cursor inside, as between brackets, it goes
+as far as the cursor. *Begins right*: at least its first four characters are, to a word's end. *Saved*:
 characters that accepting it word by word saves, over all cursors. *Undefined names*: it uses a name that
 pyflakes finds nowhere. *Does not compile*: CPython refuses the file with it. *Repeats*: it writes a line that
 stands within four lines, or a definition that the block has already. *Leaves its block*: a line of it begins

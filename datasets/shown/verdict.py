@@ -66,7 +66,7 @@ class Shown:
         text: what was shown; None if nothing was.
         status, reason, names, ms: see `fimlsp.datasets.shown.editor.Reply`.
         verdict: on the text, if there is one.
-        closing: brackets that the text ends with, in front of which the cursor would stay.
+        closing: what the text ends with, in front of which the cursor would stay.
     """
 
     record: Mapping[str, Any]

@@ -12,6 +12,9 @@ export interface Lines {
   lineAt(line: number): { readonly text: string };
 }
 
+/** The signs of a snippet: one that is escaped, and the place for the cursor. */
+const SIGNS = /\\([\\$}])|\$0/g;
+
 /** What is needed of VS Code's `InlineCompletionItem`. */
 export interface Item {
   readonly insertText: string | { readonly value: string };
@@ -96,5 +99,5 @@ function isInLine(cursor: Cursor, document: Lines, at: Place): boolean {
 
 function textOf(item: Item): string {
   const { insertText } = item;
-  return typeof insertText === "string" ? insertText : insertText.value.replace("$0", "").replace(/\\([\\$}])/g, "$1");
+  return typeof insertText === "string" ? insertText : insertText.value.replace(SIGNS, "$1");
 }

@@ -15,6 +15,7 @@ const CASES: [name: string, items: Item[], now: Lines, at: Place, through: boole
   ["another letter", [ITEM], document("if x:"), { line: 0, character: 4 }, false],
   ["the second candidate", [{ insertText: "x" }, ITEM], document("if no:"), { line: 0, character: 5 }, true],
   ["a snippet's escapes", [{ insertText: { value: "no\\$($0)" } }], document("if no$(:"), { line: 0, character: 7 }, true],
+  ["a snippet's own dollar", [{ insertText: { value: "no\\$0($0)" } }], document("if no$0(:"), { line: 0, character: 8 }, true],
   ["a snippet", [{ insertText: { value: "no" } }], document("if n:"), { line: 0, character: 4 }, true],
   ["nothing typed", [ITEM], document("if :"), AT, false],
   ["backwards", [ITEM], document("if:"), { line: 0, character: 2 }, false],
