@@ -62,7 +62,7 @@ def test_what_is_sure_is_shown(marked, written, shown):
     assert (sure and sure.inserted.decode()) == shown
 
 
-CALLS = [
+OPEN = [
     ("total = 1\nx = <|>\n", middle(("total(", -0.1), ("1)", -9.0)), ("total(", ")")),
     ("total = 1\nx = <|>\n", middle(("total[", -0.1), ("1]", -9.0)), None),
     ("total = 1\nx = <|>\n", middle(("total(total(", -0.1), ("1))", -9.0)), ("total(total(", "))")),
@@ -89,8 +89,8 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("marked", "written", "shown"), CALLS)
-def test_a_call_whose_arguments_are_not_sure_is_left_open(marked, written, shown):
+@pytest.mark.parametrize(("marked", "written", "shown"), OPEN)
+def test_what_is_not_sure_is_left_open(marked, written, shown):
     left, right, start = split(marked)
     limits = Limits(confidence=0.5, cursor_inside=True)
     sure = what_is_sure(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY)
@@ -98,8 +98,8 @@ def test_a_call_whose_arguments_are_not_sure_is_left_open(marked, written, shown
     assert sure is None or ast.parse(left + sure.inserted + right)
 
 
-@pytest.mark.parametrize(("marked", "written", "shown"), CALLS)
-def test_no_call_is_left_open_where_the_editor_cannot_put_the_cursor_there(marked, written, shown):
+@pytest.mark.parametrize(("marked", "written", "shown"), OPEN)
+def test_nothing_is_left_open_where_the_editor_cannot_put_the_cursor_there(marked, written, shown):
     left, right, start = split(marked)
     sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY)
     assert (sure and sure.text.decode()) == (shown[0] if shown and not shown[1] else None)

@@ -2,8 +2,8 @@
  *
  *    npm run typist -- FOLDER [--minutes 60] [--seed 1]
  *
- *  A suggestion that is what stood there, as far as it goes, is taken with Tab; past any other the typist goes on. In a call
- *  that is left open the closing brackets are deleted and typed like all else. build/typist
+ *  A suggestion that is what stood there, as far as it goes, is taken with Tab; past any other the typist goes on. What was
+ *  closed behind the cursor is deleted and typed like all else. build/typist
  *  gets suggestions.json, the pictures and report.html. Files that lie in FOLDER itself are written, those below it are there too; the
  *  model should never have seen them. */
 
@@ -124,25 +124,25 @@ class Typist {
     return rest.slice(taken.length);
   }
 
-  /** Take *ghost* if it is right, as far as it goes; what it wrote of *rest*. Where the cursor is then tells an open call. */
+  /** Take *ghost* if it is right, as far as it goes; what it wrote of *rest*. Where the cursor is then tells how far that is. */
   private async takes(ghost: string, rest: string): Promise<string> {
-    const [, call = ghost, closing = ""] = /^(.*\w\()(\)+)$/.exec(ghost) ?? [];
-    if (!rest.startsWith(call)) {
+    if (!rest.startsWith(ghost.replace(/[)\]}:]*$/, ""))) {
       return "";
     }
     const before = await this.cursor();
     await this.presses("Tab");
     await pause(PAUSE.line); // the status bar tells the column a moment later
-    const isOpen = closing !== "" && (await this.cursor()).column < before.column + ghost.length;
+    const behind = ghost.includes("\n") ? 0 : before.column + ghost.length - (await this.cursor()).column;
+    const said = ghost.slice(0, ghost.length - behind);
     const isWhole = rest.startsWith(ghost);
-    if (!isOpen && !isWhole) {
+    if (!rest.startsWith(said)) {
       await this.code.press("Control+z");
       return "";
     }
-    for (const _ of isOpen ? closing : "") {
+    for (const _ of ghost.slice(said.length)) {
       await this.presses(isWhole ? "ArrowRight" : "Delete");
     }
-    return isWhole ? ghost : call;
+    return isWhole ? ghost : said;
   }
 
   private async pictures(): Promise<string> {
