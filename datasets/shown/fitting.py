@@ -19,7 +19,7 @@ STEPS_MAX = 50
 CHARACTERS_MIN = 4
 """Shorter texts are not shown while typing: the server's default."""
 
-COSTS = (0, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 25, 30, 40, 50, 70, 100)
+COSTS = (*(half / 2 for half in range(21)), 11, 12, 14, 16, 18, 20, 25, 30, 40, 50, 70, 100)
 """What a wrong text may cost, in characters, to try them."""
 
 ERRORS = 1.645
