@@ -1,4 +1,4 @@
-"""Ends at which a suggestion does not stop: functions not called, a statement of a name, a comma."""
+"""Ends at which a suggestion does not stop: a function not called, a name alone, a comma, a bare `return`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ _CALLED = re.compile(
     rb"(?:isinstance|issubclass|hasattr|getattr|setattr|super|range|enumerate|zip|print|open)\s*\Z"
 )
 _NAMES_ARGUMENT = re.compile(rb"=(?!=)")
+_TAKES_VALUE = re.compile(rb"(?<![\w.\x80-\xff])(?:return|raise|yield)\Z")
+_VALUE = re.compile(rb"[ \t]*[^\s#;)\]},:]")
 _ARGUMENT = re.compile(rb"[(,=]\s*\Z")
 _NAME_ALONE = re.compile(
     rb"\s*(?!(?:pass|return|break|continue|raise|yield)\b)[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
@@ -39,9 +41,12 @@ def first_idle_name(left: bytes, text: bytes, right: bytes) -> int | None:
 def stops_idly(left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
     """Whether *text*, a beginning of *whole*, stops at such a name, or at a comma or the name of an argument.
 
-    A comma makes a tuple of what stands alone in its line, and the name of an argument is no value.
+    A comma makes a tuple of what stands alone in its line, and the name of an argument is no value. Nor does
+    it stop before what *whole* returns, raises or yields.
     """
     behind = whole[len(text) :]
+    if _TAKES_VALUE.search(left[left.rfind(b"\n") + 1 :] + text) and _VALUE.match(behind):
+        return True
     if text.endswith(b","):
         is_cut = behind[:1] not in (b"", b"\n")
         return is_cut or not state_behind(left).feed(text).brackets

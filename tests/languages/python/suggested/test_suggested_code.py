@@ -272,7 +272,17 @@ STOPS = [
     ("", "a.b", "\n", " = c", True),
     ("", "a.b = c", "\n", ".d", False),
     ("x = ", "a.b", "\n", " + c", False),
-    ("", "return", "\n", " a", False),
+    ("", "return", "\n", " a", True),
+    ("", "return", "\n", "", False),
+    ("", "return", "\n", "\na", False),
+    ("", "return", "\n", "  # a", False),
+    ("", "return", "\n", "; a", False),
+    ("", "return", "\n", "(a)", True),
+    ("ra", "ise", "\n", " A()", True),
+    ("x = ", "returned", "\n", " - a", False),
+    ("x = ", "yield", "\n", " a", True),
+    ("f((", "yield", "))\n", ")", False),
+    ("", "x = a\nreturn", "\n", " a", True),
 ]
 
 
