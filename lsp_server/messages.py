@@ -166,7 +166,7 @@ class Completion:
     *texts* may be inserted, best first; if there is none, *reason* says why. *complete*: left + text + right
     is a valid file. If the file is broken elsewhere, that holds with what was assumed there, as *relaxed*
     says in words, one string for each place. *tokens* were kept, *rejected* were tried and refused.
-    *closing*: brackets that the first text ends with, in front of which the cursor is to stay.
+    *closing*: what the first text ends with, such as brackets, in front of which the cursor is to stay.
     *final*: the same question would get the same answer. *stale*: nobody waits for the answer any more.
     *model_ms*: milliseconds that the model took. *unknown_names*: why it was not known which names there are.
     """
