@@ -11,6 +11,7 @@ _CALLED = re.compile(
     rb"(?:isinstance|issubclass|hasattr|getattr|setattr|super|range|enumerate|zip|print|open)\s*\Z"
 )
 _NAMES_ARGUMENT = re.compile(rb"=(?!=)")
+_SUPER = re.compile(rb"(?<![\w.\x80-\xff])super\(\)\Z")
 _TAKES_VALUE = re.compile(rb"(?<![\w.\x80-\xff])(?:return|raise|yield)\Z")
 _VALUE = re.compile(rb"[ \t]*[^\s#;)\]},:]")
 _ARGUMENT = re.compile(rb"[(,=]\s*\Z")
@@ -42,10 +43,10 @@ def stops_idly(left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
     """Whether *text*, a beginning of *whole*, stops at such a name, or at a comma or the name of an argument.
 
     A comma makes a tuple of what stands alone in its line, and the name of an argument is no value. Nor does
-    it stop before what *whole* returns, raises or yields.
+    it stop before what *whole* returns, raises or yields, or calls of `super()`.
     """
-    behind = whole[len(text) :]
-    if _TAKES_VALUE.search(left[left.rfind(b"\n") + 1 :] + text) and _VALUE.match(behind):
+    behind, line = whole[len(text) :], left[left.rfind(b"\n") + 1 :] + text
+    if (_TAKES_VALUE.search(line) and _VALUE.match(behind)) or (_SUPER.search(line) and behind[:1] == b"."):
         return True
     if text.endswith(b","):
         is_cut = behind[:1] not in (b"", b"\n")

@@ -283,6 +283,9 @@ STOPS = [
     ("x = ", "yield", "\n", " a", True),
     ("f((", "yield", "))\n", ")", False),
     ("", "x = a\nreturn", "\n", " a", True),
+    ("return ", "super()", "\n", ".a()", True),
+    ("a(", "super()", ")\n", "", False),
+    ("return ", "a.super()", "\n", ".a()", False),
 ]
 
 
