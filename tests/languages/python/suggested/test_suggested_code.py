@@ -64,6 +64,8 @@ NAMES = [
     "def f(a):\n    return [a(<|b|>) for b in a]\n",
     "def f(a):\n    return [a(<|b, !c|>) for b in a]\n",
     "def f(a):\n    return a(<|!b|>), [b for b in a]\n",
+    "def f(a):\n    return {\n        a(<|b|>): c\n        for b, c in a\n    }\n",
+    "def f(a):\n    a(<|!b|>)\n    for b in a: b\n",
     "x = <|[a for a in range(3)]|>\n",
     "x = <|lambda k: k + !m|>\n",
     "class A:\n    b = 1\n    def f(self):\n        return <|!b|>\n",
