@@ -132,13 +132,12 @@ class Acceptance:
         Only texts that would be shown are looked at.
         """
         while (best := self.best(beginnings, cost)) is not None:
-            limit = len(beginnings[-1].text)
-            if not has_fault(best.inserted):
-                unknown = first_unknown_name(best.inserted)
-                if unknown is None:
-                    break
-                limit = unknown
-            beginnings = [each for each in beginnings if each is not best and len(each.text) <= limit]
+            if has_fault(best.inserted):
+                beginnings = [each for each in beginnings if each is not best]
+            elif (unknown := first_unknown_name(best.inserted)) is not None:
+                beginnings = [each for each in beginnings if len(each.text) <= unknown]
+            else:
+                break
         return best
 
     def save(self, folder: Path) -> Path:

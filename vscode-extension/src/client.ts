@@ -93,6 +93,7 @@ function withLanguage(document: vscode.TextDocument): vscode.TextDocument {
 function asking(pace: Pace, shown: Shown): NonNullable<Middleware["provideInlineCompletionItems"]> {
   return async (document, position, context, token, next) => {
     pace.press(performance.now());
+    const cursor = cursorAt(document, position); // now, as the document changes while this waits
     if (context.selectedCompletionInfo !== undefined) {
       return [];
     }
@@ -103,7 +104,6 @@ function asking(pace: Pace, shown: Shown): NonNullable<Middleware["provideInline
         return [];
       }
     }
-    const cursor = cursorAt(document, position);
     const answer = await next(document, position, context, token);
     if (!token.isCancellationRequested) {
       shown.remember(cursor, itemsOf(answer));
