@@ -21,6 +21,7 @@ from fimlsp.quotient.language.editor_policy import Comment
 from fimlsp.quotient.states.protocol import State
 
 BUFFER_BYTES = 16_000
+FOLLOWING_BYTES = 64
 
 
 def complete_many(
@@ -60,7 +61,7 @@ def complete_many(
     Raises:
         ModelError: `settings.tokens` do not fit into the model's context.
     """
-    settings = _within_line(settings, right)
+    settings = _before(right, settings)
     again = unread_part(model.vocabulary, left) if model.heals else b""
     read = left[: len(left) - len(again)]
     prompt = build_prompt(
@@ -118,8 +119,10 @@ def _healed(settings: DecodeSettings, again: bytes) -> DecodeSettings:
     return settings
 
 
-def _within_line(settings: DecodeSettings, right: bytes) -> DecodeSettings:
-    """*settings* without any line end, if one line is wanted and text follows the cursor in its line."""
-    if settings.lines == 1 and TEXT_IN_LINE.match(right):
-        return replace(settings, lines=0)
-    return settings
+def _before(right: bytes, settings: DecodeSettings) -> DecodeSettings:
+    """*settings* for middles with *right* behind them.
+
+    If one line is wanted and text follows the cursor in its line, no line end is.
+    """
+    lines = 0 if settings.lines == 1 and TEXT_IN_LINE.match(right) else settings.lines
+    return replace(settings, lines=lines, follows=right[:FOLLOWING_BYTES].partition(b"\n")[0])

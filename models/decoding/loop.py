@@ -2,8 +2,9 @@
 
 Candidates are tried from the most likely down; a rejected one costs a check by the constraint and no step
 of the network (adaptive rejection). The end of the text is a candidate like any other, allowed only where
-the middle is complete. The rule for the end of the budget is that of Melcer et al. 2024 (arXiv 2402.17988):
-among all steps where the middle was complete, the one with the best length-normalised log-probability.
+the middle is complete. A rejected candidate that says what follows in the line already means the end as well.
+The rule for the end of the budget is that of Melcer et al. 2024 (arXiv 2402.17988): among all steps where the
+middle was complete, the one with the best length-normalised log-probability.
 Steering goes beyond the paper: when the budget runs low, only candidates are taken that the remaining tokens
 can still complete, and at worst the shortest completion itself is written, so the result always connects.
 """
@@ -235,7 +236,8 @@ class Decoding:
 
         Where refusals pile up, a mask tells which candidates are worth asking about, however many there are.
         With the rule "best" there is none, and a refused candidate ends a middle that is complete, as in the
-        released code of Melcer et al. 2024; what else could be written there is then not asked.
+        released code of Melcer et al. 2024; what else could be written there is then not asked. With the rule
+        "first" one does that says what follows in the line: the model has come to what stands there already.
         """
         is_plain = self.settings.stop_rule == "best"
         for token, log_probability in self._ordered(step) if is_plain else self._worth_asking(step):
@@ -246,11 +248,16 @@ class Decoding:
                 continue
             self.refused.append((token, log_probability))
             self.rejected += 1
-            if is_plain and step.complete:
-                yield Continuation(step.middle, "end")
+            if (is_plain or self._says_what_follows(token)) and step.complete:
+                yield Continuation(step.middle, "end" if is_plain else "follows")
                 return
             if len(self.refused) == REJECTIONS_PER_STEP_MAX:
                 return
+
+    def _says_what_follows(self, token: int) -> bool:
+        text = (self.model.token_bytes[token] or b"").rstrip()
+        is_asked = self.settings.stop_rule == "first"
+        return is_asked and text.strip() != b"" and self.settings.follows.startswith(text)
 
     def _worth_asking(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
         """The candidates in their order, from the 24th that is refused on only those that a mask allows."""
@@ -329,7 +336,7 @@ class Decoding:
     ) -> StopReason | None:
         """Go on with *continuation*; the reason to stop there, if there is one."""
         middle, stop_reason = continuation
-        if stop_reason == "end":
+        if middle is step.middle:
             return stop_reason
         token = middle.tokens[-1]
         if self.launch and stop_reason is None:
@@ -385,7 +392,7 @@ class Decoding:
         if reason == "lines" and self.rule.leaves_line(middle):
             within = best_stop(self.steps[: len(middle.tokens) + 1], self.model, self.prompt)
             return within if within is not None and within.text else middle
-        if reason in ("cancelled", "lines", "asked", "unsure"):
+        if reason in ("follows", "cancelled", "lines", "asked", "unsure"):
             return middle
         if self.settings.stop_rule == "last" and not middle.complete:
             return middle.completed() if self.settings.steer else middle

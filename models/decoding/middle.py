@@ -9,8 +9,9 @@ from time import monotonic
 from typing import Literal
 
 StopReason = Literal[
-    "end", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled", "asked", "unsure"
+    "end", "follows", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled", "asked", "unsure"
 ]
+"""The model ends the middle, or goes on with what follows in the line already; or something else stops it."""
 
 
 Side = Literal["prompt", "network", "constraint"]

@@ -49,6 +49,8 @@ class DecodeSettings:
         least_total: decoding stops where the sum of the log-probabilities (nats) falls below it, as nothing
             of use can follow.
         preference: which of the likeliest candidates are better than others, for reasons of their own.
+        follows: what stands behind the middle in its line. With the rule "first", a middle that is complete
+            ends where the model would go on with just that and the constraint refuses it.
 
     Raises:
         ValueError: a number is outside its range, or a rule is unknown.
@@ -70,6 +72,7 @@ class DecodeSettings:
     independent: bool = False
     least_total: float = -inf
     preference: Preference | None = None
+    follows: bytes = b""
 
     def __post_init__(self) -> None:
         rules = get_args(StopRule)

@@ -74,6 +74,11 @@ def test_a_line_end_is_not_decoded_before_text_in_the_line():
     assert b"\n" not in completion(b":\n;", b"", b" z")[0]
 
 
+def test_what_stands_behind_the_cursor_in_its_line_ends_the_middle():
+    assert completion(b"a)b", b"f(", b")\n")[0] == b"a"
+    assert completion(b"a)b", b"f(", b"\n)")[0] != b"a"
+
+
 def test_the_buffer_is_heard_where_it_is_wanted():
     left = b"some_name = 1\nsom"
     (heard,) = complete_many(

@@ -135,7 +135,7 @@ def _branches(
 
 def _add_branches(branches: list[Branch], run: Decoding, first: int, run_number: int) -> None:
     """Add the likeliest tokens that *run* did not take at its steps from *first* on."""
-    stop_tokens = run.model.stops if run.stop_reason == "end" else ()
+    stop_tokens = run.model.stops if run.stop_reason in ("end", "follows") else ()
     for number, step in enumerate(run.steps[first:], first):
         taken = run.middle.tokens[number : number + 1] or stop_tokens
         listed = zip(step.candidates.tokens, step.candidates.log_probabilities, strict=True)

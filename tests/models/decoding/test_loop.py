@@ -93,6 +93,26 @@ def test_where_only_a_further_line_would_connect_the_best_place_in_this_one_is_t
     assert (middle.text, middle.complete, middle.steered) == (b" in a", True, False)
 
 
+@pytest.mark.parametrize(
+    ("steps", "text", "follows"),
+    [
+        ([[b"a"], [b")", b","]], b"a", b") + b"),
+        ([[b"a"], [b"):\n", b","]], b"a", b"):"),
+        ([[b")", b"a"]], b"", b")"),
+    ],
+)
+def test_what_follows_already_is_not_written_again_but_ends_the_middle(steps, text, follows):
+    check(steps, text, "follows", follows=follows, rejected=1)
+
+
+def test_other_refused_text_ends_no_middle():
+    check([[b"a"], [b"))", b"b"], [END]], b"ab", "end", follows=b")", rejected=1)
+    check([[b"a"], [b")", b"b"], [END]], b"ab", "end", follows=b"", rejected=1)
+    check([[b"("], [b"]", b")"], [END]], b"()", "end", follows=b"]", rejected=1)
+    check([[b"a"], [b"b", b"c"], [END]], b"ab", "end", follows=b"b")
+    check([[b"a"], [b")", b"b"], [END]], b"ab", "end", follows=b")", rejected=1, stop_rule="last")
+
+
 def test_at_the_end_of_the_budget_the_best_place_to_stop_is_chosen():
     likely, unlikely = [b"b", END], [b"c", b"d", b"e", END]
     check([[b"a", b"x"], likely, unlikely], b"a", "budget", tokens=4)
