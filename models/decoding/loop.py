@@ -248,16 +248,11 @@ class Decoding:
                 continue
             self.refused.append((token, log_probability))
             self.rejected += 1
-            if (is_plain or self._says_what_follows(token)) and step.complete:
+            if (is_plain or self.rule.says_what_follows(self.model.token_bytes[token])) and step.complete:
                 yield Continuation(step.middle, "end" if is_plain else "follows")
                 return
             if len(self.refused) == REJECTIONS_PER_STEP_MAX:
                 return
-
-    def _says_what_follows(self, token: int) -> bool:
-        text = (self.model.token_bytes[token] or b"").rstrip()
-        is_asked = self.settings.stop_rule == "first"
-        return is_asked and text.strip() != b"" and self.settings.follows.startswith(text)
 
     def _worth_asking(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
         """The candidates in their order, from the 24th that is refused on only those that a mask allows."""

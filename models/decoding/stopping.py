@@ -1,4 +1,4 @@
-"""Decides where a middle stops before the model ends it: with its line, or where it repeats itself."""
+"""Decides where a middle stops that the model does not end: with its line, or where it repeats something."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def n_repeated(tokens: Sequence[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LineRule:
-    """Stops at line ends, as `DecodeSettings.lines` asks."""
+    """Stops at line ends, as `DecodeSettings.lines` asks, and before what the line has already."""
 
     settings: DecodeSettings
 
@@ -95,6 +95,12 @@ class LineRule:
         """Whether the caller's own rule ends *middle*, which is complete."""
         wanted = self.settings.stop_when
         return wanted is not None and middle.complete and wanted(middle.text)
+
+    def says_what_follows(self, text: bytes | None) -> bool:
+        """Whether *text*, which the constraint refused, stands behind the middle in its line already."""
+        said = (text or b"").rstrip()
+        is_asked = self.settings.stop_rule == "first"
+        return is_asked and said.strip() != b"" and self.settings.follows.startswith(said)
 
     def leaves_line(self, middle: PartialMiddle) -> bool:
         """Whether *middle* has a line end although none is wanted."""
