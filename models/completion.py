@@ -22,6 +22,7 @@ from fimlsp.quotient.states.protocol import State
 
 BUFFER_BYTES = 16_000
 FOLLOWING_BYTES = 64
+"""Of the line behind the cursor, at least as much as one token says."""
 
 
 def complete_many(
