@@ -14,10 +14,12 @@ from fimlsp.models.healing import Healed, HealedPreference, unread_part
 from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.networks.precedents import Precedents
+from fimlsp.models.networks.wanted import WantedTokens
 from fimlsp.models.prompts.neighbours import Neighbour
 from fimlsp.models.prompts.prompt import HASH, Prompt, beginning, build_prompt, ending
 from fimlsp.models.protocols import NextToken
 from fimlsp.quotient.language.editor_policy import Comment
+from fimlsp.quotient.language.wanted import Wanted
 from fimlsp.quotient.states.protocol import State
 
 BUFFER_BYTES = 16_000
@@ -37,6 +39,7 @@ def complete_many(
     path: str | None = None,
     comment: Comment | None = HASH,
     elsewhere: Precedents | None = None,
+    wanted: Wanted | None = None,
 ) -> tuple[Middle, ...]:
     """Up to `settings.candidates` different middles, best first; always at least one.
 
@@ -58,6 +61,7 @@ def complete_many(
         path: the path of this file, told to the model along with neighbours.
         comment: how its language writes remarks, in which names of files are told; None: it has none.
         elsewhere: what other texts suggest to a model that is mixed with what the buffer suggests.
+        wanted: what the code behind the cursor wants to stand there; mixed into such a model as well.
 
     Raises:
         ModelError: `settings.tokens` do not fit into the model's context.
@@ -77,19 +81,26 @@ def complete_many(
         comment,
         steady=settings.stop_rule == "first",
     )
-    network = network_at(model, read, right, elsewhere)
+    here = None if wanted is None else WantedTokens(model.vocabulary, left, again, wanted)
+    network = network_at(model, read, right, elsewhere, here)
     return _decoded(network, prompt, start, settings, should_stop, again)
 
 
-def network_at(model: FimModel, left: bytes, right: bytes, elsewhere: Precedents | None = None) -> NextToken:
+def network_at(
+    model: FimModel,
+    left: bytes,
+    right: bytes,
+    elsewhere: Precedents | None = None,
+    wanted: WantedTokens | None = None,
+) -> NextToken:
     """What predicts tokens between *left* and *right*: the network, mixed with the buffer if the model asks.
 
-    The buffer cache sees 16,000 bytes on each side, and what stands *elsewhere*.
+    The buffer cache sees 16,000 bytes on each side, what stands *elsewhere*, and what is *wanted* here.
     """
     if not model.uses_buffer:
         return model.network
     buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
-    return BufferCache(model.network, model.vocabulary, *buffer, elsewhere)
+    return BufferCache(model.network, model.vocabulary, *buffer, elsewhere, wanted)
 
 
 def _decoded(

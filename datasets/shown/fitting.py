@@ -16,10 +16,10 @@ BINS = 10
 RIDGE = 1.0
 DIGITS = 5
 STEPS_MAX = 50
-CHARACTERS_MIN = 4
+CHARACTERS_MIN = 2
 """Shorter texts are not shown while typing: the server's default."""
 
-COSTS = (*(half / 2 for half in range(21)), 11, 12, 14, 16, 18, 20, 25, 30, 40, 50, 70, 100)
+COSTS = (*(quarter / 4 for quarter in range(41)), 11, 12, 14, 16, 18, 20, 25, 30, 40, 50, 70, 100)
 """What a wrong text may cost, in characters, to try them."""
 
 ERRORS = 1.645

@@ -10,6 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -21,6 +22,8 @@ from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.languages.python.analysis.questions import Cursor as Place
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY as POLICY
 from fimlsp.languages.python.names.preference import NamePreference
+from fimlsp.languages.python.wanted.import_table import ImportTable
+from fimlsp.languages.python.wanted.wanted_here import wanted_here
 from fimlsp.models.acceptance.beginnings import Beginning, beginnings
 from fimlsp.models.acceptance.surroundings import Surroundings
 from fimlsp.models.completion import complete_many
@@ -119,6 +122,7 @@ class Projects:
         for each in files:
             self._files[_project_of(each)][each.file.name] = each.file.content.encode()
         self._indexes: dict[str, TextIndex] = {}
+        self._imports: dict[str, ImportTable] = {}
 
     def elsewhere(self, file: EditedFile) -> Precedents:
         """What stands in the other files of the folder of *file*."""
@@ -126,6 +130,14 @@ class Projects:
         if name not in self._indexes:
             self._indexes[name] = TextIndex(self._files[name])
         return self._indexes[name].without([file.file.name])
+
+    def imports(self, file: EditedFile) -> Sequence[ImportTable]:
+        """What the files of the folder of *file* import."""
+        name = _project_of(file)
+        if name not in self._imports:
+            texts = {PurePath(path): text for path, text in self._files[name].items()}
+            self._imports[name] = ImportTable.of(texts)
+        return [self._imports[name]]
 
 
 def _project_of(file: EditedFile) -> str:
@@ -153,11 +165,12 @@ class Recorder:
         file: EditedFile,
         cursor: Cursor,
         elsewhere: Precedents,
+        imports: Callable[[], Sequence[ImportTable]],
         following: tuple[EditedFile, Cursor] | None,
     ) -> Recorded:
         """What the model writes at *cursor* in *file*, which is prepared; prepares *following* meanwhile.
 
-        *elsewhere* has what stands in other files.
+        *elsewhere* has what stands in other files, *imports* what they import.
         """
         self._analysis.wait(cursor.case, NAMES_S)
         place = self._place(file, cursor)
@@ -175,7 +188,14 @@ class Recorder:
         preference = NamePreference(left, right, place.state, lambda: names)
         settings = DecodeSettings(tokens=TOKENS, lines=1 if one_line else None, preference=preference)
         (middle,) = complete_many(
-            self._model, left, right, start, settings, lambda: False, elsewhere=elsewhere
+            self._model,
+            left,
+            right,
+            start,
+            settings,
+            lambda: False,
+            elsewhere=elsewhere,
+            wanted=wanted_here(left, right, start, PurePath(file.file.name), imports),
         )
         surroundings = Surroundings(left, right, POLICY, elsewhere if self._model.uses_buffer else None)
         found = [
@@ -227,7 +247,9 @@ def record_all(
         if new:
             recorder.prepare(*new[0])
         for (edited, cursor), following in zip(new, [*new[1:], None], strict=False):
-            done[cursor.case] = recorder.record(edited, cursor, projects.elsewhere(edited), following)
+            done[cursor.case] = recorder.record(
+                edited, cursor, projects.elsewhere(edited), partial(projects.imports, edited), following
+            )
             file.write(json.dumps(done[cursor.case].to_json()) + "\n")
             file.flush()
             report()

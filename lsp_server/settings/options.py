@@ -144,7 +144,7 @@ class Settings:
         "How many completions to choose from are made when asked by hand; one while typing.",
     )
     min_length: int = _option(
-        4,
+        2,
         whole(0, 100),
         "Shorter completions (in characters) are not suggested while typing.",
     )

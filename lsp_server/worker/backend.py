@@ -25,7 +25,7 @@ from fimlsp.lsp_server.worker.answers import (
 )
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
 from fimlsp.lsp_server.worker.names import Names, NamesHere
-from fimlsp.lsp_server.worker.other_files import Beside, OtherFiles
+from fimlsp.lsp_server.worker.other_files import Beside, OtherFiles, wanted_at
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
 from fimlsp.models.served.http.failures import ServerError
@@ -241,6 +241,7 @@ class Backend:
             path=beside.path,
             comment=policy.comment,
             elsewhere=beside.elsewhere,
+            wanted=wanted_at(*cursor, entry, beside) if names and model.uses_buffer else None,
         )
         if is_too_slow(written):
             return self._too_slow(model, limits)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from fimlsp.languages.python.wanted.import_table import ImportTable
+from fimlsp.languages.python.wanted.wanted_here import wanted_here
 from fimlsp.lsp_server.messages import Workspace
 from fimlsp.lsp_server.worker.engine_documents import Entry
 from fimlsp.lsp_server.worker.neighbourhood import (
@@ -21,17 +24,23 @@ if TYPE_CHECKING:
     from fimlsp.models.loading import FimModel
     from fimlsp.models.networks.precedents import Precedents
     from fimlsp.models.prompts.neighbours import Neighbour
+    from fimlsp.quotient.language.wanted import Wanted
+    from fimlsp.quotient.states.protocol import State
 
 OPENED_BYTES = 32_000
 """Bytes of all edited documents together that are looked through in each step."""
 
 
 class Beside(NamedTuple):
-    """The path of a file as the model is told it, what the model reads of others, and what is mixed in."""
+    """The path of a file as the model is told it, what the model reads of others, and what is mixed in.
+
+    *imports* has what they import.
+    """
 
     path: str | None = None
     neighbours: Sequence[Neighbour] = ()
     elsewhere: Precedents | None = None
+    imports: Callable[[], Sequence[ImportTable]] = tuple
 
 
 class OtherFiles:
@@ -54,7 +63,12 @@ class OtherFiles:
         """
         others = [other for other in opened if other.policy == entry.policy]
         path, neighbours = self._read(entry, others, tokens) if model.fim.reads_files else (None, [])
-        return Beside(path, neighbours, self._elsewhere(entry, others) if model.uses_buffer else None)
+        if not model.uses_buffer:
+            return Beside(path, neighbours)
+        return Beside(path, neighbours, self._elsewhere(entry, others), partial(self._imports, entry))
+
+    def _imports(self, entry: Entry) -> Sequence[ImportTable]:
+        return [] if entry.path is None else self._project.imports(entry.path)
 
     def _read(self, entry: Entry, opened: Sequence[Entry], tokens: int) -> tuple[str, list[Neighbour]]:
         others = [OpenFile(other.path, other.data, other.edited_at) for other in opened]
@@ -76,3 +90,12 @@ class OtherFiles:
             return Together(scanned)
         known = [other.path for other in edited if other.path is not None]
         return Together([*scanned, *self._project.elsewhere(entry.path, known)])
+
+
+def wanted_at(left: bytes, right: bytes, start: State, entry: Entry, beside: Beside) -> Wanted | None:
+    """What the code around a cursor in the Python document *entry* wants there; None if that is nothing.
+
+    *start* connects the text *left* and *right* of it; *beside* has what other files import.
+    """
+    path = None if entry.path is None else entry.path.resolve()
+    return wanted_here(left, right, start, path, beside.imports)

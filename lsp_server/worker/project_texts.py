@@ -10,10 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from math import inf
-from pathlib import Path
+from pathlib import Path, PurePath
 from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
+from fimlsp.languages.python.wanted.import_table import ImportTable
 from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
 from fimlsp.lsp_server.workspace.workspace_files import WorkspaceFiles
 
@@ -52,11 +53,18 @@ class _File(NamedTuple):
 _Group = tuple[_File, ...]
 
 
+class _Indexed(NamedTuple):
+    """What is known of the files of a group: what they hold, and what they import and define."""
+
+    texts: TextIndex
+    imports: ImportTable
+
+
 @dataclass(slots=True)
 class _Folder:
     """What is known of a folder of the workspace."""
 
-    indexes: dict[_Group, TextIndex] = field(default_factory=dict)
+    indexes: dict[_Group, _Indexed] = field(default_factory=dict)
     looked_at: float = -inf
     reading: Thread | None = None
 
@@ -75,13 +83,24 @@ class ProjectTexts:
         Never waits: what is missing or old is read in a thread, for the next question.
         """
         real = path.resolve()
-        folder = next((each for each in self._folders if real.is_relative_to(each)), None)
+        without = {str(real), *(str(each.resolve()) for each in opened)}
+        return [each.texts.without(without) for each in self._known(real)]
+
+    def imports(self, path: Path) -> list[ImportTable]:
+        """What the files of the project of the file at *path* import and define.
+
+        As `elsewhere`, it never waits.
+        """
+        return [each.imports for each in self._known(path.resolve())]
+
+    def _known(self, real: Path) -> tuple[_Indexed, ...]:
+        around = (each for each in self._folders if real.is_relative_to(each))
+        folder = max(around, key=lambda each: len(each.parts), default=None)
         if folder is None:
-            return []
+            return ()
         known = self._folders[folder]
         self._look(folder, known, real.parent)
-        without = {str(real), *(str(each.resolve()) for each in opened)}
-        return [index.without(without) for index in tuple(known.indexes.values())]
+        return tuple(known.indexes.values())
 
     def end(self) -> None:
         """Read nothing more."""
@@ -103,7 +122,7 @@ class ProjectTexts:
     def _read(self, folder: Path, known: _Folder, around: Path) -> None:
         """Index what is new or has changed, in a thread; each index is in use as soon as it is made."""
         try:
-            indexes: dict[_Group, TextIndex] = {}
+            indexes: dict[_Group, _Indexed] = {}
             for group in _groups(_chosen(self._found(folder), around)):
                 if not self._is_wanted:
                     return
@@ -121,14 +140,15 @@ class ProjectTexts:
                     state = real.stat()
                     yield _File(real, state.st_mtime_ns, state.st_size)
 
-    def _index(self, group: _Group) -> TextIndex:
+    def _index(self, group: _Group) -> _Indexed:
         from fimlsp.models.networks.text_index import TextIndex
 
-        texts = dict[str, bytes]()
+        texts = dict[PurePath, bytes]()
         for file in group:
             with suppress(OSError):
-                texts[str(file.path)] = read_regular_file(file.path, LARGEST_FILE) or b""
-        return TextIndex(texts)
+                texts[file.path] = read_regular_file(file.path, LARGEST_FILE) or b""
+        index = TextIndex({str(path): text for path, text in texts.items()})
+        return _Indexed(index, ImportTable.of(texts))
 
 
 def _sources(folder: Path) -> Iterator[Path]:

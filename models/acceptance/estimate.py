@@ -19,7 +19,7 @@ from fimlsp.models.errors import ModelError
 FILE_NAME = "acceptance.json"
 FORMAT = 4
 
-LINE_WORTH = 80
+LINE_WORTH = 50
 """What ending its line adds to the worth of a text, in characters: one need not look how the line goes on."""
 
 

@@ -25,6 +25,7 @@ from fimlsp.models.networks.precedents import (
     Precedents,
     ScannedTexts,
 )
+from fimlsp.models.networks.wanted import WantedTokens
 from fimlsp.models.prompts.vocabulary import Vocabulary
 from fimlsp.models.protocols import Attended, Candidates, Maskable, NextToken, TellsAll, TellsStop
 
@@ -37,7 +38,7 @@ VOTE_BASE = 2.0
 class BufferCache:
     """`NextToken` that mixes *network* with what the buffer suggests, and other texts (*elsewhere*).
 
-    The buffer is the text *left* and *right* of the cursor.
+    The buffer is the text *left* and *right* of the cursor. What is *wanted* there is mixed in as well.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class BufferCache:
         left: bytes,
         right: bytes,
         elsewhere: Precedents | None = None,
+        wanted: WantedTokens | None = None,
     ) -> None:
         self.token_bytes = network.token_bytes
         self.stops = network.stops
@@ -56,15 +58,19 @@ class BufferCache:
         buffer = ScannedTexts([left, right])
         self._sources: list[Precedents] = [buffer] if elsewhere is None else [buffer, elsewhere]
         self._mixing = load_mixing()
+        self._wanted = wanted
+        self._middle = b""
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
         """Read a prompt and what was written after it."""
-        self._written = self._last_bytes(written)
+        self._go_to(written)
         return self._mixed(self._network.begin(tokens, written))
 
     def advance(self, token: int) -> Candidates:
         """Read one more token."""
-        self._written = (self._written + (self.token_bytes[token] or b""))[-AGREEMENT_MAX:]
+        text = self.token_bytes[token] or b""
+        self._middle += text
+        self._written = (self._written + text)[-AGREEMENT_MAX:]
         return self._mixed(self._network.advance(token))
 
     def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
@@ -86,7 +92,7 @@ class BufferCache:
         """As of `TellsStop`, by the network alone, if it is one; None otherwise."""
         if not isinstance(self._network, TellsStop):
             return None
-        self._written = self._last_bytes(written)
+        self._go_to(written)
         return self._network.stop_after(tokens, written)
 
     def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
@@ -96,12 +102,14 @@ class BufferCache:
         everything = self._network.all_after(tokens, written)
         return None if everything is None else self._mixed(everything)
 
-    def _last_bytes(self, written: Sequence[int]) -> bytes:
-        return (self._left + self._vocabulary.decode(written))[-AGREEMENT_MAX:]
+    def _go_to(self, written: Sequence[int]) -> None:
+        self._middle = self._vocabulary.decode(written)
+        self._written = (self._left + self._middle)[-AGREEMENT_MAX:]
 
     def _mixed(self, candidates: Candidates) -> Candidates:
         found = [source.after(self._written) for source in self._sources]
-        return self._mixing.mixed(candidates, [suggested(self._vocabulary, each) for each in found])
+        mixed = self._mixing.mixed(candidates, [suggested(self._vocabulary, each) for each in found])
+        return mixed if self._wanted is None else self._wanted.mixed(mixed, self._middle)
 
 
 def suggested(vocabulary: Vocabulary, found: Sequence[Precedent]) -> Suggested:

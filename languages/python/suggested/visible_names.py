@@ -7,17 +7,19 @@ can be unknown, which nobody binds so; where it does not parse, no name is.
 
 from __future__ import annotations
 
-import builtins
 import re
 import symtable
-import warnings
 from collections.abc import Iterator
 from keyword import iskeyword
 
 from fimlsp.languages.python.names.code_state import state_behind
-
-MOST_BYTES = 200_000
-"""Larger files are not looked at. The symbol table takes 1.5 ms for 1,000 lines; this is 20 ms."""
+from fimlsp.languages.python.names.scopes import (
+    ALWAYS_BOUND,
+    code_alone,
+    leaves_open,
+    scopes_of,
+    symbols_of,
+)
 
 FAR = 4_000
 """Bytes behind the cursor in which the comprehensions around it end."""
@@ -27,9 +29,6 @@ _PLAIN_STRING = re.compile(
     rb"(?<![\w\x80-\xff])(?:[bru]|br|rb)?(?:\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')", re.IGNORECASE
 )
 _BEGUN_WORD = re.compile(rb"[\w\x80-\xff.]*\Z")
-_LEAVES_OPEN = re.compile(
-    rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals)[ \t]*\(|\bvars[ \t]*\([ \t]*\)", re.M
-)
 _PARAMETERS_ALONE = frozenset(["self", "cls"])
 _FUTURE = re.compile(rb"^from[ \t]+__future__[ \t]+import\b[^\n(\\]*$", re.M)
 """The import that would keep names in annotations out of the symbol table."""
@@ -39,11 +38,6 @@ _CLAUSES = re.compile(rb"([(\[{])|([)\]}])|(\n)|\bfor\b([^\n:]*?)\bin\b")
 
 _BINDS_WITHIN = re.compile(rb"\b(?:for|lambda)\b")
 _OWN_TARGET = re.compile(rb"^[ \t]*[\w\x80-\xff, \t]+=(?!=)")
-_SET_BY_PYTHON = (
-    "__annotations__ __builtins__ __class__ __debug__ __doc__ __file__ __loader__ __module__ __name__ "
-    "__package__ __path__ __qualname__ __spec__"
-)
-_KNOWN = frozenset([*dir(builtins), *_SET_BY_PYTHON.split()])
 
 
 def first_unknown_name(left: bytes, text: bytes, right: bytes) -> int | None:
@@ -54,19 +48,12 @@ def first_unknown_name(left: bytes, text: bytes, right: bytes) -> int | None:
     """
     used = {name: offset for offset, name in reversed([*_names(left, text)])}
     whole = left + text + right
-    if len(whole) > MOST_BYTES:
-        return None
-    if used and _LEAVES_OPEN.search(whole):
+    if used and leaves_open(whole):
         used = {name: offset for name, offset in used.items() if name in _PARAMETERS_ALONE}
-    if not used:
+    module = symbols_of(_FUTURE.sub(b"pass", whole, count=1)) if used else None
+    if module is None:
         return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = symtable.symtable(_FUTURE.sub(b"pass", whole, count=1).decode(), "", "exec")
-        unknown = _unknown(module, set(used), left, text, right)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    unknown = _unknown(module, set(used), left, text, right)
     return min((used[name] for name in unknown), default=None)
 
 
@@ -78,8 +65,14 @@ def _names(left: bytes, text: bytes) -> Iterator[tuple[int, str]]:
         code = _PLAIN_STRING.sub(lambda string: b" " * len(string[0]), code)
     for found in _NAME.finditer(code):
         name = found[0].decode(errors="replace")
-        if found.end() > len(before) and not (iskeyword(name) or name in _KNOWN):
+        if found.end() > len(before) and not (iskeyword(name) or name in ALWAYS_BOUND):
             yield max(0, found.start() - len(before)), name
+
+
+def _bound_by(left: bytes) -> bytes:
+    """The keyword at the end of *left* behind which names are bound, such as `for` before its `in`."""
+    clause = state_behind(left).clause
+    return clause.split()[-1] + b" " if clause else b""
 
 
 def _begun_word(left: bytes) -> bytes:
@@ -92,7 +85,7 @@ def _unknown(
     module: symtable.SymbolTable, wanted: set[str], left: bytes, text: bytes, right: bytes
 ) -> set[str]:
     """Those of the names *wanted* that *text* uses unbound."""
-    scopes = [*_scopes(module)]
+    scopes = [*scopes_of(module)]
     bound = {name for name in wanted if _is_bound(module, name)}
     bound |= {
         name for scope in scopes[1:] for name in wanted & _names_of(scope) if _binds_global(scope, name)
@@ -104,11 +97,11 @@ def _unknown(
         if scope.lookup(name).is_global()
     }
     around = _targets_around(left, right)
-    row, written = left.count(b"\n") + 1, _begun_word(left) + text
+    row, written = left.count(b"\n") + 1, _bound_by(left) + _begun_word(left) + text
     for scope in scopes[1:]:
         if scope.get_type() == "function" and scope.get_lineno() <= row:
             *lines, line = left.split(b"\n")[scope.get_lineno() - 1 :]
-            above = b"\n".join([*lines, _OWN_TARGET.sub(b"", line)])
+            above = code_alone(b"\n".join([*lines, _OWN_TARGET.sub(b"", line)]))
             for name in (wanted - around) & _names_of(scope):
                 if _is_bound_below(scope.lookup(name), name, above, written):
                     unknown.add(name)
@@ -127,12 +120,6 @@ def _targets_around(left: bytes, right: bytes) -> set[str]:
         if targets and depth == lowest > 0:
             names |= {name[0].decode(errors="replace") for name in _NAME.finditer(targets)}
     return names
-
-
-def _scopes(scope: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
-    yield scope
-    for child in scope.get_children():
-        yield from _scopes(child)
 
 
 def _names_of(scope: symtable.SymbolTable) -> set[str]:
@@ -158,7 +145,7 @@ def _is_bound_below(symbol: symtable.Symbol, name: str, above: bytes, text: byte
         word,
         word,
     )
-    if re.search(rb"\b%b\b" % word, above) is not None:
+    if re.search(rb"(?<![\w.])%b\b" % word, above) is not None:
         return False
     bound = re.search(binds, text)
     return bound is None or _uses_own_target(text[text.rfind(b"\n", 0, bound.start()) + 1 :], word)

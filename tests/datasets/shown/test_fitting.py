@@ -83,7 +83,7 @@ SURE = Acceptance(0.0, {"total": Weight(0.0, 1.0, 1.0)}, 0, 0)
         ([recorded()], 0, Outcome(0.0, None, None, None, 0.0)),
         ([recorded(candidate(0.0, right=True)), recorded()], 3, Outcome(0.5, 1.0, 0.0, 1.0, 2.0)),
         ([recorded(candidate(0.0, right=True)), recorded()], 5, Outcome(0.0, None, None, None, 0.0)),
-        ([recorded(candidate(9.0, text=b"abc"))], 0, Outcome(0.0, None, None, None, 0.0)),
+        ([recorded(candidate(9.0, text=b"a"))], 0, Outcome(0.0, None, None, None, 0.0)),
         (
             [recorded(candidate(2.0, right=True), candidate(-9.0, text=b"text and more"))],
             1,

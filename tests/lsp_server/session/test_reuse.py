@@ -327,9 +327,9 @@ async def test_words_are_accepted_partly(editor):
 @pytest.mark.parametrize(
     ("text", "trigger", "suggested"),
     [
-        ("abc", "automatic", None),
-        ("  abc ", "menu", None),
-        ("abcd", "automatic", "abcd"),
+        ("a", "automatic", None),
+        ("  a ", "menu", None),
+        ("ab", "automatic", "ab"),
         ("a", "by hand", "a"),
     ],
 )
@@ -338,7 +338,7 @@ async def test_short_suggestions_only_by_hand(start, text, trigger, suggested):
     editor.open(f"# say {text!r}<|>")
     assert await editor.suggestion(trigger=trigger) == suggested
     if suggested is None:
-        assert editor.reason == "the suggestion is shorter than 4 characters (option minLength)"
+        assert editor.reason == "the suggestion is shorter than 2 characters (option minLength)"
 
 
 async def test_what_is_left_of_a_suggestion_may_be_short(start):

@@ -6,6 +6,7 @@ import os
 import threading
 
 import pytest
+from fimlsp.languages.python.wanted.import_table import Origin, origins
 from fimlsp.lsp_server.worker import project_texts
 from fimlsp.lsp_server.worker.project_texts import ProjectTexts
 from fimlsp.lsp_server.workspace.workspace_files import workspace_files
@@ -66,6 +67,23 @@ def test_what_stands_in_other_files(project, tmp_path, written, expected):
     if written == "eta = ":
         written = "\n" + written  # beta ends with it too
     assert followed(project, tmp_path / "pkg" / "here.py", written) == expected
+
+
+def test_what_other_files_import_and_define(project, tmp_path):
+    here = tmp_path / "pkg" / "here.py"
+    project.imports(here)
+    project.wait()
+    found = [origins(project.imports(here), name, here, b"") for name in (b"beta", b"own", b"key")]
+    project.wait()
+    assert [list(each) for each in found] == [[Origin(b"b", b"beta")], [], []]
+
+
+def test_of_folders_within_each_other_the_inner_one_counts(tmp_path):
+    write(tmp_path, PROJECT)
+    texts = ProjectTexts(workspace_files((str(tmp_path), str(tmp_path / "pkg")), ()))
+    assert followed(texts, tmp_path / "pkg" / "here.py", "alpha = ") == ["one_long_name\n"]
+    assert followed(texts, tmp_path / "pkg" / "here.py", "gamma = ") == []
+    texts.end()
 
 
 def test_what_is_open_is_left_out(project, tmp_path):

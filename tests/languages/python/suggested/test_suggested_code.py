@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
+from fimlsp.languages.python.names.scopes import MOST_BYTES
 from fimlsp.languages.python.suggested.given_receivers import first_given_receiver
 from fimlsp.languages.python.suggested.idle_names import first_idle_name, stops_idly
 from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced_keyword
@@ -14,7 +15,7 @@ from fimlsp.languages.python.suggested.repeated_elements import first_repeated_e
 from fimlsp.languages.python.suggested.repeated_imports import first_repeated_import
 from fimlsp.languages.python.suggested.repeated_keys import first_repeated_key
 from fimlsp.languages.python.suggested.unwanted_lines import first_unwanted_line
-from fimlsp.languages.python.suggested.visible_names import MOST_BYTES, first_unknown_name
+from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 
 
 def split(marked):
@@ -75,6 +76,13 @@ NAMES = [
     "def f():\n    <|with open('x') as y: y()|>\n",
     "def f():\n    <|for y in []: print(y)|>\n",
     "def f():\n    <|if (y := 1): print(y)|>\n",
+    "def f(xs):\n    for <|x|> in xs:\n        print(x)\n",
+    "def f(xs):\n    for <|x, y|> in xs:\n        print(x, y)\n",
+    "def f(xs):\n    for x in <|!ys|>:\n        ys = x\n",
+    "def f():\n    with g as <|x|>:\n        x()\ndef g(): pass\n",
+    "def f():\n    from os import <|path|>\n    return path\n",
+    "def f():\n    import <|os|>\n    return os\n",
+    "def f():\n    return [x for <|x|> in y]\ny = 1\n",
     "print(<|__file__, __name__, self_|>)\nself_ = 1\n",
     "f(<|key=1|>)\ndef f(key): pass\n",
     "import os.path\n<|os.path|>\n",

@@ -1,0 +1,62 @@
+"""What Python's own compiler tells of the names of a file: its symbol table, scope by scope."""
+
+from __future__ import annotations
+
+import builtins
+import re
+import symtable
+import warnings
+from collections.abc import Iterator
+
+MOST_BYTES = 200_000
+"""Larger files are not looked at. The symbol table takes 1.5 ms for 1,000 lines; this is 20 ms."""
+
+_LEAVES_OPEN = re.compile(
+    rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals)[ \t]*\(|\bvars[ \t]*\([ \t]*\)", re.M
+)
+_SIGNS = (b"exec", b"globals", b"vars")
+_STAR = re.compile(rb"import[ \t]+\*")
+"""One of these is in all that leaves names open; to look for them is far quicker."""
+
+_SET_BY_PYTHON = (
+    "__annotations__ __builtins__ __class__ __debug__ __doc__ __file__ __loader__ __module__ __name__ "
+    "__package__ __path__ __qualname__ __spec__"
+)
+ALWAYS_BOUND = frozenset([*dir(builtins), *_SET_BY_PYTHON.split()])
+"""Names that need not be bound in a file."""
+
+_NOT_CODE = re.compile(
+    rb"#[^\n]*|\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''"
+    rb"|(?<![\w\x80-\xff])[bru]{0,2}(?:\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')",
+    re.IGNORECASE,
+)
+
+
+def symbols_of(code: bytes) -> symtable.SymbolTable | None:
+    """The symbol table of *code*; None if it is too large or no valid file."""
+    if len(code) > MOST_BYTES:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return symtable.symtable(code.decode(), "", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def scopes_of(scope: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    """*scope* and all scopes within it."""
+    yield scope
+    for child in scope.get_children():
+        yield from scopes_of(child)
+
+
+def leaves_open(code: bytes) -> bool:
+    """Whether *code* leaves open which names it has, as by a star import."""
+    may = any(sign in code for sign in _SIGNS) or _STAR.search(code) is not None
+    return may and _LEAVES_OPEN.search(code) is not None
+
+
+def code_alone(code: bytes) -> bytes:
+    """*code* without comments, and without strings that have no fields."""
+    return _NOT_CODE.sub(b"", code)

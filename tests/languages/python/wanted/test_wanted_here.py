@@ -1,0 +1,98 @@
+"""What is wanted at a cursor, and behind what is written there."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+import pytest
+from fimlsp.languages.python import Python
+from fimlsp.languages.python.wanted.import_table import ImportTable
+from fimlsp.languages.python.wanted.wanted_here import wanted_here
+from fimlsp.quotient.engine import Engine
+
+ENGINE = Engine(Python())
+OTHER = b"from typing import Any, Callable\nfrom urllib.parse import urlsplit\nimport json\n"
+TABLE = ImportTable.of({PurePath("other.py"): OTHER})
+
+
+def at(text):
+    left, right = (part.encode() for part in text.split("<|>"))
+    start = ENGINE.document(left + right).middle(len(left), len(left), may_escape=False).start
+    return left, wanted_here(left, right, start, PurePath("here.py"), lambda: [TABLE])
+
+
+def likeliest(text, written=""):
+    """What is wanted most behind *written* at the cursor of *text*; None if nothing is."""
+    left, wanted = at(text)
+    if wanted is None:
+        return None
+    texts = wanted.after(left[len(left) - wanted.back :] + written.encode())
+    assert 0 <= sum(texts.values()) < 1
+    return max(texts, key=texts.__getitem__).decode() if texts else None
+
+
+# a cursor, what is written there, and what is wanted behind that
+CASES = [
+    ("def f(a):\n    <|>\n    return total + a\n", "", "total ="),
+    ("def f(a):\n    <|>\n    return total + a\n", "tot", "al ="),
+    ("def f(a):\n    <|>\n    return total + a\n", "total =", None),
+    ("def f(a):\n    <|>\n    return total + a\n", "if", None),
+    ("def f(a):\n    to<|>\n    return total + a\n", "", "tal ="),
+    ("def f(a):\n    <|>\n    return x, y\n", "", "x ="),
+    ("def f(a):\n    <|>\n    for x in a:\n        y.append(x)\n", "", "y = []\n"),
+    ("def f(a):\n    <|>\n    for x in a:\n        y[x] = 1\n", "y =", " {}\n"),
+    ("def f(a):\n    <|>\n    for x in a:\n        y.add(x)\n", "", "y = set()\n"),
+    ("def f(a):\n    <|>\n    for x in a:\n        y += 1\n", "", "y = 0\n"),
+    ("def f(a):\n    <|>\n    for x in a:\n        print(y[x])\n", "y =", None),
+    ("def f(a):\n    a,<|>\n    return y\n", "", " y ="),
+    ("<|>\n\nx = urlsplit(y)\ny = 1\n", "", "from urllib.parse import urlsplit\n"),
+    ("from urllib<|>\n\nx = urlsplit(y)\ny = 1\n", "", ".parse import urlsplit\n"),
+    ("from urllib.parse import <|>\n\nx = urlsplit(y)\ny = 1\n", "", "urlsplit"),
+    ("from os import <|>\n\nx = unknown(y)\ny = 1\n", "", "unknown"),
+    ("im<|>\n\nx = json.loads(y)\ny = 1\n", "", "port json\n"),
+    ("<|>\n\nx = zlib.crc32(y)\ny = 1\n", "", "import zlib"),
+    ("<|>\n\nx: Callable[[], Any]\n", "", "from typing import Any, Callable\n"),
+    ("def f():\n    <|>\n    return json.loads(x)\n\n\nx = 1\n", "", "import json\n"),
+    ("def g():\n    pass\n\n\n<|>\n\n\nh(g)\n", "", "def h("),
+    ("import os\n<|>\n\n\nprint(os, LIMIT)\n", "", "LIMIT ="),
+    ("def f(a):\n    if a:\n        <|>\n    else:\n        x = 2\n    return x\n", "", "x ="),
+    ("def g():\n    pass\n\n\n<|>\n\n\ng(json)\n", "", None),
+    ("def g():\n    pass\n\n\n<|>\n\n\ng(Shape)\n", "", "class Shape"),
+    ("def g():\n    pass\n\n\n<|>\n\n\ng(LIMIT)\n", "", "LIMIT ="),
+    ("def f(<|>):\n    return path\n", "", "path"),
+    ("def f(<|>):\n    return print(*args, **kwargs)\n", "", "*args, **kwargs"),
+    ("def f(*<|>):\n    return print(*args)\n", "", "args"),
+    ("class A:\n    def f(<|>):\n        return path(self.x)\n", "", "self, path"),
+    ("class A:\n    def f(<|>):\n        return path(self.x)\n", "self", ", path"),
+    ("def f(a,<|>):\n    return a + path\n", "", " path"),
+    ("def f(a):\n    for <|> in a:\n        print(item)\n", "", "item"),
+    # what nothing uses yet
+    ("def f(a):\n    <|>\n", "return", " a"),
+    ("def f(a):\n    <|>\n", "return ", "a"),
+    ("def f(abc):\n    <|>\n", "return a", "bc"),
+    ("def f(a):\n    <|>\n", "print(", "a"),
+    ("def f(a):\n    <|>\n", "print(1,", " a"),
+    ("def f(a):\n    <|>\n", "print(end=", "a"),
+    ("def f(a):\n    <|>\n", "self.a =", " a"),
+    ("def f(a):\n    <|>\n", "print(a, ", None),
+    ("def f(a):\n    <|>\n", "x.", None),
+    ("def f(a):\n    <|>\n", "print('", None),
+    ("def f(a):\n    return <|>\n", "", "a"),
+    # nothing
+    ("def f(a):\n    <|>\n    return a\n", "", None),
+    ("x = 1\n<|>\nprint(x)\n", "", None),
+]
+
+
+@pytest.mark.parametrize(("text", "written", "expected"), CASES)
+def test_what_is_wanted_most(text, written, expected):
+    assert likeliest(text, written) == expected
+
+
+@pytest.mark.parametrize("text", [text for text, written, _ in CASES if not written])
+def test_what_is_begun_is_as_good_as_sure(text):
+    left, wanted = at(text)
+    for each in wanted.texts if wanted is not None else ():
+        begun = left[len(left) - wanted.back :] if wanted.back else each[:1]
+        if each.startswith(begun) and len(each) > len(begun) > 0:
+            assert sum(wanted.after(begun).values()) > 0.8

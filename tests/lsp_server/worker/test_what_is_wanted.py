@@ -1,0 +1,79 @@
+"""The bundled model writes what the code below the cursor lacks, with imports as other files have them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from fimlsp.languages.json import json
+from fimlsp.languages.python import Python
+from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Workspace
+from fimlsp.lsp_server.worker.backend import Backend
+from fimlsp.lsp_server.worker.names import Names
+
+from ..local_files import write
+
+LIMITS = Limits(deadline_ms=20_000, confidence=0.5, neighbour_tokens=512, min_length=2)
+PROJECT = {
+    "shop/__init__.py": "from shop.orders import Order\n",
+    "shop/orders.py": "from decimal import Decimal\n\n\nclass Order:\n    total: Decimal\n",
+    "here.py": "",
+}
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project")
+    write(folder, PROJECT)
+    names = Names()
+    backend = Backend(names)
+    backend.load(Load(), lambda *_: None)
+    backend.enter(Workspace(1, (str(folder),), ()))
+    yield backend, folder
+    backend.leave(1)
+    names._analysis.close()
+
+
+def completed(backend, marked, grammar=None):
+    backend, folder = backend
+    left, right = (part.encode() for part in marked.split("<|>"))
+    document = DocumentId(1, (folder / "here.py").as_uri())
+    backend.open(document, 1, left + right, grammar or Python())
+
+    def answer():
+        return backend.complete(Complete(1, document, 1, len(left), LIMITS, time.monotonic()), lambda: False)
+
+    answer()  # begins to read the project
+    backend._other_files[1]._project.wait()
+    return answer()
+
+
+# a cursor, and how what is suggested begins
+CASES = {
+    "an import": (
+        "import os\n<|>\n\n\nprint(Order(os))\n",
+        "from shop.orders import Order",
+    ),
+    "a begun one": ("from deci<|>\n\n\ndef f(a):\n    return Decimal(a)\n", "mal import Decimal"),
+    "two": (
+        "from decimal import <|>\n\n\ndef f(a):\n    return Decimal(a), ROUND_UP\n",
+        "Decimal, ROUND_UP",
+    ),
+    "a list": (
+        "def f(items):\n    <|>\n    for item in items:\n        found.append(item)\n    return found\n",
+        "found = []",
+    ),
+    "a parameter": ("def area(<|>):\n    return width * 2\n", "width"),
+    "a target": ("def f(orders):\n    for <|> in orders:\n        print(order)\n", "order"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_the_code_below_lacks(backend, name):
+    marked, expected = CASES[name]
+    answer = completed(backend, marked)
+    assert answer.text.startswith(expected), answer
+
+
+def test_other_languages_have_no_such_names(backend):
+    assert completed(backend, '{"a": <|>}', json).reason is not None
