@@ -42,7 +42,7 @@ class Bracket:
 
 KEYWORDS = frozenset(word.encode() for word in (*kwlist, "match", "case"))
 VALUES = frozenset([b"None", b"True", b"False"])
-UNKNOWN = b"."
+UNKNOWN = b"()"
 """The chain of a value that no name tells, such as that of a call."""
 
 FAR = 4_000
@@ -108,7 +108,7 @@ class CodeState:
             return Place.OPEN if self.chain else Place.IMPORTED
         if self.chain:
             is_attribute = self.chain.endswith(b".") and not self.chain[:1].isdigit()
-            return Place.ATTRIBUTE if is_attribute and self.chain != UNKNOWN else Place.OPEN
+            return Place.ATTRIBUTE if is_attribute and self.chain != UNKNOWN + b"." else Place.OPEN
         return Place.OPEN if self.clause else self._place_of_name()
 
     def _place_of_name(self) -> Place:

@@ -7,6 +7,7 @@ from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced
 from fimlsp.languages.python.suggested.repeated_elements import first_repeated_element
 from fimlsp.languages.python.suggested.repeated_imports import first_repeated_import
 from fimlsp.languages.python.suggested.repeated_keys import first_repeated_key
+from fimlsp.languages.python.suggested.repeated_rest import first_repeated_rest
 from fimlsp.languages.python.suggested.unwanted_lines import first_unwanted_line
 
 
@@ -19,5 +20,6 @@ def first_fault(left: bytes, text: bytes, right: bytes) -> int | None:
         first_repeated_element(left, text, right),
         first_repeated_import(left, text, right),
         first_given_receiver(left, text, right),
+        first_repeated_rest(text, right),
     )
     return min((each for each in found if each is not None), default=None)

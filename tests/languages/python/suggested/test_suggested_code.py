@@ -14,6 +14,7 @@ from fimlsp.languages.python.suggested.misplaced_keywords import first_misplaced
 from fimlsp.languages.python.suggested.repeated_elements import first_repeated_element
 from fimlsp.languages.python.suggested.repeated_imports import first_repeated_import
 from fimlsp.languages.python.suggested.repeated_keys import first_repeated_key
+from fimlsp.languages.python.suggested.repeated_rest import first_repeated_rest
 from fimlsp.languages.python.suggested.unwanted_lines import first_unwanted_line
 from fimlsp.languages.python.suggested.visible_names import first_unknown_name
 
@@ -241,6 +242,26 @@ ELEMENTS = [
 def test_the_first_element_that_is_listed_too_often(marked):
     left, text, right, fault = split(marked)
     assert first_repeated_element(left, text, right) == fault
+
+
+# the rest of a line, said once more
+RESTS = [
+    "for <|order !in orders|> in orders:\n    pass\n",
+    "for <|order|> in orders:\n    pass\n",
+    "x = <|a + !b * c|>b * c\n",
+    "x = <|a + b|>b\n",
+    "f(<|a, !b=1|> b=1)\n",
+    "f(<|a, b|>b=1)\n",
+    "f(<|a, |>b=1)\n",
+    "f(<|a)(|>)\n",
+    "x = <|a.b|>\na.b\n",
+]
+
+
+@pytest.mark.parametrize("marked", RESTS)
+def test_where_the_rest_of_the_line_is_said_again(marked):
+    _, text, right, fault = split(marked)
+    assert first_repeated_rest(text, right) == fault
 
 
 IDLE = [
