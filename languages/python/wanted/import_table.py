@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, takewhile
 from pathlib import PurePath
 from typing import NamedTuple
@@ -52,8 +52,8 @@ class ImportTable:
     """
 
     modules: frozenset[str]
-    imports: Mapping[bytes, Sequence[_Imported]]
-    definitions: Mapping[bytes, Sequence[PurePath]]
+    imports: Mapping[bytes, Sequence[_Imported]] = field(hash=False)
+    definitions: Mapping[bytes, Sequence[PurePath]] = field(hash=False)
 
     @classmethod
     def of(cls, files: Mapping[PurePath, bytes]) -> ImportTable:

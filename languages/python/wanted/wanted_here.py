@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from fimlsp.languages.python.names.code_state import CodeState, Place, state_behind
@@ -37,8 +37,8 @@ class WantedHere:
 
     back: int
     state: CodeState
-    texts: Mapping[bytes, float]
-    unused: Sequence[bytes] = ()
+    texts: Mapping[bytes, float] = field(hash=False)
+    unused: tuple[bytes, ...] = ()
 
     def after(self, text: bytes) -> Mapping[bytes, float]:
         """As in `Wanted`."""
