@@ -14,7 +14,7 @@ from fimlsp.models.healing import Healed, HealedPreference, unread_part
 from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.networks.precedents import Precedents
-from fimlsp.models.networks.wanted import WantedTokens
+from fimlsp.models.networks.wanted_tokens import WantedTokens
 from fimlsp.models.prompts.neighbours import Neighbour
 from fimlsp.models.prompts.prompt import HASH, Prompt, beginning, build_prompt, ending
 from fimlsp.models.protocols import NextToken

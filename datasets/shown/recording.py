@@ -186,6 +186,7 @@ class Recorder:
         if start is None:
             return Recorded(cursor.case, cursor.kind, one_line, None, False, 0, (), ())
         preference = NamePreference(left, right, place.state, lambda: names)
+        path = PurePath(file.file.name)
         settings = DecodeSettings(tokens=TOKENS, lines=1 if one_line else None, preference=preference)
         (middle,) = complete_many(
             self._model,
@@ -195,7 +196,7 @@ class Recorder:
             settings,
             lambda: False,
             elsewhere=elsewhere,
-            wanted=wanted_here(left, right, start, PurePath(file.file.name), imports),
+            wanted=wanted_here(left, right, start, path, imports) if self._model.uses_buffer else None,
         )
         surroundings = Surroundings(left, right, POLICY, elsewhere if self._model.uses_buffer else None)
         found = [

@@ -13,6 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.wanted.wanted_here import wanted_here
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.messages import Complete, Completion, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.answers import (
@@ -25,7 +26,7 @@ from fimlsp.lsp_server.worker.answers import (
 )
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
 from fimlsp.lsp_server.worker.names import Names, NamesHere
-from fimlsp.lsp_server.worker.other_files import Beside, OtherFiles, wanted_at
+from fimlsp.lsp_server.worker.other_files import Beside, OtherFiles
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import is_address
 from fimlsp.models.served.http.failures import ServerError
@@ -241,7 +242,9 @@ class Backend:
             path=beside.path,
             comment=policy.comment,
             elsewhere=beside.elsewhere,
-            wanted=wanted_at(*cursor, entry, beside) if names and model.uses_buffer else None,
+            wanted=wanted_here(*cursor, entry.real_path, beside.imports)
+            if names and model.uses_buffer
+            else None,
         )
         if is_too_slow(written):
             return self._too_slow(model, limits)

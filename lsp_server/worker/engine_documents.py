@@ -51,6 +51,11 @@ class Entry:
     edited_at: int | None = None
 
     @property
+    def real_path(self) -> Path | None:
+        """Where *path* leads to."""
+        return None if self.path is None else self.path.resolve()
+
+    @property
     def is_python(self) -> bool:
         """Whether what is known of Python's names, imports and outlines says anything of the document."""
         return isinstance(self.grammar, Python)

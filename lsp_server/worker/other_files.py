@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fimlsp.languages.python.wanted.import_table import ImportTable
-from fimlsp.languages.python.wanted.wanted_here import wanted_here
 from fimlsp.lsp_server.messages import Workspace
 from fimlsp.lsp_server.worker.engine_documents import Entry
 from fimlsp.lsp_server.worker.neighbourhood import (
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from fimlsp.models.loading import FimModel
     from fimlsp.models.networks.precedents import Precedents
     from fimlsp.models.prompts.neighbours import Neighbour
-    from fimlsp.quotient.language.wanted import Wanted
-    from fimlsp.quotient.states.protocol import State
 
 OPENED_BYTES = 32_000
 """Bytes of all edited documents together that are looked through in each step."""
@@ -90,12 +87,3 @@ class OtherFiles:
             return Together(scanned)
         known = [other.path for other in edited if other.path is not None]
         return Together([*scanned, *self._project.elsewhere(entry.path, known)])
-
-
-def wanted_at(left: bytes, right: bytes, start: State, entry: Entry, beside: Beside) -> Wanted | None:
-    """What the code around a cursor in the Python document *entry* wants there; None if that is nothing.
-
-    *start* connects the text *left* and *right* of it; *beside* has what other files import.
-    """
-    path = None if entry.path is None else entry.path.resolve()
-    return wanted_here(left, right, start, path, beside.imports)

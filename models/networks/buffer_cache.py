@@ -25,7 +25,7 @@ from fimlsp.models.networks.precedents import (
     Precedents,
     ScannedTexts,
 )
-from fimlsp.models.networks.wanted import WantedTokens
+from fimlsp.models.networks.wanted_tokens import WantedTokens
 from fimlsp.models.prompts.vocabulary import Vocabulary
 from fimlsp.models.protocols import Attended, Candidates, Maskable, NextToken, TellsAll, TellsStop
 

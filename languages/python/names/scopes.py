@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 
 MOST_BYTES = 200_000
-"""Larger files are not looked at. The symbol table takes 1.5 ms for 1,000 lines; this is 20 ms."""
+"""The names of larger files are not asked for, as their symbol table would take more than 20 ms."""
 
 _LEAVES_OPEN = re.compile(
     rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals)[ \t]*\(|\bvars[ \t]*\([ \t]*\)", re.M
@@ -26,16 +26,14 @@ ALWAYS_BOUND = frozenset([*dir(builtins), *_SET_BY_PYTHON.split()])
 """Names that need not be bound in a file."""
 
 _NOT_CODE = re.compile(
-    rb"#[^\n]*|\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''"
-    rb"|(?<![\w\x80-\xff])[bru]{0,2}(?:\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')",
+    rb"#[^\n]*|(?<![\w\x80-\xff])[bru]{0,2}(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''"
+    rb"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')",
     re.IGNORECASE,
 )
 
 
 def symbols_of(code: bytes) -> symtable.SymbolTable | None:
-    """The symbol table of *code*; None if it is too large or no valid file."""
-    if len(code) > MOST_BYTES:
-        return None
+    """The symbol table of *code*; None if it is no valid file. 1.5 ms for 1,000 lines."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

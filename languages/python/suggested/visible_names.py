@@ -12,9 +12,10 @@ import symtable
 from collections.abc import Iterator
 from keyword import iskeyword
 
-from fimlsp.languages.python.names.code_state import state_behind
+from fimlsp.languages.python.names.code_state import CodeState, state_behind
 from fimlsp.languages.python.names.scopes import (
     ALWAYS_BOUND,
+    MOST_BYTES,
     code_alone,
     leaves_open,
     scopes_of,
@@ -46,6 +47,8 @@ def first_unknown_name(left: bytes, text: bytes, right: bytes) -> int | None:
     None if all are bound, or if that cannot be known. A name that a function binds only behind the cursor is
     unknown.
     """
+    if len(left) + len(text) + len(right) > MOST_BYTES:
+        return None
     used = {name: offset for offset, name in reversed([*_names(left, text)])}
     whole = left + text + right
     if used and leaves_open(whole):
@@ -69,10 +72,9 @@ def _names(left: bytes, text: bytes) -> Iterator[tuple[int, str]]:
             yield max(0, found.start() - len(before)), name
 
 
-def _bound_by(left: bytes) -> bytes:
-    """The keyword at the end of *left* behind which names are bound, such as `for` before its `in`."""
-    clause = state_behind(left).clause
-    return clause.split()[-1] + b" " if clause else b""
+def _bound_by(state: CodeState) -> bytes:
+    """The keyword that makes names bound where *state* is, such as `for` before its `in`."""
+    return state.clause.split()[-1] + b" " if state.clause else b""
 
 
 def _begun_word(left: bytes) -> bytes:
@@ -96,23 +98,24 @@ def _unknown(
         for name in (wanted - bound) & _names_of(scope)
         if scope.lookup(name).is_global()
     }
-    around = _targets_around(left, right)
-    row, written = left.count(b"\n") + 1, _bound_by(left) + _begun_word(left) + text
+    state = state_behind(left)
+    variables = wanted - _targets_around(state, right)
+    *lines, line = left.split(b"\n")
+    lines.append(_OWN_TARGET.sub(b"", line))
+    written = _bound_by(state) + _begun_word(left) + text
     for scope in scopes[1:]:
-        if scope.get_type() == "function" and scope.get_lineno() <= row:
-            *lines, line = left.split(b"\n")[scope.get_lineno() - 1 :]
-            above = code_alone(b"\n".join([*lines, _OWN_TARGET.sub(b"", line)]))
-            for name in (wanted - around) & _names_of(scope):
-                if _is_bound_below(scope.lookup(name), name, above, written):
-                    unknown.add(name)
+        names = [name for name in variables & _names_of(scope) if _is_variable(scope.lookup(name))]
+        if names and scope.get_type() == "function" and scope.get_lineno() <= len(lines):
+            above = code_alone(b"\n".join(lines[scope.get_lineno() - 1 :]))
+            unknown.update(name for name in names if _is_bound_below(name, above, written))
     return unknown
 
 
-def _targets_around(left: bytes, right: bytes) -> set[str]:
-    """The names that comprehensions around the cursor bind in *right*."""
-    names, inside = set[str](), len(state_behind(left).brackets)
+def _targets_around(state: CodeState, right: bytes) -> set[str]:
+    """The names that comprehensions around the cursor, where *state* is, bind in *right*."""
+    names, inside = set[str](), len(state.brackets)
     depth = lowest = inside
-    for opens, closes, ends_line, targets in _CLAUSES.findall(_PLAIN_STRING.sub(b"", right[:FAR])):
+    for opens, closes, ends_line, targets in _CLAUSES.findall(code_alone(right[:FAR])):
         depth += bool(opens) - bool(closes)
         lowest = min(lowest, depth)
         if depth < 0 or (ends_line and depth == 0):
@@ -135,10 +138,13 @@ def _binds_global(scope: symtable.SymbolTable, name: str) -> bool:
     return symbol.is_declared_global() and (symbol.is_assigned() or symbol.is_imported())
 
 
-def _is_bound_below(symbol: symtable.Symbol, name: str, above: bytes, text: bytes) -> bool:
-    """Whether *name* is a local variable that neither *above*, its function so far, nor *text* binds."""
-    if not symbol.is_local() or symbol.is_parameter() or not symbol.is_referenced():
-        return False
+def _is_variable(symbol: symtable.Symbol) -> bool:
+    """Whether *symbol* is a local variable, no parameter, that is read."""
+    return symbol.is_local() and symbol.is_referenced() and not symbol.is_parameter()
+
+
+def _is_bound_below(name: str, above: bytes, text: bytes) -> bool:
+    """Whether neither *above*, its function so far, nor *text* binds the variable *name*."""
     word = re.escape(name.encode())
     binds = rb"\b(?:for|as|def|class|import|from)\b[^\n=]*\b%b\b|\b%b\b[^\n=!<>()]*:?=(?!=)|\b%b\s*:" % (
         word,

@@ -69,7 +69,7 @@ def of_statement(ends: LooseEnds, known: Origins, left: bytes, right: bytes) -> 
 
     *left* and *right* are the text around the cursor. A module imports nothing below its first definition.
     """
-    if ends.targets and ends.targets.partition(b",")[0] not in ends.missing[:1]:
+    if not ends.missing:
         return {ends.targets + b" =": IN_BOTH}
     in_module, is_below = ends.scope == "module", _DEFINES.search(left) is not None
     chance = (0.0 if is_below else 1.0) if in_module else IMPORTED

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from fimlsp.languages.python.names.code_state import CodeState, Place
 from fimlsp.languages.python.names.scopes import (
     ALWAYS_BOUND,
+    MOST_BYTES,
     code_alone,
     leaves_open,
     scopes_of,
@@ -81,7 +82,7 @@ def loose_ends(left: bytes, right: bytes, start: State, state: CodeState) -> Loo
     *start* connects the two. None in strings and remarks, in large files, and where a file leaves open which
     names it has. About 1.5 ms for each 1,000 lines.
     """
-    if state.quote or leaves_open(left + right):
+    if state.quote or len(left) + len(right) > MOST_BYTES or leaves_open(left + right):
         return NONE
     probed = _probed(left, right, start, state)
     module = None if probed is None else symbols_of(b"".join(probed))

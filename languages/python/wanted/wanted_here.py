@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from fimlsp.languages.python.names.code_state import CodeState, Place, state_behind
 from fimlsp.languages.python.wanted.binding_texts import BOUND_HERE, Origins, at_place, of_statement
-from fimlsp.languages.python.wanted.import_table import ImportTable, origins
+from fimlsp.languages.python.wanted.import_table import ImportTable, origins, uses_relative_names
 from fimlsp.languages.python.wanted.loose_ends import LooseEnds, begun_word, is_import, loose_ends
 from fimlsp.quotient.states.protocol import State
 
@@ -113,8 +113,8 @@ def _known(
     """Where the missing names may be imported from, if that may be done where *state* is."""
     if not (state.place in (Place.START, Place.IMPORTED) or is_import(state)):
         return {}
-    tables = imports()
-    found = ((name, origins(tables, name, path, text)) for name in ends.missing)
+    tables, is_relative = imports(), uses_relative_names(text)
+    found = ((name, origins(tables, name, path, is_relative=is_relative)) for name in ends.missing)
     return {name: where for name, where in found if where}
 
 

@@ -73,7 +73,9 @@ def test_what_other_files_import_and_define(project, tmp_path):
     here = tmp_path / "pkg" / "here.py"
     project.imports(here)
     project.wait()
-    found = [origins(project.imports(here), name, here, b"") for name in (b"beta", b"own", b"key")]
+    found = [
+        origins(project.imports(here), name, here, is_relative=False) for name in (b"beta", b"own", b"key")
+    ]
     project.wait()
     assert [list(each) for each in found] == [[Origin(b"b", b"beta")], [], []]
 

@@ -1,31 +1,11 @@
 """The buffer suggests what followed before, and the mixture stays a distribution."""
 
-import math
-
 import pytest
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.networks.precedents import ScannedTexts
 from fimlsp.models.networks.text_index import TextIndex
-from fimlsp.models.prompts.vocabulary import read_vocabulary
-from fimlsp.models.protocols import Candidates
 
-from ..tiny_checkpoints import FIMLSP, byte_tokenizer
-
-VOCABULARY = read_vocabulary(byte_tokenizer(FIMLSP), ())
-UNSURE = Candidates(list(range(300)), [math.log(1 / 300)] * 300, math.log(1 / 300))
-
-
-class Unsure:
-    """A network to which all tokens are equally likely."""
-
-    token_bytes = VOCABULARY.token_bytes
-    stops = frozenset({0})
-
-    def begin(self, _tokens, _written=()):
-        return UNSURE
-
-    def advance(self, _token):
-        return UNSURE
+from .unsure import UNSURE, VOCABULARY, Unsure
 
 
 def suggestion(left, right, n_tokens, elsewhere=None):

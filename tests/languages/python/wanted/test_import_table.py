@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import PurePath
 
 import pytest
-from fimlsp.languages.python.wanted.import_table import ImportTable, imports_in, origins, statements
+from fimlsp.languages.python.wanted.import_table import (
+    ImportTable,
+    imports_in,
+    origins,
+    statements,
+    uses_relative_names,
+)
 
 FILES = {
     "repo/shop/__init__.py": "from shop.orders import Order\nVERSION = 1\n",
@@ -25,7 +31,12 @@ TABLES = [
 
 def likeliest(names, path, text):
     found = {
-        name.encode(): origins(TABLES, name.encode(), None if path is None else PurePath(path), text.encode())
+        name.encode(): origins(
+            TABLES,
+            name.encode(),
+            None if path is None else PurePath(path),
+            is_relative=uses_relative_names(text.encode()),
+        )
         for name in names.split()
     }
     texts = statements({name: counts for name, counts in found.items() if counts})
@@ -79,5 +90,8 @@ def test_imports_of_a_text(text, expected):
 
 
 def test_shares_are_of_one():
-    found = {name: origins(TABLES, name, PurePath("repo/new.py"), b"") for name in (b"Order", b"json")}
+    found = {
+        name: origins(TABLES, name, PurePath("repo/new.py"), is_relative=False)
+        for name in (b"Order", b"json")
+    }
     assert sum(share for _, share in statements(found)) == pytest.approx(1)

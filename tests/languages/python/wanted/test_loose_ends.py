@@ -52,6 +52,8 @@ MISSING = {
     ),
     "in a string": (in_function("x = '<|>'\nreturn y"), ""),
     "only named in a comment": (in_function("<|>\n# total\nreturn a"), ""),
+    "only used in a long string with fields": (in_function('<|>\nreturn f"""{total}"""'), "total"),
+    "only named in a long string": (in_function('<|>\nreturn """total"""'), ""),
     "where a value stands": (in_function("x = <|>\nreturn y"), ""),
     "where names are open": ("from os import *\n<|>\nx = y\n", ""),
     "a global of another function": (

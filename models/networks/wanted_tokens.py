@@ -32,34 +32,36 @@ class WantedTokens:
 
     def mixed(self, candidates: Candidates, written: bytes) -> Candidates:
         """*candidates* for what follows *written*, with what is wanted there."""
-        given = dict(zip(candidates.tokens, np.exp(candidates.log_probabilities).tolist(), strict=True))
-        shares = self._shares(given, written)
-        if not shares:
+        wanted = self._tokens(written)
+        if not wanted:
             return candidates
-        kept = 1 - sum(shares.values())
-        mixed = {token: kept * probability for token, probability in given.items()}
-        for token, share in shares.items():
-            mixed[token] = mixed.get(token, 0.0) + share
+        mixed = dict(zip(candidates.tokens, np.exp(candidates.log_probabilities).tolist(), strict=True))
+        favoured = {token: share * (mixed.get(token, 0.0) + SMALL) for token, share in wanted.items()}
+        total, scale = sum(wanted.values()), sum(favoured.values())
+        for token in mixed:
+            mixed[token] *= 1 - total
+        for token, share in favoured.items():
+            mixed[token] = mixed.get(token, 0.0) + total * share / scale
         tokens = sorted(mixed, key=lambda token: -mixed[token])
         return Candidates(
             tokens,
             np.log([mixed[token] for token in tokens]).tolist(),
-            candidates.stop + float(np.log(kept)),
+            candidates.stop + float(np.log(1 - total)),
             candidates.stop_is_bound,
         )
 
-    def _shares(self, given: Mapping[int, float], written: bytes) -> Mapping[int, float]:
-        """How likely each token is wanted behind *written*; the network has *given* tokens probabilities."""
-        gap = self._gap
-        if len(written) < len(gap):
-            wanted = self._wanted.after(b"") if gap.startswith(written) else {}
-            texts = {gap[len(written) :] + text: share for text, share in wanted.items()}
-        else:
-            texts = dict(self._wanted.after(self._begun + written[len(gap) :]))
-        weights = defaultdict[int, float](float)
-        for text, share in texts.items():
+    def _tokens(self, written: bytes) -> Mapping[int, float]:
+        """The tokens that what is wanted behind *written* begins with, each with its probability."""
+        tokens = defaultdict[int, float](float)
+        for text, share in self._texts(written).items():
             if (token := self._vocabulary.first_token(text[:PIECE])) is not None:
-                weights[token] += share
-        favoured = {token: share * (given.get(token, 0.0) + SMALL) for token, share in weights.items()}
-        scale = sum(weights.values()) / max(sum(favoured.values()), SMALL * SMALL)
-        return {token: scale * share for token, share in favoured.items()}
+                tokens[token] += share
+        return tokens
+
+    def _texts(self, written: bytes) -> Mapping[bytes, float]:
+        """What is wanted behind *written*, with what is missing of the text before the place."""
+        gap = self._gap
+        if len(written) >= len(gap):
+            return self._wanted.after(self._begun + written[len(gap) :])
+        wanted = self._wanted.after(b"") if gap.startswith(written) else {}
+        return {gap[len(written) :] + text: share for text, share in wanted.items()}

@@ -6,14 +6,10 @@ import math
 
 import pytest
 from fimlsp.models.networks.buffer_cache import BufferCache
-from fimlsp.models.networks.wanted import WantedTokens
-from fimlsp.models.prompts.vocabulary import read_vocabulary
+from fimlsp.models.networks.wanted_tokens import WantedTokens
 from fimlsp.models.protocols import Candidates
 
-from ..tiny_checkpoints import FIMLSP, byte_tokenizer
-
-VOCABULARY = read_vocabulary(byte_tokenizer(FIMLSP), ())
-UNSURE = Candidates(list(range(300)), [math.log(1 / 400)] * 300, math.log(1 / 400))
+from .unsure import UNSURE, VOCABULARY, Unsure
 
 
 class Wanting:
@@ -26,19 +22,6 @@ class Wanting:
     def after(self, text):
         rests = {each[len(text) :]: share for each, share in self.texts.items() if each.startswith(text)}
         return {rest: share for rest, share in rests.items() if rest}
-
-
-class Unsure:
-    """A network to which all tokens are equally likely."""
-
-    token_bytes = VOCABULARY.token_bytes
-    stops = frozenset({0})
-
-    def begin(self, _tokens, _written=()):
-        return UNSURE
-
-    def advance(self, _token):
-        return UNSURE
 
 
 def written_where(wanted, left, again):
@@ -77,9 +60,9 @@ def test_the_rest_keeps_its_proportions(share):
     mixed = WantedTokens(VOCABULARY, b"", b"", Wanting(0, zz=share)).mixed(UNSURE, b"")
     token = VOCABULARY.first_token(b"zz")
     likely = dict(zip(mixed.tokens, map(math.exp, mixed.log_probabilities), strict=True))
-    assert likely.pop(token) == pytest.approx(share + (1 - share) / 400)
-    assert list(likely.values()) == pytest.approx([(1 - share) / 400] * 299)
-    assert math.exp(mixed.stop) == pytest.approx((1 - share) / 400)
+    assert likely.pop(token) == pytest.approx(share + (1 - share) / 300)
+    assert list(likely.values()) == pytest.approx([(1 - share) / 300] * 299)
+    assert math.exp(mixed.stop) == pytest.approx((1 - share) / 300)
     assert list(mixed.log_probabilities) == sorted(mixed.log_probabilities, reverse=True)
 
 
