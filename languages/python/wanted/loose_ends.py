@@ -13,6 +13,7 @@ import re
 import symtable
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from fimlsp.languages.python.names.code_state import CodeState, Place
@@ -85,17 +86,23 @@ def loose_ends(left: bytes, right: bytes, start: State, state: CodeState) -> Loo
     if state.quote or len(left) + len(right) > MOST_BYTES or leaves_open(left + right):
         return NONE
     probed = _probed(left, right, start, state)
-    module = None if probed is None else symbols_of(b"".join(probed))
-    if probed is None or module is None:
-        return NONE
-    here = _scope_of_probe(module, probed.left.count(b"\n") + 1)
-    if here is None:
+    return NONE if probed is None else _ends_around(probed, state.place is Place.START and not state.last)
+
+
+@lru_cache(maxsize=1)
+def _ends_around(probed: _Probed, is_statement: bool) -> LooseEnds:
+    """The loose ends around the probe, which begins a statement or not.
+
+    While a word is typed the file with the probe stays as it is, so the last one is remembered.
+    """
+    module = symbols_of(b"".join(probed))
+    here = None if module is None else _scope_of_probe(module, probed.left.count(b"\n") + 1)
+    if module is None or here is None:
         return NONE
     above = code_alone(b"\n".join(probed.left.split(b"\n")[max(0, here.get_lineno() - 1) :]))
     is_bound = _binds(here, PROBE.decode())
-    missing = _missing(module, here, above, right) if is_bound else ()
-    is_statement = is_bound and state.place is Place.START and not state.last
-    targets = _targets_of_next_branch(probed.left, above, right) if is_statement else b""
+    missing = _missing(module, here, above, probed.right) if is_bound else ()
+    targets = _targets_of_next_branch(probed.left, above, probed.right) if is_bound and is_statement else b""
     return LooseEnds(str(here.get_type()), tuple(missing), tuple(_unused(here, above)), targets)
 
 
