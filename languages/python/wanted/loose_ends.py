@@ -8,12 +8,14 @@ of the file tells in which scope that stands, and what else the scope lacks.
 """
 
 from __future__ import annotations
+import __future__
 
 import re
 import symtable
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from fimlsp.languages.python.names.code_state import CodeState, Place
@@ -38,6 +40,8 @@ LONGEST_WORD = 200
 
 _ASSIGNED = b" = 0"
 _BEGUN_WORD = re.compile(rb"[\w\x80-\xff]*\Z")
+_IN_WORD = re.compile(rb"[\w\x80-\xff]")
+_FOR_OTHERS = re.compile(rb"#[^\n]*\bnoqa\b")
 _BLANK_LINE = re.compile(rb"[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z)")
 _BINDS_AFTER = re.compile(
     rb"\s*(?::?=(?!=)|:(?!=)[^\n]*=(?!=)|,[^\n()]*[^=!<>\n]=(?!=))|[^\n]*\bfor\b[^\n]*\bin\b"
@@ -56,6 +60,7 @@ class LooseEnds:
         missing: names that could be bound at the cursor, and that the code behind it uses although nothing
             binds them, in the order in which they are used.
         unused: variables and parameters of the function, bound before the cursor, that nothing uses.
+        imported: what the file imports before the cursor and uses nowhere, nor names in any other way.
         targets: what the next branch binds, such as an `else`, and the cursor's does not, though it is used
             below both; as it is written there.
     """
@@ -63,6 +68,7 @@ class LooseEnds:
     scope: str = "module"
     missing: tuple[bytes, ...] = ()
     unused: tuple[bytes, ...] = ()
+    imported: tuple[bytes, ...] = ()
     targets: bytes = b""
 
 
@@ -103,7 +109,8 @@ def _ends_around(probed: _Probed, is_statement: bool) -> LooseEnds:
     is_bound = _binds(here, PROBE.decode())
     missing = _missing(module, here, above, probed.right) if is_bound else ()
     targets = _targets_of_next_branch(probed.left, above, probed.right) if is_bound and is_statement else b""
-    return LooseEnds(str(here.get_type()), tuple(missing), tuple(_unused(here, above)), targets)
+    unused, imported = _unused(here, above), _unused_imports(module, probed)
+    return LooseEnds(str(here.get_type()), tuple(missing), tuple(unused), tuple(imported), targets)
 
 
 def is_import(state: CodeState) -> bool:
@@ -260,6 +267,31 @@ def _unused(here: symtable.SymbolTable, above: bytes) -> Iterator[bytes]:
         is_wanted = symbol.is_local() and not (is_used or word.startswith(b"_") or word in RECEIVERS)
         if is_wanted and _word(word).search(above):
             yield word
+
+
+def _unused_imports(module: symtable.SymbolTable, probed: _Probed) -> Iterator[bytes]:
+    """What the top level imports left of the probe and no other place of the file names.
+
+    Not what a remark for linters says is imported for others.
+    """
+    for symbol in module.get_symbols():
+        if symbol.is_imported() and symbol.get_name() not in __future__.all_feature_names:
+            name = symbol.get_name().encode()
+            places = [*islice(_places(name, probed.left), 2)]
+            if len(places) == 1 and next(_places(name, probed.right), None) is None:
+                line_end = probed.left.find(b"\n", places[0])
+                if line_end >= 0 and _FOR_OTHERS.search(probed.left, places[0], line_end) is None:
+                    yield name
+
+
+def _places(name: bytes, text: bytes) -> Iterator[int]:
+    """The offsets in *text* at which *name* stands as a word."""
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
+        if not (_IN_WORD.match(text, max(0, start - 1), start) or _IN_WORD.match(text, end)):
+            yield start
+        start = text.find(name, end)
 
 
 def _word(name: bytes) -> re.Pattern[bytes]:

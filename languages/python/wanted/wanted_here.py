@@ -9,12 +9,15 @@ from pathlib import PurePath
 
 from fimlsp.languages.python.names.code_state import CodeState, Place, state_behind
 from fimlsp.languages.python.wanted.binding_texts import BOUND_HERE, Origins, at_place, of_statement
-from fimlsp.languages.python.wanted.import_table import ImportTable, origins, uses_relative_names
+from fimlsp.languages.python.wanted.import_table import PACKAGE, ImportTable, origins, uses_relative_names
 from fimlsp.languages.python.wanted.loose_ends import LooseEnds, begun_word, is_import, loose_ends
 from fimlsp.quotient.states.protocol import State
 
 USED_NEXT = 0.25
 """How likely a name that is used behind the cursor is one of those that nothing uses yet."""
+
+IMPORTED_NEXT = 0.1
+"""The same for names that the file imports and uses nowhere: they may be for another place."""
 
 BEGUN = 0.5
 """The same for a name that begins as what is written."""
@@ -32,13 +35,15 @@ class WantedHere:
 
     Attributes:
         texts: what would bind missing names, each with how likely it is.
-        unused: names that nothing uses yet.
+        unused: variables that nothing uses yet.
+        imported: what the file imports and nothing uses yet.
     """
 
     back: int
     state: CodeState
     texts: Mapping[bytes, float] = field(hash=False)
     unused: tuple[bytes, ...] = ()
+    imported: tuple[bytes, ...] = ()
 
     def after(self, text: bytes) -> Mapping[bytes, float]:
         """As in `Wanted`."""
@@ -56,23 +61,27 @@ class WantedHere:
 
     def _uses(self, text: bytes) -> Mapping[bytes, float]:
         """The unused names that *text* has not, where one may be used behind it, or is begun."""
-        state = self.state.feed(text) if self.unused else CodeState()
+        state = self.state.feed(text) if self.unused or self.imported else CodeState()
         if state.word and not state.chain:
-            begun = self._names(state, text)
+            begun = self._names(self.unused + self.imported, state, text)
             if begun:
                 return {name[len(state.word) :]: BEGUN / len(begun) for name in begun}
         spaced = state.feed(b" ")
-        names = [] if spaced.chain else self._names(spaced, text)
+        if spaced.chain:
+            return {}
         is_tight = text[-1:] in b" ([{" or (text.endswith(b"=") and bool(state.brackets))
         gap = b"" if is_tight else b" "
-        return {gap + name: USED_NEXT / len(names) for name in names}
+        likely = ((self.unused, USED_NEXT), (self.imported, IMPORTED_NEXT))
+        found = ((self._names(names, spaced, text), share) for names, share in likely)
+        return {gap + name: share / len(names) for names, share in found for name in names}
 
-    def _names(self, state: CodeState, text: bytes) -> list[bytes]:
-        """The unused names that may stand where *state* is and go on with its word; not those in *text*."""
+    @staticmethod
+    def _names(names: Sequence[bytes], state: CodeState, text: bytes) -> list[bytes]:
+        """Those of *names* that may stand where *state* is and go on with its word; not those in *text*."""
         if state.quote or state.place not in _USES:
             return []
         written = set(_NAME.findall(text))
-        return [name for name in self.unused if name.startswith(state.word) and name not in written]
+        return [name for name in names if name.startswith(state.word) and name not in written]
 
 
 def wanted_here(
@@ -88,7 +97,8 @@ def wanted_here(
     """
     state = state_behind(left)
     ends = loose_ends(left, right, start, state)
-    if not (ends.missing or ends.unused or ends.targets):
+    imported = () if _imports_for_others(path) else ends.imported
+    if not (ends.missing or ends.unused or imported or ends.targets):
         return None
     line = left[left.rfind(b"\n") + 1 :].lstrip()
     known = _known(ends, state, path, left + right, imports) if ends.missing else {}
@@ -100,7 +110,12 @@ def wanted_here(
     gap = b" " if state.last == b"," and before.endswith(b",") else b""
     texts = at_place(state, ends, known, left, right) if ends.missing or ends.targets else {}
     texts = {gap + text: weight for text, weight in texts.items()}
-    return WantedHere(back, replace(state, word=b""), texts, ends.unused)
+    return WantedHere(back, replace(state, word=b""), texts, ends.unused, imported)
+
+
+def _imports_for_others(path: PurePath | None) -> bool:
+    """Whether the file at *path* may import names only so that others find them there."""
+    return path is not None and (path.stem == PACKAGE or path.suffix == ".pyi")
 
 
 def _known(

@@ -109,6 +109,29 @@ def test_what_is_unused(name):
     assert sorted(ends(text).unused) == expected.encode().split()
 
 
+# what is imported above the cursor and named nowhere else
+UNUSED_IMPORTS = {
+    "a module": ("import os\n\n\n<|>\n", "os"),
+    "in a function": ("import os\n\n\ndef f():\n    <|>\n", "os"),
+    "several": ("from os import path, sep as s\nimport json\n\n\n<|>\n", "json path s"),
+    "one whose letters are in other words": ("import re\n\n\ndef f():\n    <|>\n    return 1\n", "re"),
+    "the outermost package": ("import os.path\n\n\n<|>\n", "os"),
+    "one that is used above": ("import os\n\nos.remove('x')\n<|>\n", ""),
+    "one that is used below": ("import os\n\n<|>\nos.remove('x')\n", ""),
+    "one that is named in a string": ("import os\n\n__all__ = ['os']\n<|>\n", ""),
+    "one that is imported as itself": ("from os import path as path\n\n<|>\n", ""),
+    "one that a linter is told to leave alone": ("import os  # noqa: F401\n\n<|>\n", ""),
+    "one below": ("<|>\nimport os\n", ""),
+    "features": ("from __future__ import annotations\n\n<|>\n", ""),
+}
+
+
+@pytest.mark.parametrize("name", UNUSED_IMPORTS)
+def test_what_is_imported_and_unused(name):
+    text, expected = UNUSED_IMPORTS[name]
+    assert sorted(ends(text).imported) == expected.encode().split()
+
+
 # what the next branch binds, and that of the cursor does not
 TARGETS = {
     "else": (in_function("if a:\n    <|>\nelse:\n    x = 2\nreturn x"), "x"),

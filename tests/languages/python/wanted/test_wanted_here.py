@@ -78,6 +78,12 @@ CASES = [
     ("def f(a):\n    <|>\n", "x.", None),
     ("def f(a):\n    <|>\n", "print('", None),
     ("def f(a):\n    return <|>\n", "", "a"),
+    # what is imported and nothing uses
+    ("import os\n\n\ndef f(a):\n    <|>\n    return a\n", "x =", " os"),
+    ("import os\n\n\ndef f(a):\n    return <|>\n", "", "a"),
+    ("import os\n\n\ndef f(a):\n    return <|>\n", "a + ", "os"),
+    ("import json\n\n\ndef f(a):\n    return <|>\n", "js", "on"),
+    ("import os\n\n\ndef f(a):\n    return a.<|>\n", "", None),
     # nothing
     ("def f(a):\n    <|>\n    return a\n", "", None),
     ("x = 1\n<|>\nprint(x)\n", "", None),
