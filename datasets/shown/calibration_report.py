@@ -11,6 +11,7 @@ from fimlsp.datasets.reports.pages import number, table, write_page
 from fimlsp.datasets.shown.fitting import CHARACTERS_MIN, COSTS, Outcome, estimated, outcome
 from fimlsp.datasets.shown.recording import Candidate, Recorded
 from fimlsp.models.acceptance.estimate import LINE_WORTH, Acceptance
+from fimlsp.models.acceptance.regression import Regression
 
 HEAD = ("shown", "wholly right", "exact", "begins right", "saved")
 CONFIDENCES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -30,9 +31,9 @@ def write_report(
         "",
         *table(["", ""], [[name, _told(value)] for name, value in plan.items()]),
         f"Fitted to {acceptance.beginnings:,} texts at {acceptance.cursors:,} cursors. A right text is worth",
-        f"its characters, and {LINE_WORTH} more if it ends a line; a wrong one costs. What is worth most is",
-        f"shown, if it is worth anything and has {CHARACTERS_MIN} characters. *Wholly right*: all of it is",
-        "what stood there. Shares are of what is shown, *saved* is characters a cursor.",
+        f"its characters, and {LINE_WORTH} more if it ends a line; one whose opening is wrong costs. What is",
+        f"worth most is shown, if it is worth anything and has {CHARACTERS_MIN} characters. *Wholly right*:",
+        "all of it is what stood there. Shares are of what is shown, *saved* is characters a cursor.",
         "",
         "## On other files" if checked else "## On the files it was fitted to",
         "",
@@ -42,7 +43,12 @@ def write_report(
         *_kinds(acceptance, judged),
         "## What the estimate is made of",
         "",
-        *_weights(acceptance),
+        "Of all of a text:",
+        "",
+        *_weights(acceptance.whole),
+        "Of its opening, the words with its first four characters:",
+        "",
+        *_weights(acceptance.opening),
         "## How decoding ended",
         "",
         *_endings(judged),
@@ -109,10 +115,10 @@ def _kinds(acceptance: Acceptance, judged: Sequence[Recorded]) -> list[str]:
     return table(["kind", *HEAD], rows)
 
 
-def _weights(acceptance: Acceptance) -> list[str]:
+def _weights(regression: Regression) -> list[str]:
     rows = [
         [name, number(each.mean), number(each.scale), f"{each.weight:+.2f}"]
-        for name, each in acceptance.weights.items()
+        for name, each in regression.weights.items()
     ]
     return table(["feature", "mean", "scale", "weight of one scale (log-odds)"], rows)
 

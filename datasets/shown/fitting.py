@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from fimlsp.datasets.shown.recording import Candidate, Recorded
-from fimlsp.models.acceptance.estimate import Acceptance, CurvePoint, Level, Weight
+from fimlsp.models.acceptance.estimate import Acceptance, CurvePoint, Level
+from fimlsp.models.acceptance.regression import Regression, Weight
 from numpy.typing import NDArray
 
 FOLDS = 5
@@ -20,7 +21,7 @@ CHARACTERS_MIN = 2
 """Shorter texts are not shown while typing: the server's default."""
 
 COSTS = (*(quarter / 4 for quarter in range(41)), 11, 12, 14, 16, 18, 20, 25, 30, 40, 50, 70, 100)
-"""What a wrong text may cost, in characters, to try them."""
+"""What a wrong opening may cost, in characters, to try them."""
 
 ERRORS = 1.645
 """So many standard errors is a share too high in one sample of twenty; levels are sure but for that."""
@@ -49,17 +50,26 @@ def _without(recorded: Sequence[Recorded], fold: int) -> list[Recorded]:
 
 def _fit_weights(recorded: Sequence[Recorded]) -> Acceptance:
     candidates = [each for one in recorded for each in one.candidates]
-    right = np.array([each.right for each in candidates], dtype=float)
+    whole = _regression([(each.beginning.features, each.right) for each in candidates])
+    longest = [one.candidates[-1] for one in recorded if one.candidates]
+    openings = [(each.beginning.opening, each.begins) for each in longest]
+    opening = _regression([(told, begins) for told, begins in openings if told is not None])
+    return Acceptance(whole, opening, len(recorded), len(candidates))
+
+
+def _regression(cases: Sequence[tuple[Mapping[str, float], bool]]) -> Regression:
+    """The regression that suits *cases* best: features, and whether what has them is right."""
+    right = np.array([is_right for _, is_right in cases], dtype=float)
     if not 0 < right.sum() < len(right):
         raise ValueError("too few cursors: no text is right, or every text is")
-    names = list(candidates[0].beginning.features)
-    values = np.array([[each.beginning.features[name] for name in names] for each in candidates])
+    names = list(cases[0][0])
+    values = np.array([[features[name] for name in names] for features, _ in cases])
     mean, scale = values.mean(0), values.std(0)
     scale[scale.round(DIGITS) == 0] = 1.0
     bias, *weights = _logistic_regression((values - mean) / scale, right).tolist()
     parts = zip(names, mean.tolist(), scale.tolist(), weights, strict=True)
     chosen = {name: Weight(*(round(each, DIGITS) for each in numbers)) for name, *numbers in parts}
-    return Acceptance(round(bias, DIGITS), chosen, len(recorded), len(candidates))
+    return Regression(round(bias, DIGITS), chosen)
 
 
 def _logistic_regression(values: Floats, right: Floats) -> Floats:
@@ -87,7 +97,7 @@ class Estimated:
     acceptance: Acceptance
 
     def shown(self, cost: float) -> Candidate | None:
-        """What is shown if a wrong text costs *cost*."""
+        """What is shown if a wrong opening costs *cost*."""
         candidates = {
             each.beginning.inserted: each
             for each in self.recorded.candidates
@@ -105,7 +115,7 @@ def estimated(recorded: Sequence[Recorded], acceptance: Acceptance) -> list[Esti
 def _curve(judged: Sequence[Estimated]) -> tuple[CurvePoint, ...]:
     """How often texts are right, for tenths of them from the least to the most probable."""
     pairs = [
-        (each.acceptance.probability(candidate.beginning.features), candidate.right)
+        (each.acceptance.whole.probability(candidate.beginning.features), candidate.right)
         for each in judged
         for candidate in each.recorded.candidates
     ]
@@ -146,7 +156,7 @@ class Outcome:
 
 
 def outcome(judged: Sequence[Estimated], cost: float) -> Outcome:
-    """What showing comes to if a wrong text is taken to cost *cost*."""
+    """What showing comes to if a wrong opening is taken to cost *cost*."""
     chosen = [each.shown(cost) for each in judged]
     shown = [each for each in chosen if each is not None]
 

@@ -11,16 +11,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol
 
 from fimlsp.models.acceptance.surroundings import Surroundings
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.quotient.states.protocol import State
 
+OPENING = 4
+"""Characters that an opening has at least."""
+
 CLOSED_MAX = 3
 """Brackets that are closed behind the cursor."""
 
 _WORD = re.compile(rb"[\w\x80-\xff]")
+_WHOLE_WORD = re.compile(rb"\s*(?:[\w\x80-\xff]+|[^\w\s\x80-\xff]+)")
+"""What editors accept at once: a word or a run of signs, with the white space before it."""
+
 _PIECE = re.compile(rb"\n?[^\n()\[\]{},:'\"]*(?:[()\[\]{},:]|'+|\"+)?")
 """As much of a token as is taken at once: it may end several words."""
 
@@ -41,15 +48,22 @@ class Names(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A beginning of a middle that connects; *ends_line* if the model ends it or a line there.
+    """A beginning of a middle that connects.
 
-    It connects with *closing* behind it, in front of which the cursor is to stay.
+    Attributes:
+        text: what it is.
+        features: what is known of it.
+        ends_line: whether the model ends it or a line there.
+        closing: what it connects with behind it; the cursor is to stay in front of that.
+        opening: what is known of its opening, the words that have its first four characters; None if it is
+            shorter.
     """
 
     text: bytes
     features: Mapping[str, float]
     ends_line: bool
     closing: bytes = b""
+    opening: Mapping[str, float] | None = None
 
     @property
     def inserted(self) -> bytes:
@@ -73,6 +87,7 @@ def beginnings(
     """
     policy, left, right = surroundings.policy, surroundings.left, surroundings.right
     fault = policy.first_fault(left, middle.text, right)
+    opening = _opening(middle, surroundings)
     for text, log_probabilities, state in _between_words(middle, start, names):
         closing = _closing(text, middle.text, state, policy.header_end) if cursor_inside else b""
         if not (closing or _may_end(text, state)) or policy.stops_idly(left, text, right, middle.text):
@@ -85,7 +100,19 @@ def beginnings(
         features = surroundings.features(
             text, log_probabilities, is_open=bool(closing), is_beyond_fault=is_beyond_fault
         )
-        yield Beginning(text, features, _ends_line(text, middle), closing)
+        is_short = len(text.strip()) < OPENING
+        yield Beginning(text, features, _ends_line(text, middle), closing, None if is_short else opening)
+
+
+def _opening(middle: Middle, surroundings: Surroundings) -> Mapping[str, float] | None:
+    """The features of the opening of *middle*; None if it is too short to have one."""
+    words = accumulate(word[0] for word in _WHOLE_WORD.finditer(middle.text))
+    opening = next((text for text in words if len(text.strip()) >= OPENING), None)
+    if opening is None or not middle.trace:
+        return None
+    starts = accumulate((len(token.text) for token in middle.trace), initial=0)
+    within = [token for token, start in zip(middle.trace, starts, strict=False) if start < len(opening)]
+    return surroundings.features(opening, [token.log_probability for token in within])
 
 
 def _between_words(

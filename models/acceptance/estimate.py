@@ -1,12 +1,15 @@
 """How likely a suggestion is right: an estimate fitted for one model, kept beside it as `acceptance.json`.
 
-Logistic regression on what `fimlsp.models.acceptance.beginnings` tells of a text. `fimlsp calibrate` fits it
-on files whose true text is known. Needs neither torch nor numpy, so that it costs nothing to use.
+Logistic regression on what `fimlsp.models.acceptance.beginnings` tells of a text: whether all of it is right,
+and whether its opening is, the first word or two. Who accepts a text word by word takes what is right of it
+and loses nothing by the rest; a text whose opening is wrong was read for nothing. `fimlsp calibrate` fits
+both on files whose true text is known.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,22 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from fimlsp.models.acceptance.beginnings import Beginning
+from fimlsp.models.acceptance.regression import Regression, numbers
 from fimlsp.models.errors import ModelError
 
+log = logging.getLogger(__name__)
+
 FILE_NAME = "acceptance.json"
-FORMAT = 4
+FORMAT = 5
 
-LINE_WORTH = 50
+LINE_WORTH = 10
 """What ending its line adds to the worth of a text, in characters: one need not look how the line goes on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Weight:
-    """What one feature counts: it is standardised by *mean* and *scale*, then weighed."""
-
-    mean: float
-    scale: float
-    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How much is shown, and how much of that is right, if a wrong text costs *cost* characters.
+    """How much is shown, and how much of that is right, if a wrong opening costs *cost* characters.
 
     Attributes:
         shown: the share of the cursors.
@@ -62,34 +59,23 @@ class Acceptance:
     """The estimate.
 
     Attributes:
-        bias: the log-odds of a text whose features are all average.
-        weights: by the name of the feature.
+        whole: how likely all of a text is right, by its features.
+        opening: how likely an opening is right, by the features of that.
         cursors: how many cursors it was fitted at.
         beginnings: how many texts of theirs.
-        curve: how well it holds, on cursors that had no part in the fitting; for people.
+        curve: how well `whole` holds, on cursors that had no part in the fitting; for people.
         levels: what showing comes to at several costs, on such cursors.
     """
 
-    bias: float
-    weights: Mapping[str, Weight]
+    whole: Regression
+    opening: Regression
     cursors: int
     beginnings: int
     curve: tuple[CurvePoint, ...] = ()
     levels: tuple[Level, ...] = ()
 
-    def probability(self, features: Mapping[str, float]) -> float:
-        """How likely the text with these *features* is right as a whole.
-
-        Raises:
-            KeyError: a feature is missing.
-        """
-        standard = (
-            each.weight * (features[name] - each.mean) / each.scale for name, each in self.weights.items()
-        )
-        return logistic(self.bias + math.fsum(standard))
-
     def cost(self, confidence: float) -> float:
-        """What a wrong text must cost so that of ten that are shown 10 * *confidence* are right.
+        """What a wrong opening must cost so that of ten texts that are shown 10 * *confidence* are right.
 
         0 shows nearly everything. Where no cost is enough, infinity: nothing is shown.
         """
@@ -106,13 +92,16 @@ class Acceptance:
         return min(enough, key=lambda level: level.cost, default=None)
 
     def worth(self, beginning: Beginning, cost: float) -> float:
-        """What showing *beginning* is worth on average, in characters, if a wrong text costs *cost*."""
-        probability = self.probability(beginning.features)
+        """What showing *beginning* is worth on average, in characters, if a wrong opening costs *cost*."""
+        right = self.whole.probability(beginning.features)
+        opens = right
+        if beginning.opening is not None:
+            opens = max(right, self.opening.probability(beginning.opening))
         gain = len(beginning.text.strip()) + LINE_WORTH * beginning.ends_line
-        return probability * gain - cost * (1 - probability) if probability < 1 else gain
+        return right * gain - cost * (1 - opens) if opens < 1 else right * gain
 
     def best(self, beginnings: Iterable[Beginning], cost: float) -> Beginning | None:
-        """The one of *beginnings* worth most if a wrong text costs *cost*; None if none is worth it."""
+        """The one of *beginnings* worth most if a wrong opening costs *cost*; None if none is worth it."""
         found, most = None, 0.0
         for each in beginnings:
             worth = self.worth(each, cost)
@@ -148,14 +137,18 @@ class Acceptance:
 
     @classmethod
     def load(cls, folder: Path) -> Acceptance | None:
-        """That of the model in *folder*; None if it has none.
+        """That of the model in *folder*; None if it has none, or only one that an older fimlsp fitted.
 
         Raises:
-            ModelError: the file is damaged or of another version.
+            ModelError: the file is damaged, or of a newer version.
         """
         path = folder / FILE_NAME
         try:
-            return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
+            row = json.loads(path.read_text(encoding="utf-8"))
+            if row["format"] in range(FORMAT):
+                log.warning("%s is of an older fimlsp; make it anew with `fimlsp calibrate`.", path)
+                return None
+            return cls.from_json(row)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -168,26 +161,11 @@ class Acceptance:
         """What `save` wrote.
 
         Raises:
-            ValueError, KeyError, TypeError, AttributeError: it is damaged or of another version.
+            ValueError, KeyError, TypeError, AttributeError: it is damaged, or of another version.
         """
         if row["format"] != FORMAT:
             raise ValueError(f"format {row['format']}, not {FORMAT}")
-        weights = {str(name): Weight(**_numbers(each)) for name, each in row["weights"].items()}
-        if any(each.scale <= 0 for each in weights.values()):
-            raise ValueError("a scale is not positive")
-        curve = tuple(CurvePoint(**_numbers(each)) for each in row["curve"])
-        levels = tuple(Level(**_numbers(each)) for each in row["levels"])
-        bias = _numbers({"bias": row["bias"]})["bias"]
-        return cls(bias, weights, int(row["cursors"]), int(row["beginnings"]), curve, levels)
-
-
-def logistic(log_odds: float) -> float:
-    """The probability that these odds mean; never overflows."""
-    return 1 / (1 + math.exp(-max(-500.0, min(500.0, log_odds))))
-
-
-def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
-    numbers = {name: float(value) for name, value in row.items()}
-    if not all(map(math.isfinite, numbers.values())):
-        raise ValueError("a number is not finite")
-    return numbers
+        whole, opening = (Regression.from_json(row[name]) for name in ("whole", "opening"))
+        curve = tuple(CurvePoint(**numbers(each)) for each in row["curve"])
+        levels = tuple(Level(**numbers(each)) for each in row["levels"])
+        return cls(whole, opening, int(row["cursors"]), int(row["beginnings"]), curve, levels)

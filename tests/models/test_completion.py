@@ -2,6 +2,7 @@
 
 import pytest
 from fimlsp.models.acceptance.estimate import Acceptance
+from fimlsp.models.acceptance.regression import Regression
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import FimModel
@@ -15,7 +16,7 @@ from .tiny_checkpoints import FIMLSP, byte_tokenizer
 TOKENIZER = byte_tokenizer(FIMLSP)
 FIM = find_format(TOKENIZER.get_vocab(), "test")
 VOCABULARY = read_vocabulary(TOKENIZER, FIM.markers)
-ESTIMATE = Acceptance(0.0, {}, 0, 0)
+ESTIMATE = Acceptance(Regression(0.0, {}), Regression(0.0, {}), 0, 0)
 
 
 class Reciter:

@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from fimlsp.models.acceptance.estimate import Acceptance, Weight
+from fimlsp.models.acceptance.estimate import Acceptance
+from fimlsp.models.acceptance.regression import Regression, Weight
 from fimlsp.models.checkpoints.memory import Room
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED, load_model
@@ -190,7 +191,7 @@ def test_slow_tokenizers_are_converted(tmp_path):
 def test_a_model_has_its_own_estimate_or_that_of_the_bundled_one(tmp_path):
     folder = c.make(tmp_path, *FAMILIES["StarCoder"])
     assert load_model(str(folder)).acceptance == Acceptance.load(BUNDLED)
-    own = Acceptance(1.0, {"total": Weight(0.0, 1.0, 2.0)}, 3, 4)
+    own = Acceptance(Regression(1.0, {"total": Weight(0.0, 1.0, 2.0)}), Regression(0.0, {}), 3, 4)
     path = own.save(folder)
     assert load_model(str(folder)).acceptance == own
     path.write_text("{}")

@@ -16,7 +16,7 @@ from fimlsp.quotient.states.protocol import State
 USED_NEXT = 0.25
 """How likely a name that is used behind the cursor is one of those that nothing uses yet."""
 
-IMPORTED_NEXT = 0.1
+IMPORTED_NEXT = 0.3
 """The same for names that the file imports and uses nowhere: they may be for another place."""
 
 BEGUN = 0.5

@@ -8,11 +8,15 @@ from fimlsp.datasets.shown.calibration_report import write_report
 from fimlsp.datasets.shown.fitting import COSTS, Outcome, estimated, fit, outcome
 from fimlsp.datasets.shown.recording import Candidate, Recorded
 from fimlsp.models.acceptance.beginnings import Beginning
-from fimlsp.models.acceptance.estimate import Acceptance, Weight, logistic
+from fimlsp.models.acceptance.estimate import Acceptance
+from fimlsp.models.acceptance.regression import Regression, Weight, logistic
+
+EVEN = Regression(0.0, {})
 
 
 def candidate(total, right=False, text=b"text", ends_line=False, saved=4, noise=0.0):
-    beginning = Beginning(text, {"total": total, "noise": noise}, ends_line)
+    features = {"total": total, "noise": noise}
+    beginning = Beginning(text, features, ends_line, opening=features if len(text) >= 4 else None)
     return Candidate(beginning, right=right, exact=False, begins=right, saved=saved if right else 0)
 
 
@@ -33,9 +37,9 @@ def made(n, bias, weight):
 def test_the_fit_finds_the_odds_that_made_the_cases():
     acceptance = fit(made(4000, 1.5, 2.0))
     for total in (-2.0, -1.0, -0.2):
-        found = acceptance.probability({"total": total, "noise": 0.5})
+        found = acceptance.whole.probability({"total": total, "noise": 0.5})
         assert found == pytest.approx(logistic(1.5 + 2 * total), abs=0.03)
-    assert abs(acceptance.weights["noise"].weight) < 0.1
+    assert abs(acceptance.whole.weights["noise"].weight) < 0.1
     assert (acceptance.cursors, acceptance.beginnings) == (4000, 4000)
     for point in acceptance.curve:
         assert point.estimated == pytest.approx(point.right, abs=0.08)
@@ -47,7 +51,7 @@ def test_the_more_a_wrong_text_costs_the_less_and_the_better_is_shown():
     shown = [level.shown for level in levels]
     assert shown == sorted(shown, reverse=True)
     assert levels[0].right < levels[len(levels) // 2].right
-    acceptance = Acceptance(0.0, {}, 0, 0, (), levels)
+    acceptance = Acceptance(EVEN, EVEN, 0, 0, (), levels)
     assert acceptance.cost(0.6) in COSTS
 
 
@@ -62,7 +66,7 @@ def test_a_feature_that_hardly_differs_does_no_harm():
     cases = made(200, 1.5, 2.0)
     tiny = [recorded(candidate(0.0, n % 2 > 0, noise=1e-9 * (n % 3))) for n in range(30)]
     for recordings in (tiny, cases + tiny):
-        assert 0 < fit(recordings).probability({"total": 0.0, "noise": 0.0}) < 1
+        assert 0 < fit(recordings).whole.probability({"total": 0.0, "noise": 0.0}) < 1
 
 
 @pytest.mark.parametrize(
@@ -73,7 +77,8 @@ def test_nothing_is_fitted_to_too_little(cases):
         fit(cases)
 
 
-SURE = Acceptance(0.0, {"total": Weight(0.0, 1.0, 1.0)}, 0, 0)
+TOTAL = Regression(0.0, {"total": Weight(0.0, 1.0, 1.0)})
+SURE = Acceptance(TOTAL, TOTAL, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -112,4 +117,4 @@ def test_the_report_says_what_could_be_reached(tmp_path):
     assert "| nothing connects |" not in report
     assert "| total | " in report
     assert "<svg" in (tmp_path / "report.html").read_text()
-    assert math.isfinite(acceptance.bias)
+    assert math.isfinite(acceptance.whole.bias)

@@ -10,11 +10,14 @@ from fimlsp.languages.python import python
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.lsp_server.messages import Limits
 from fimlsp.lsp_server.worker.answers import as_limited, what_is_sure
-from fimlsp.models.acceptance.estimate import Acceptance, Level, Weight
+from fimlsp.models.acceptance.estimate import Acceptance, Level
+from fimlsp.models.acceptance.regression import Regression, Weight
 from fimlsp.models.decoding.middle import Middle, TokenTrace
 from fimlsp.quotient.engine import Engine
 
-ESTIMATE = Acceptance(4.0, {"total": Weight(0.0, 1.0, 1.0)}, 1, 1, levels=(Level(8.0, 0.5, 0.5, -9.0),))
+SURE = Regression(4.0, {"total": Weight(0.0, 1.0, 1.0)})
+NEVER = Regression(-500.0, {})
+ESTIMATE = Acceptance(SURE, NEVER, 1, 1, levels=(Level(8.0, 0.5, 0.5, -9.0),))
 """A text of total log-probability t is right with the log-odds 4 + t; a wrong one costs 8 characters."""
 
 ENGINE = Engine(python())

@@ -7,13 +7,13 @@ import pytest
 from fimlsp.models.acceptance.beginnings import Beginning
 from fimlsp.models.acceptance.estimate import (
     FILE_NAME,
+    FORMAT,
     LINE_WORTH,
     Acceptance,
     CurvePoint,
     Level,
-    Weight,
-    logistic,
 )
+from fimlsp.models.acceptance.regression import Regression, Weight, logistic
 from fimlsp.models.errors import ModelError
 
 LEVELS = (
@@ -22,20 +22,20 @@ LEVELS = (
     Level(8.0, 0.3, 0.6, -3.0),
     Level(20.0, 0.1, 0.55, -1.0),
 )
-ESTIMATE = Acceptance(
-    1.0, {"total": Weight(-2.0, 2.0, 3.0)}, 10, 40, (CurvePoint(0.1, 0.2, 4.0),), LEVELS
-)  # fmt: skip
+WHOLE = Regression(1.0, {"total": Weight(-2.0, 2.0, 3.0)})
+OPENING = Regression(0.0, {"total": Weight(0.0, 1.0, 1.0)})
+ESTIMATE = Acceptance(WHOLE, OPENING, 10, 40, (CurvePoint(0.1, 0.2, 4.0),), LEVELS)
 
 
 @pytest.mark.parametrize(("total", "log_odds"), [(-2.0, 1.0), (0.0, 4.0), (-4.0, -2.0), (-1e9, -math.inf)])
 def test_features_are_standardised_and_weighed(total, log_odds):
     expected = 0.0 if log_odds == -math.inf else 1 / (1 + math.exp(-log_odds))
-    assert ESTIMATE.probability({"total": total, "other": 7.0}) == pytest.approx(expected)
+    assert WHOLE.probability({"total": total, "other": 7.0}) == pytest.approx(expected)
 
 
 def test_a_feature_that_is_missing_is_an_error():
     with pytest.raises(KeyError, match="total"):
-        ESTIMATE.probability({"first": 0.0})
+        WHOLE.probability({"first": 0.0})
 
 
 @pytest.mark.parametrize("odds", [-1e9, -500.0, 0.0, 500.0, 1e9])
@@ -60,8 +60,10 @@ def test_confidence_is_the_share_that_is_right(confidence, cost):
     assert ESTIMATE.cost(confidence) == cost
 
 
-def beginning(text, total, ends_line=False):
-    return Beginning(text, {"total": total}, ends_line)
+def beginning(text, total, ends_line=False, opening=None):
+    """A text; *opening* is the log-odds of its opening."""
+    told = None if opening is None else {"total": opening}
+    return Beginning(text, {"total": total}, ends_line, opening=told)
 
 
 def odds(log_odds):
@@ -80,6 +82,12 @@ def odds(log_odds):
         ([beginning(b"abcd", odds(2.0)), beginning(b"abcdefgh", odds(-2.0))], 3.0, b"abcd"),
         ([beginning(b"abcd", odds(2.0))], math.inf, None),
         ([beginning(b"  ", odds(2.0))], 0.0, None),
+        # a wrong opening costs, and one is at least as likely right as all of the text
+        ([beginning(b"abcd", odds(0.0), opening=math.log(3))], 7.9, b"abcd"),
+        ([beginning(b"abcd", odds(0.0), opening=math.log(3))], 8.1, None),
+        ([beginning(b"abcd", odds(0.0), opening=-9.0)], 3.9, b"abcd"),
+        ([beginning(b"abcd", odds(0.0), opening=-9.0)], 4.1, None),
+        ([beginning(b"abcd", odds(0.0), opening=500.0)], 1e6, b"abcd"),
     ],
 )
 def test_what_is_worth_most_is_shown(texts, cost, best):
@@ -93,14 +101,25 @@ def test_it_is_kept_beside_the_model(tmp_path):
     assert Acceptance.load(tmp_path) == ESTIMATE
 
 
+def test_one_of_an_older_version_is_as_none(tmp_path, caplog):
+    path = ESTIMATE.save(tmp_path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": FORMAT - 1}))
+    assert Acceptance.load(tmp_path) is None
+    assert "make it anew with `fimlsp calibrate`" in caplog.text
+
+
 WRONG = {
     "no JSON": lambda _: "{",
     "no object": lambda _: [],
-    "another format": lambda row: {**row, "format": 0},
-    "no weights": lambda row: {name: value for name, value in row.items() if name != "weights"},
-    "no scale": lambda row: {**row, "weights": {"total": {"mean": 0, "scale": 0, "weight": 1}}},
-    "no number": lambda row: {**row, "bias": "much"},
-    "not finite": lambda row: {**row, "bias": math.nan},
+    "a newer format": lambda row: {**row, "format": FORMAT + 1},
+    "no opening": lambda row: {name: value for name, value in row.items() if name != "opening"},
+    "no weights": lambda row: {**row, "whole": {"bias": 0}},
+    "no scale": lambda row: {
+        **row,
+        "whole": {"bias": 0, "weights": {"total": {"mean": 0, "scale": 0, "weight": 1}}},
+    },
+    "no number": lambda row: {**row, "opening": {"bias": "much", "weights": {}}},
+    "not finite": lambda row: {**row, "whole": {"bias": math.nan, "weights": {}}},
     "another field": lambda row: {**row, "curve": [{"x": 1}]},
 }
 

@@ -88,6 +88,25 @@ def test_how_likely_the_model_finds_it_is_told():
 
 
 @pytest.mark.parametrize(
+    ("tokens", "openings"),
+    [
+        ([b"size", b" +", b" 1"], [(4, -0.1)] * 3),
+        ([b"si", b"ze", b" + 1"], [(4, -0.3), (4, -0.3)]),
+        ([b"a", b" + 1"], [None, (5, -0.3)]),
+        ([b"a", b" +", b" b"], [None, None, (5, -0.6)]),
+        ([b"a"], [None]),
+        ([b"a", b"\n\n    b"], [None, (8, -0.3)]),
+    ],
+)
+def test_an_opening_has_the_words_of_the_first_four_characters(tokens, openings):
+    expected = [opening and (math.log(opening[0]), opening[1]) for opening in openings]
+    told = [
+        each.opening and (each.opening["length"], each.opening["total"]) for each in found(middle(tokens))
+    ]
+    assert [each and pytest.approx(each) for each in expected] == told
+
+
+@pytest.mark.parametrize(
     ("left", "text", "right", "expected"),
     [
         (b"a = 1\n", b"a", b"\na", {"occurrences": math.log(3), "new_name": 0.0}),
