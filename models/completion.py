@@ -80,6 +80,7 @@ def complete_many(
         path,
         comment,
         steady=settings.stop_rule == "first",
+        most_tokens=model.prompt_tokens,
     )
     here = None if wanted is None else WantedTokens(model.vocabulary, left, again, wanted)
     network = network_at(model, read, right, elsewhere, here)

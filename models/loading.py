@@ -62,6 +62,7 @@ class FimModel:
         device: for instance `cpu` or `cuda:1`, or the server that it is on.
         uses_buffer: whether predictions are mixed with what the buffer suggests.
         acceptance: how likely what it writes is right.
+        prompt_tokens: how many tokens around the cursor it reads at most; None: as many as fit.
         heals: whether a word that has begun at a cursor is begun again (see `healing.py`); it asks for all
             candidates at once, which servers tell too slowly or not at all.
     """
@@ -74,6 +75,7 @@ class FimModel:
     device: str
     uses_buffer: bool
     acceptance: Acceptance
+    prompt_tokens: int | None = None
     heals: bool = False
 
     def prompt(self, left: bytes, right: bytes, tokens: int) -> Prompt:
@@ -82,7 +84,9 @@ class FimModel:
         Raises:
             ModelError: so many tokens do not fit into the model's context.
         """
-        return build_prompt(self.vocabulary, self.fim, self.context, left, right, tokens)
+        return build_prompt(
+            self.vocabulary, self.fim, self.context, left, right, tokens, most_tokens=self.prompt_tokens
+        )
 
 
 def load_model(
@@ -232,6 +236,7 @@ def _model_of(checkpoint: _Checkpoint, network: NextToken, context: int, device:
         device,
         checkpoint.uses_buffer,
         _estimate_of(files.folder),
+        files.prompt_tokens,
         heals=True,
     )
 

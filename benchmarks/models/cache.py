@@ -18,7 +18,7 @@ from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.networks.precedents import Precedents
 from fimlsp.models.networks.text_index import TextIndex
-from fimlsp.models.prompts.prompt import beginning, build_prompt, ending
+from fimlsp.models.prompts.prompt import beginning, ending
 from fimlsp.models.training.data.corpus import SourceFile, read_corpus
 from fimlsp.models.training.quality.measure import RULES, line_cuts
 from rich.console import Console
@@ -53,7 +53,7 @@ def cases(corpus: list[SourceFile], n: int) -> Iterator[Case]:
 def bits(model: FimModel, case: Case) -> Iterator[tuple[str, float]]:
     """Bits of each true token, by who predicts it; a token that is not listed counts as one in a million."""
     left, right = ending(case.left, BUFFER_BYTES), beginning(case.right, BUFFER_BYTES)
-    prompt = build_prompt(model.vocabulary, model.fim, model.context, case.left, case.right, TOKENS)
+    prompt = model.prompt(case.left, case.right, TOKENS)
     predictors = {
         "network": model.network,
         "with the buffer": BufferCache(model.network, model.vocabulary, left, right),

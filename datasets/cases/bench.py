@@ -30,7 +30,7 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.prompts.families import Order
-from fimlsp.models.prompts.prompt import Prompt, beginning, build_prompt, ending
+from fimlsp.models.prompts.prompt import Prompt, beginning, ending
 from fimlsp.models.protocols import NextToken
 from fimlsp.quotient.engine import EditedDocument, Engine
 
@@ -93,7 +93,7 @@ class Bench:
         self._engine = Engine(self._language.grammar)
         self._tokens = settings.tokens
         self._model = model = model or load(settings)
-        build_prompt(model.vocabulary, model.fim, model.context, b"", b"", settings.tokens)
+        model.prompt(b"", b"", settings.tokens)
         self._file: tuple[str, EditedDocument] | None = None
 
     @classmethod
@@ -152,7 +152,7 @@ class Bench:
         """The network and the prompt that all methods share."""
         model = self._model
         left, right = case.left.encode(), case.right.encode()
-        prompt = build_prompt(model.vocabulary, model.fim, model.context, left, right, self._tokens)
+        prompt = model.prompt(left, right, self._tokens)
         network = model.network
         if model.uses_buffer:
             buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)

@@ -88,9 +88,10 @@ def beginnings(
     policy, left, right = surroundings.policy, surroundings.left, surroundings.right
     fault = policy.first_fault(left, middle.text, right)
     opening = _opening(middle, surroundings)
+    written = middle.text if middle.stop_reason == "follows" else b"".join(each.text for each in middle.trace)
     for text, log_probabilities, state in _between_words(middle, start, names):
         closing = _closing(text, middle.text, state, policy.header_end) if cursor_inside else b""
-        if not (closing or _may_end(text, state)) or policy.stops_idly(left, text, right, middle.text):
+        if not (closing or _may_end(text, state)) or policy.stops_idly(left, text, right, written):
             continue
         if names is not None and names.is_left_uncalled(text):
             continue

@@ -26,6 +26,7 @@ from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 BUFFER_KEY = "fimlsp_buffer_cache"
+PROMPT_KEY = "fimlsp_prompt_tokens"
 READ_WHOLE = (".json", ".jinja", ".model", ".txt")
 """Endings of files that transformers or the tokenizer may read as a whole."""
 
@@ -65,6 +66,12 @@ class CheckpointFiles:
     def asks_for_buffer(self) -> bool:
         """Whether the model is to be mixed with the buffer cache, as `fimlsp train` writes it."""
         return self.config.get(BUFFER_KEY) is True
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        """How many tokens around a cursor the model is to read at most; None if as many as fit."""
+        told = self.config.get(PROMPT_KEY)
+        return told if isinstance(told, int) and told > 0 else None
 
 
 def read_files(folder: Path, name: str) -> CheckpointFiles:

@@ -43,15 +43,16 @@ def build_prompt(
     path: str | None = None,
     comment: Comment | None = HASH,
     steady: bool = False,
+    most_tokens: int | None = None,
 ) -> Prompt:
     """Prompt for a cursor between *left* and *right*, keeping *reserve* tokens for the middle.
 
     *neighbours* are other files to read, the most important first, and *path* is that of the file itself;
     both are left out for a model that was never shown several files. *comment* is how their language writes
-    remarks. If *steady*, text that does not fit is
-    cut in steps of a sixteenth of the budget, so that the beginning of the prompt stays the same while
-    somebody types. Encodes 6, at most 16 bytes per token of the context for each side and each neighbour,
-    however large the files are.
+    remarks. If *steady*, text that does not fit is cut in steps of a sixteenth of the budget, so that the
+    beginning of the prompt stays the same while somebody types. *most_tokens* are read of all files, if the
+    model does better with fewer than fit. Encodes 6, at most 16 bytes per token of the context for each side
+    and each neighbour, however large the files are.
 
     Raises:
         ModelError: *reserve* leaves nothing of the context.
@@ -59,6 +60,7 @@ def build_prompt(
     budget = context - reserve - fim.overhead
     if budget <= 0:
         raise _no_room(reserve, context)
+    budget = min(budget, most_tokens or budget)
     step = max(1, budget // STEPS) if steady else 1
     has_files = bool(neighbours) and fim.reads_files
     encode = vocabulary.encode if has_files else vocabulary.encode_first

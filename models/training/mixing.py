@@ -22,7 +22,7 @@ from fimlsp.models.networks.buffer_cache import suggested
 from fimlsp.models.networks.mixing import WEIGHTS, Floats, Mixing, evidence
 from fimlsp.models.networks.precedents import AGREEMENT_MAX, Precedents, ScannedTexts, Together
 from fimlsp.models.networks.text_index import TextIndex
-from fimlsp.models.prompts.prompt import beginning, build_prompt, ending
+from fimlsp.models.prompts.prompt import beginning, ending
 from fimlsp.models.training.data.corpus import read_corpus
 from fimlsp.models.training.quality.measure import RULES, Cut, line_cuts
 from rich.console import Console
@@ -63,7 +63,7 @@ def examples(model: FimModel, package: Path, n: int) -> Iterator[Example]:
 def _of_cut(model: FimModel, cut: Cut, projects: Sequence[Precedents]) -> Iterator[Example]:
     left, right = cut.left.encode(), cut.right.encode()
     buffer = ScannedTexts([ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)])
-    prompt = build_prompt(model.vocabulary, model.fim, model.context, left, right, TOKENS)
+    prompt = model.prompt(left, right, TOKENS)
     stop = min(model.network.stops)
     written = left[-AGREEMENT_MAX:]
     candidates = model.network.begin(prompt.tokens)

@@ -199,6 +199,15 @@ def test_a_model_has_its_own_estimate_or_that_of_the_bundled_one(tmp_path):
         load_model(str(folder))
 
 
+@pytest.mark.parametrize(("told", "read"), [(8, 8), (None, 12), (0, 12), ("7", 12)])
+def test_how_much_a_model_reads_is_told_by_its_config(told, read, tmp_path):
+    folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
+    if told is not None:
+        c.change_config(folder, fimlsp_prompt_tokens=told)
+    model = load_model(str(folder))
+    assert len(model.prompt(b"abcdef", b"ghijkl", 20).tokens) - model.fim.overhead == read
+
+
 def test_the_cpu_can_be_asked_for(tmp_path):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
     assert load_model(str(folder), device="cpu").device == "cpu"

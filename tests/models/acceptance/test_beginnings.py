@@ -59,6 +59,9 @@ def found(written, complete=None):
         ([b"a\n", b"b"], {"text": b"a"}, None, [b"a"]),
         ([b"a\n    b", b"\n\n"], {}, None, [b"a", b"a\n    b"]),
         ([b" ", b"\n"], {}, None, []),
+        # nothing stops before what it returns, nor if decoding went back to there
+        ([b"return", b" {", b"1"], {"text": b"return"}, None, []),
+        ([b"return", b" x", b"\n"], {"text": b"return", "stop_reason": "follows"}, None, [b"return"]),
         ([], {}, None, []),
     ],
 )

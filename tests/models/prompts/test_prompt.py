@@ -40,11 +40,11 @@ def test_shares_fit_and_waste_little(budget, before, after):
     assert min(before + after, budget) - 1 <= kept_before + kept_after <= budget
 
 
-def prompt(left, right, context=40, reserve=10):
+def prompt(left, right, context=40, reserve=10, **options):
     tokenizer = byte_tokenizer(SANTACODER)
     fim = find_format(tokenizer.get_vocab(), "test", order="psm")
     vocabulary = read_vocabulary(tokenizer, fim.markers)
-    built = build_prompt(vocabulary, fim, context, left, right, reserve)
+    built = build_prompt(vocabulary, fim, context, left, right, reserve, **options)
     ids = list(built.tokens)
     first, second, third = (part for part in fim.prompt if isinstance(part, int))
     after, middle = ids.index(second), ids.index(third)
@@ -55,6 +55,18 @@ def prompt(left, right, context=40, reserve=10):
 
 def test_the_prompt_holds_both_sides_in_order():
     assert prompt(b"ab", b"cd") == (b"ab", b"cd", 33)
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [
+        (None, (b"abcdefgh", b"ijklmnop", 21)),
+        (100, (b"abcdefgh", b"ijklmnop", 21)),
+        (6, (b"fgh", b"ijk", 31)),
+    ],
+)
+def test_a_model_may_read_fewer_tokens_than_fit(most, expected):
+    assert prompt(b"abcdefgh", b"ijklmnop", most_tokens=most) == expected
 
 
 def test_the_prefix_loses_its_beginning_and_the_suffix_its_end():
