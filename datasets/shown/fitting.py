@@ -23,8 +23,8 @@ CHARACTERS_MIN = 2
 COSTS = (*(quarter / 4 for quarter in range(41)), 11, 12, 14, 16, 18, 20, 25, 30, 40, 50, 70, 100)
 """What a wrong opening may cost, in characters, to try them."""
 
-ERRORS = 1.645
-"""So many standard errors is a share too high in one sample of twenty; levels are sure but for that."""
+ERRORS = 1.0
+"""So many standard errors is a share too high in one sample of six; levels are sure but for that."""
 
 HARDLY_ANY = 0.01
 """The share of the texts that are shown which may be lost by decoding no further where they are unlikely."""

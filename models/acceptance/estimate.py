@@ -44,7 +44,7 @@ class Level:
 
     Attributes:
         shown: the share of the cursors.
-        right: what of it is right, at least, but for one chance in twenty.
+        right: what of it is right, at least, but for one chance in six.
         least_total: the log-probability that 99 of 100 texts which are shown have at least.
     """
 

@@ -58,7 +58,7 @@ def test_the_more_a_wrong_text_costs_the_less_and_the_better_is_shown():
 def test_a_level_promises_no_more_than_its_sample_shows():
     cases = [recorded(candidate(0.0, right=n % 4 > 0)) for n in range(4000)]
     few, many = fit(cases[:40]), fit(cases)
-    assert few.levels[0].right == pytest.approx(0.75 - 1.645 * math.sqrt(0.75 * 0.25 / 40), abs=1e-4)
+    assert few.levels[0].right == pytest.approx(0.75 - math.sqrt(0.75 * 0.25 / 40), abs=1e-4)
     assert few.levels[0].right < many.levels[0].right < 0.75
 
 
