@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from functools import lru_cache
 from keyword import kwlist
 
 
@@ -48,6 +49,9 @@ UNKNOWN = b"()"
 FAR = 4_000
 """Bytes before a place within which a statement is looked for from which to read."""
 
+MOST_BYTES = 200_000
+"""How far into a file it is told whether a place is in a string of several lines."""
+
 _BIND_NEXT = frozenset([b"def", b"class", b"as", b"import", b"global", b"nonlocal", b"for", b"lambda"])
 _BIND_MANY = frozenset([b"import", b"global", b"nonlocal", b"for", b"lambda", b"from import"])
 _OPEN_BLOCK = frozenset(b"if elif else for while with try except finally def class match case async".split())
@@ -64,6 +68,8 @@ _STRING_END = {
         b"#": b"\\n",
     }.items()
 }
+_LONG_QUOTES = (b'"""', b"'''")
+_QUOTE = re.compile(rb"\"\"\"|'''|[\"'#]")
 _STARTS = re.compile(rb"^[ \t]*(?:(?:async def|def|class|import|from) |@)", re.M)
 _PREFIX = re.compile(rb"(?i)[rbuft]{1,3}\Z")
 _CLOSING = frozenset([b")", b"]", b"}"])
@@ -222,11 +228,30 @@ def is_word(piece: bytes) -> bool:
 
 
 def near_start(left: bytes) -> int:
-    """Where to begin to read *left* so as to know what its end is: at its last definition or import."""
+    """Where to begin to read *left* so as to know what its end is: at its last definition or import.
+
+    Not within a string of several lines, such as a long docstring, but before it.
+    """
     far = max(0, len(left) - FAR)
-    if (begin := max((found.start() for found in _STARTS.finditer(left, far)), default=-1)) >= 0:
-        return begin
-    return left.find(b"\n", far) + 1 if far else 0
+    begin = max((found.start() for found in _STARTS.finditer(left, far)), default=-1)
+    if begin < 0:
+        begin = left.find(b"\n", far) + 1 if far else 0
+    if begin <= MOST_BYTES and any(left.count(quote, 0, begin) % 2 for quote in _LONG_QUOTES):
+        opened = _open_string(left[:begin])
+        return near_start(left[:opened]) if opened >= 0 else begin
+    return begin
+
+
+@lru_cache(maxsize=8)
+def _open_string(code: bytes) -> int:
+    """Where the string begins that the end of *code*, a line's end, is in; -1: in none. O(len(code))."""
+    end = 0
+    while (quote := _QUOTE.search(code, end)) is not None:
+        ending = _STRING_END[quote[0]].match(code, quote.end())
+        if ending is None:
+            return quote.start()
+        end = ending.end()
+    return -1
 
 
 def state_behind(left: bytes) -> CodeState:

@@ -76,6 +76,14 @@ PLACES = [
     ('def f():\n    """A ', Place.OPEN, ""),
     ('def f():\n    """A"""\n    return ', Place.USE, ""),
     ("if a:\n    b\nelse:\n    c = ", Place.USE, ""),
+    # strings of several lines that hold what looks like code, or are longer than what is read
+    ('def f():\n    """\n    from x import y\n    """\n    return ', Place.USE, ""),
+    ('def f():\n    """\n    from x import y\n    return ', Place.OPEN, ""),
+    ("def f():\n    '''" + "it is \n" * 2_000 + "    '''\n    return ", Place.USE, ""),
+    ("def f():\n    '''" + "it is \n" * 2_000, Place.OPEN, ""),
+    ('f(\n    """' + "it is\n" * 2_000 + '""",\n    ', Place.ARGUMENT, "f"),
+    ('# """\n' + "a = b\n" * 2_000 + "c = ", Place.USE, ""),
+    ('a = \'"""\'\n' + "a = b\n" * 2_000 + "c = ", Place.USE, ""),
 ]
 
 

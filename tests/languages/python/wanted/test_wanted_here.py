@@ -80,8 +80,8 @@ CASES = [
     ("def f(a):\n    return <|>\n", "", "a"),
     # what is imported and nothing uses
     ("import os\n\n\ndef f(a):\n    <|>\n    return a\n", "x =", " os"),
-    ("import os\n\n\ndef f(a):\n    return <|>\n", "", "a"),
-    ("import os\n\n\ndef f(a):\n    return <|>\n", "a + ", "os"),
+    ("import os\n\n\ndef f(a):\n    return <|>\n", "", "os"),
+    ("import os\n\n\ndef f(a):\n    return <|>\n", "os.path(", "a"),
     ("import json\n\n\ndef f(a):\n    return <|>\n", "js", "on"),
     ("import os\n\n\ndef f(a):\n    return a.<|>\n", "", None),
     # nothing
