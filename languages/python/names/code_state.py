@@ -254,6 +254,7 @@ def _open_string(code: bytes) -> int:
     return -1
 
 
+@lru_cache(maxsize=2)
 def state_behind(left: bytes) -> CodeState:
-    """The state at the end of *left*, as what is near it says."""
+    """The state at the end of *left*, as what is near it says. Remembered, as each text at a cursor asks."""
     return CodeState().feed(left[near_start(left) :])
