@@ -15,10 +15,10 @@ OTHER = b"from typing import Any, Callable\nfrom urllib.parse import urlsplit\ni
 TABLE = ImportTable.of({PurePath("other.py"): OTHER})
 
 
-def at(text):
+def at(text, path="here.py"):
     left, right = (part.encode() for part in text.split("<|>"))
     start = ENGINE.document(left + right).middle(len(left), len(left), may_escape=False).start
-    return left, wanted_here(left, right, start, PurePath("here.py"), lambda: [TABLE])
+    return left, wanted_here(left, right, start, PurePath(path), lambda: [TABLE])
 
 
 def likeliest(text, written=""):
@@ -93,6 +93,13 @@ CASES = [
 @pytest.mark.parametrize(("text", "written", "expected"), CASES)
 def test_what_is_wanted_most(text, written, expected):
     assert likeliest(text, written) == expected
+
+
+@pytest.mark.parametrize("path", ["pkg/__init__.py", "pkg/here.pyi"])
+def test_what_a_file_imports_for_others_is_not_wanted(path):
+    text = "import os\n\n\ndef f():\n    return <|>\n"
+    assert at(text)[1].imported == (b"os",)
+    assert at(text, path)[1] is None
 
 
 @pytest.mark.parametrize("text", [text for text, written, _ in CASES if not written])
