@@ -71,7 +71,7 @@ class CheckpointFiles:
     def prompt_tokens(self) -> int | None:
         """How many tokens around a cursor the model is to read at most; None if as many as fit."""
         told = self.config.get(PROMPT_KEY)
-        return told if isinstance(told, int) and told > 0 else None
+        return told if type(told) is int and told > 0 else None
 
 
 def read_files(folder: Path, name: str) -> CheckpointFiles:

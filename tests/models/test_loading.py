@@ -199,7 +199,7 @@ def test_a_model_has_its_own_estimate_or_that_of_the_bundled_one(tmp_path):
         load_model(str(folder))
 
 
-@pytest.mark.parametrize(("told", "read"), [(8, 8), (None, 12), (0, 12), ("7", 12)])
+@pytest.mark.parametrize(("told", "read"), [(8, 8), (None, 12), (0, 12), ("7", 12), (True, 12)])
 def test_how_much_a_model_reads_is_told_by_its_config(told, read, tmp_path):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
     if told is not None:

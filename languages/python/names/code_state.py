@@ -7,6 +7,8 @@ is `Place.OPEN`, where any name may stand.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import lru_cache
@@ -49,8 +51,8 @@ UNKNOWN = b"()"
 FAR = 4_000
 """Bytes before a place within which a statement is looked for from which to read."""
 
-MOST_BYTES = 200_000
-"""How far into a file it is told whether a place is in a string of several lines."""
+STRINGS_WITHIN = 200_000
+"""Up to this offset in a file it is told whether a place is in a string of several lines."""
 
 _BIND_NEXT = frozenset([b"def", b"class", b"as", b"import", b"global", b"nonlocal", b"for", b"lambda"])
 _BIND_MANY = frozenset([b"import", b"global", b"nonlocal", b"for", b"lambda", b"from import"])
@@ -236,22 +238,36 @@ def near_start(left: bytes) -> int:
     begin = max((found.start() for found in _STARTS.finditer(left, far)), default=-1)
     if begin < 0:
         begin = left.find(b"\n", far) + 1 if far else 0
-    if begin <= MOST_BYTES and any(left.count(quote, 0, begin) % 2 for quote in _LONG_QUOTES):
-        opened = _open_string(left[:begin])
-        return near_start(left[:opened]) if opened >= 0 else begin
-    return begin
+    may_be_in_string = any(left.count(quote, 0, begin) % 2 for quote in _LONG_QUOTES)
+    strings = _long_strings(left[:begin]) if begin <= STRINGS_WITHIN and may_be_in_string else ()
+    return _start_outside(left, strings) if strings and strings[-1].stop == begin else begin
+
+
+def _start_outside(left: bytes, strings: Sequence[range]) -> int:
+    """The last definition or import of *left* before the last of *strings* and in none of them.
+
+    Without one nearby, a place so far before it, also in none of them.
+    """
+    opened = strings[-1].start
+    far = max(0, opened - FAR)
+    near = strings[bisect_left(strings, far, key=lambda string: string.stop) : -1]
+    starts = [found.start() for found in _STARTS.finditer(left, far, opened)]
+    outside = (start for start in reversed(starts) if not any(start in string for string in near))
+    line = left.find(b"\n", far, opened) + 1 if far else 0
+    around = next((string.stop for string in near if line in string), line)
+    return next(outside, around)
 
 
 @lru_cache(maxsize=8)
-def _open_string(code: bytes) -> int:
-    """Where the string begins that the end of *code*, a line's end, is in; -1: in none. O(len(code))."""
-    end = 0
+def _long_strings(code: bytes) -> tuple[range, ...]:
+    """The strings in triple quotes of *code*; one that its end is in goes on to there. O(len(code))."""
+    strings, end = list[range](), 0
     while (quote := _QUOTE.search(code, end)) is not None:
         ending = _STRING_END[quote[0]].match(code, quote.end())
-        if ending is None:
-            return quote.start()
-        end = ending.end()
-    return -1
+        end = len(code) if ending is None else ending.end()
+        if quote[0] in _LONG_QUOTES:
+            strings.append(range(quote.start(), end))
+    return tuple(strings)
 
 
 @lru_cache(maxsize=2)

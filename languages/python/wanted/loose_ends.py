@@ -42,6 +42,8 @@ _ASSIGNED = b" = 0"
 _BEGUN_WORD = re.compile(rb"[\w\x80-\xff]*\Z")
 _IN_WORD = re.compile(rb"[\w\x80-\xff]")
 _FOR_OTHERS = re.compile(rb"#[^\n]*\bnoqa\b")
+"""Tells linters that an import is meant though the file does not use it: others import it from there."""
+
 _BLANK_LINE = re.compile(rb"[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z)")
 _BINDS_AFTER = re.compile(
     rb"\s*(?::?=(?!=)|:(?!=)[^\n]*=(?!=)|,[^\n()]*[^=!<>\n]=(?!=))|[^\n]*\bfor\b[^\n]*\bin\b"

@@ -82,6 +82,13 @@ PLACES = [
     ("def f():\n    '''" + "it is \n" * 2_000 + "    '''\n    return ", Place.USE, ""),
     ("def f():\n    '''" + "it is \n" * 2_000, Place.OPEN, ""),
     ('f(\n    """' + "it is\n" * 2_000 + '""",\n    ', Place.ARGUMENT, "f"),
+    ('f(\n    """\nselect a\nfrom b\n""",\n    ', Place.ARGUMENT, "f"),
+    (
+        'import a\nf(\n    """\nselect a\nfrom b\n""",\n    """\nselect a\nfrom b\n""",\n    ',
+        Place.ARGUMENT,
+        "f",
+    ),
+    ('a = """\nselect b\nfrom c\n"""\n' * 3_000 + "d = ", Place.USE, ""),
     ('# """\n' + "a = b\n" * 2_000 + "c = ", Place.USE, ""),
     ('a = \'"""\'\n' + "a = b\n" * 2_000 + "c = ", Place.USE, ""),
 ]
