@@ -238,8 +238,9 @@ def near_start(left: bytes) -> int:
     begin = max((found.start() for found in _STARTS.finditer(left, far)), default=-1)
     if begin < 0:
         begin = left.find(b"\n", far) + 1 if far else 0
-    may_be_in_string = any(left.count(quote, 0, begin) % 2 for quote in _LONG_QUOTES)
-    strings = _long_strings(left[:begin]) if begin <= STRINGS_WITHIN and may_be_in_string else ()
+    if begin > STRINGS_WITHIN or not any(left.count(quote, 0, begin) % 2 for quote in _LONG_QUOTES):
+        return begin
+    strings = _long_strings(left[:begin])
     return _start_outside(left, strings) if strings and strings[-1].stop == begin else begin
 
 
