@@ -20,10 +20,11 @@ from typing import Any
 
 import click
 from corpora.json import records_of_length
-from fimlsp.languages.custom import load_grammar
-from fimlsp.quotient.engine import Engine
 from rich.console import Console
 from rich.table import Table
+
+from fimlsp.languages.custom import load_grammar
+from fimlsp.quotient.engine import Engine
 
 GRAMMAR = Path(__file__).parent / "corpora" / "json.lark"
 LENGTHS = (10_000, 100_000, 1_000_000)

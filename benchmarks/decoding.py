@@ -27,6 +27,9 @@ from time import process_time
 
 import click
 from corpora.python import random_place, shuffled_files
+from rich.console import Console
+from rich.table import Table
+
 from fimlsp.languages.python import python
 from fimlsp.lsp_server.worker.worker import COLLECTION_THRESHOLDS, collect_garbage
 from fimlsp.models.completion import complete_many
@@ -36,8 +39,6 @@ from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State
-from rich.console import Console
-from rich.table import Table
 
 _ADDED_TARGET = 5.0
 _CANDIDATES = 4

@@ -20,13 +20,14 @@ from random import Random
 import click
 from corpora.by_language import LANGUAGES, corpora
 from corpora.corpus import Corpus
-from fimlsp.lsp_server.worker.worker import COLLECTION_THRESHOLDS
 from measures.growth import grown, grows, slope
 from measures.memory import bytes_a_line, peak_memory
 from measures.operations import Figures, measure
 from measures.timing import Series
 from rich.console import Console
 from rich.table import Table
+
+from fimlsp.lsp_server.worker.worker import COLLECTION_THRESHOLDS
 
 _MEMORY_TARGET = 300.0
 _MEMORY_LENGTH = 100_000

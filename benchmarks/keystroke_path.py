@@ -18,11 +18,15 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 from types import CodeType, FrameType, SimpleNamespace
 
 import click
+from rich.console import Console
+from rich.table import Table
+
 from fimlsp.lsp_server.messages import Complete, Edit, Report, Request
 from fimlsp.lsp_server.protocol.door import Door
 from fimlsp.lsp_server.protocol.server import create_server
@@ -31,8 +35,6 @@ from fimlsp.lsp_server.worker.names import Names
 from fimlsp.lsp_server.worker.worker import Inbox, Worker
 from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
 from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess
-from rich.console import Console
-from rich.table import Table
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "examples" / "inventory.py"
@@ -74,9 +76,16 @@ class Counts:
         return len({code.co_filename for code in calls}), len(calls), calls.total()
 
 
+@cache
+def source_of(code: CodeType) -> Path:
+    """The file of *code*, without the links of `src/fimlsp/`; generated code has a name that is no path."""
+    path = Path(code.co_filename)
+    return path.resolve() if path.is_absolute() else path
+
+
 def is_ours(code: CodeType) -> bool:
     """Whether *code* belongs to fimlsp, and not to this script."""
-    path = Path(code.co_filename)
+    path = source_of(code)
     return path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] not in ("benchmarks", ".venv")
 
 
@@ -243,7 +252,7 @@ def main(options: Sequence[str], bare: bool, show: bool) -> None:
         for stage, calls in counts.calls.items():
             console.rule(stage)
             for code, n in sorted(calls.items(), key=lambda found: (found[0].co_filename, -found[1])):
-                path = Path(code.co_filename).relative_to(ROOT)
+                path = source_of(code).relative_to(ROOT)
                 console.print(f"{n:7}  {path.as_posix()} {name_of(code)}", highlight=False, soft_wrap=True)
 
 

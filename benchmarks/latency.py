@@ -24,9 +24,10 @@ from typing import Any
 
 import click
 from corpora.python import shuffled_files
-from fimlsp.lsp_server.worker.backend import TAKES_TOO_LONG
 from rich.console import Console
 from rich.table import Table
+
+from fimlsp.lsp_server.worker.backend import TAKES_TOO_LONG
 
 OVERHEAD_MEDIAN_MS, OVERHEAD_P95_MS, TYPED_THROUGH_MS = 8.0, 25.0, 3.0
 MOST_TYPED_THROUGH = 4

@@ -24,9 +24,6 @@ import numpy as np
 import psutil
 from corpora.json import records_of_length
 from corpora.python import PythonCorpus, shuffled_files
-from fimlsp.models.prompts.vocabulary import read_vocabulary
-from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
-from fimlsp.quotient.states.protocol import State
 from measures.mask_peers import PEERS, Masks
 from rich.console import Console
 from rich.table import Table
@@ -34,6 +31,9 @@ from tokenizers import Tokenizer
 
 from fimlsp import Engine, Vocabulary, python
 from fimlsp import json as json_language
+from fimlsp.models.prompts.vocabulary import read_vocabulary
+from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
+from fimlsp.quotient.states.protocol import State
 
 TOKENS = 20
 CUTS = (0, 20, 80, 200)

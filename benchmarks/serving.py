@@ -29,6 +29,11 @@ from urllib.request import Request, urlopen
 
 import click
 from corpora.python import shuffled_files
+from measures.differences import Written, difference
+from rich.console import Console
+from rich.table import Table
+
+from fimlsp import python
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.gguf_export import export_gguf
@@ -42,11 +47,6 @@ from fimlsp.models.served.http.peer import Peer
 from fimlsp.models.served.look_ahead import LookAhead, Place
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State
-from measures.differences import Written, difference
-from rich.console import Console
-from rich.table import Table
-
-from fimlsp import python
 
 SETTINGS = DecodeSettings(tokens=64)
 BYTES_MAX = 30_000

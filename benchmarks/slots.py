@@ -20,6 +20,9 @@ from urllib.request import Request, urlopen
 import click
 import xllamacpp
 from corpora.python import shuffled_files
+from rich.console import Console
+from rich.table import Table
+
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
@@ -27,8 +30,6 @@ from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.served.http.address import Address
 from fimlsp.models.served.http.peer import Peer
-from rich.console import Console
-from rich.table import Table
 
 CONTEXT = 1024
 SETTINGS = DecodeSettings(tokens=8)

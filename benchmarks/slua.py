@@ -26,6 +26,10 @@ from time import process_time
 
 import click
 from corpora.python import shuffled_files
+from rich.console import Console
+from rich.table import Table
+
+from fimlsp import DecodeSettings, load_model
 from fimlsp.datasets.reports.charts import scatter
 from fimlsp.languages.slua.incremental.parser import ScriptState, begin
 from fimlsp.languages.slua.incremental.tokens import TOKEN, Expected
@@ -36,10 +40,6 @@ from fimlsp.models.decoding.unconstrained import Unconstrained
 from fimlsp.models.generation import generate
 from fimlsp.models.loading import BUNDLED, FimModel
 from fimlsp.models.training.data.tokenizer import train_tokenizer
-from rich.console import Console
-from rich.table import Table
-
-from fimlsp import DecodeSettings, load_model
 
 DUNGEON = Path(__file__).parents[1] / "examples" / "dungeon"
 WIDTH, LAYERS, HEADS = 512, 8, 8

@@ -31,6 +31,10 @@ from random import Random
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
 from fimlsp.datasets.cases.case import Case
 from fimlsp.datasets.cases.methods import checked_stops
 from fimlsp.datasets.cases.stops import complete_stops, stops_of, whole_text
@@ -41,9 +45,6 @@ from fimlsp.models.decoding.middle import Middle, TokenTrace
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.prompts.prompt import build_prompt
 from fimlsp.quotient.engine import Engine
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
 Texts = tuple[str, str, str]
 MIDDLE_TOKENS, MARKERS = 500, 3

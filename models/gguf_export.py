@@ -18,6 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
 from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, CheckpointFiles, read_files
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.errors import ModelError, require
@@ -25,9 +29,6 @@ from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.numpy import llama as small
 from fimlsp.models.networks.numpy.shape import Shape
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
-from numpy.typing import NDArray
-from safetensors.numpy import load_file
-from tokenizers import Tokenizer
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter

@@ -14,10 +14,11 @@ from math import inf, log
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fimlsp.models.prompts.vocabulary import Vocabulary as Tokens
 from fimlsp.models.protocols import Candidates, Preference
 from fimlsp.quotient.states.protocol import State
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from fimlsp.quotient.masks.plain_walk import Truths

@@ -15,6 +15,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from fimlsp.models.acceptance.estimate import Acceptance
 from fimlsp.models.catalogue import MODELS_THAT_WORK
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles, read_files

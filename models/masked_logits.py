@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 from fimlsp.quotient.states.protocol import State
-from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 if TYPE_CHECKING:  # both are heavy, and an extra
     import torch

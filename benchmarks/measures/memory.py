@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 
 from corpora.by_language import corpora
+
 from fimlsp.quotient.engine import Engine
 
 

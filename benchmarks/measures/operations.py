@@ -8,11 +8,11 @@ from random import Random
 
 from corpora.corpus import Text
 from corpora.python import random_place
+
 from fimlsp.lsp_server.worker.worker import collect_garbage, collect_new_garbage
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
-
 from measures.timing import Measurement, Series
 
 _TOKEN = 4

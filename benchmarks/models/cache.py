@@ -13,6 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.networks.buffer_cache import BufferCache
@@ -21,9 +25,6 @@ from fimlsp.models.networks.text_index import TextIndex
 from fimlsp.models.prompts.prompt import beginning, ending
 from fimlsp.models.training.data.corpus import SourceFile, read_corpus
 from fimlsp.models.training.quality.measure import RULES, line_cuts
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
 TOKENS = 32
 _MISSED = 1e-6

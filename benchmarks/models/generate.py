@@ -17,13 +17,13 @@ from typing import Any
 
 import click
 import torch
-from fimlsp.models.masked_logits import MaskedLogits, vocabulary_of
 from rich.console import Console
 from rich.table import Table
 from transformers import GPTBigCodeConfig, GPTBigCodeForCausalLM, LogitsProcessorList, PreTrainedTokenizerFast
 
 from benchmarks.corpora.python import shuffled_files
 from fimlsp import Engine, python
+from fimlsp.models.masked_logits import MaskedLogits, vocabulary_of
 
 TOKENS = 49_280
 CHARACTERS = 400

@@ -13,14 +13,14 @@ from itertools import islice
 from random import Random
 
 import click
+from rich.console import Console
+
+from benchmarks.corpora.python import shuffled_files
 from fimlsp.languages.python import python
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.generation import generate
 from fimlsp.models.loading import load_model
 from fimlsp.quotient.engine import Engine
-from rich.console import Console
-
-from benchmarks.corpora.python import shuffled_files
 
 NAME = re.compile(rb"[A-Za-z_]{5,}")
 BEFORE = 700

@@ -17,17 +17,17 @@ from time import process_time
 
 import click
 import torch
-from fimlsp.models.checkpoints.checkpoint_files import read_files
-from fimlsp.models.loading import BUNDLED
-from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
-from fimlsp.models.networks.torch.int8 import quantise
-from fimlsp.models.networks.torch.placement import Placement
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 from transformers import GPTBigCodeConfig, GPTBigCodeForCausalLM, PreTrainedModel
 
 from benchmarks.corpora.python import shuffled_files
+from fimlsp.models.checkpoints.checkpoint_files import read_files
+from fimlsp.models.loading import BUNDLED
+from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
+from fimlsp.models.networks.torch.int8 import quantise
+from fimlsp.models.networks.torch.placement import Placement
 
 PROMPT = 512
 TOKENS = 32

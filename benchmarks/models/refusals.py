@@ -16,17 +16,17 @@ from statistics import median, quantiles
 from time import process_time
 
 import click
+from numpy.random import default_rng
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.corpora.python import random_place, shuffled_files
 from fimlsp.languages.python import python
 from fimlsp.models.decoding.candidate_order import Draw, at_random
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.step import best_candidates
 from fimlsp.models.protocols import Maskable, Scoring
 from fimlsp.quotient.engine import Engine
-from numpy.random import default_rng
-from rich.console import Console
-from rich.table import Table
-
-from benchmarks.corpora.python import random_place, shuffled_files
 
 AFTER = (0, 2, 4, 8, 12, 16, 24, 32, 50, 100, 1_000, 1_000_000)
 MOST_REFUSED = 2_000

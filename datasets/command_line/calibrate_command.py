@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from fimlsp import __version__
 from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
 from fimlsp.datasets.shown.calibration_report import write_report
 from fimlsp.datasets.shown.cursors import draw_cursors, read_files, workspace_of
@@ -17,10 +21,6 @@ from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.models.checkpoints.hub import find_folder, find_on_command_line
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED, load_model
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-from fimlsp import __version__
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

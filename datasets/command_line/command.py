@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
+
 from fimlsp.datasets.command_line import options
 from fimlsp.datasets.command_line.humaneval_command import humaneval
-from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
-
 from fimlsp.extras import install_command, missing_modules
+from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
 
 if TYPE_CHECKING:
     from fimlsp.datasets.cuts.selection import Selection, Shard

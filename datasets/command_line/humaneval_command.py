@@ -126,6 +126,9 @@ def replay_problems(
         click.ClickException: the problems or the model cannot be used.
         RunFolderError: *out* holds another run.
     """
+    from rich.console import Console
+    from rich.progress import Progress
+
     from fimlsp.datasets.programs.problems import ProblemsError, humaneval, read_problems_file
     from fimlsp.datasets.programs.report import write_report
     from fimlsp.datasets.programs.run import Bench, run_all, tasks
@@ -140,8 +143,6 @@ def replay_problems(
     from fimlsp.models.errors import ModelError
     from fimlsp.models.loading import load_model
     from fimlsp.quotient.engine import Engine
-    from rich.console import Console
-    from rich.progress import Progress
 
     console = Console(stderr=True)
     try:
@@ -171,9 +172,8 @@ def plan_of(
     file: Path | None, wanted: Wanted, model: str | None
 ) -> tuple[dict[str, object], dict[str, object]]:
     """All that decides the results, and how the run was started."""
-    from fimlsp.datasets.runs.plan import about, code_digest, digest, model_digest
-
     from fimlsp import __version__
+    from fimlsp.datasets.runs.plan import about, code_digest, digest, model_digest
 
     plan: dict[str, object] = {
         "problems": "HumanEval" if file is None else digest([file.read_bytes().hex()]),

@@ -8,6 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from fimlsp import __version__
 from fimlsp.datasets.reports.pages import number
 from fimlsp.datasets.runs.plan import ROOMS, about, code_digest
 from fimlsp.datasets.runs.run_folder import RunFolder
@@ -18,10 +22,6 @@ from fimlsp.datasets.shown.run import ask_all, read_run
 from fimlsp.datasets.shown.summary import Summary
 from fimlsp.datasets.shown.verdict import Shown
 from fimlsp.datasets.sources.source import SourceError
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-from fimlsp import __version__
 
 INTERRUPTED = 130
 

@@ -8,15 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-from fimlsp.datasets.cases.bench import Bench, BenchSettings
-from fimlsp.datasets.cases.result import Result
-from fimlsp.datasets.cuts.selection import Selection, Task, limited
-from fimlsp.datasets.reports.report import write_report
-from fimlsp.datasets.runs.local_pool import PoolError
-from fimlsp.datasets.runs.plan import about, plan_of
-from fimlsp.datasets.runs.run_folder import RunFolder
-from fimlsp.datasets.runs.runner import Workers, run
-from fimlsp.models.errors import ModelError
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -28,6 +19,16 @@ from rich.progress import (
 )
 from rich.progress import Task as ProgressTask
 from rich.text import Text
+
+from fimlsp.datasets.cases.bench import Bench, BenchSettings
+from fimlsp.datasets.cases.result import Result
+from fimlsp.datasets.cuts.selection import Selection, Task, limited
+from fimlsp.datasets.reports.report import write_report
+from fimlsp.datasets.runs.local_pool import PoolError
+from fimlsp.datasets.runs.plan import about, plan_of
+from fimlsp.datasets.runs.run_folder import RunFolder
+from fimlsp.datasets.runs.runner import Workers, run
+from fimlsp.models.errors import ModelError
 
 INTERRUPTED = 130
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import click
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.text import Text
+
 from fimlsp.datasets.cases.result import METHODS, Attempt, Result
 from fimlsp.datasets.cuts.cut_record import CutRecord
 from fimlsp.datasets.runs.run_folder import RunFolder
 from fimlsp.datasets.sources.filters import Filters
 from fimlsp.datasets.sources.source import Source, SourceError
 from fimlsp.datasets.sources.source_file import SourceFile
-from rich.console import Console
-from rich.syntax import Syntax
-from rich.text import Text
 
 CONTEXT_LINES = 4
 GOOD, BAD, TRUTH = "on dark_green", "on dark_red", "on dark_blue"

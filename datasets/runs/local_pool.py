@@ -18,9 +18,8 @@ from fimlsp.datasets.cases.result import Result
 from fimlsp.datasets.cuts.cut_record import CutRecord
 from fimlsp.datasets.cuts.selection import Task
 from fimlsp.datasets.sources.source_file import SourceFile
-from fimlsp.models.errors import ModelError
-
 from fimlsp.errors import UserError
+from fimlsp.models.errors import ModelError
 
 READY = "ready"
 TICK = 1.0

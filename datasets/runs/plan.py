@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fimlsp import __version__
 from fimlsp.datasets.cases.bench import BenchSettings
 from fimlsp.datasets.cuts.selection import Selection
 from fimlsp.datasets.languages.own_grammar import OwnGrammar
 from fimlsp.datasets.languages.scripts import Scripts
+from fimlsp.extras import package_version
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.loading import BUNDLED
-
-from fimlsp import __version__
-from fimlsp.extras import package_version
 
 ROOMS = ("lexing", "quotient", "languages", "models", "datasets")
 DIGITS = 12

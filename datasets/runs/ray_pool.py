@@ -13,7 +13,6 @@ from fimlsp.datasets.cuts.cut_record import CutRecord
 from fimlsp.datasets.cuts.selection import Task
 from fimlsp.datasets.runs.local_pool import CaseRunner, MakeRunner, PoolError
 from fimlsp.datasets.sources.source_file import SourceFile
-
 from fimlsp.extras import install_command
 
 LOCAL = "local"

@@ -19,7 +19,6 @@ from fimlsp.datasets.languages.own_grammar import OwnGrammar
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.languages.scripts import Scripts
 from fimlsp.datasets.sources.source_file import Excluded
-
 from fimlsp.errors import UserError
 
 

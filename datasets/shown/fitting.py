@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fimlsp.datasets.shown.recording import Candidate, Recorded
 from fimlsp.models.acceptance.estimate import Acceptance, CurvePoint, Level
 from fimlsp.models.acceptance.regression import Regression, Weight
-from numpy.typing import NDArray
 
 FOLDS = 5
 BINS = 10

@@ -21,7 +21,6 @@ from pathlib import Path
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.datasets.sources.shards import NoContentError, check_shard, is_shard, n_rows, read_shard
 from fimlsp.datasets.sources.source_file import FoundFile
-
 from fimlsp.errors import UserError
 
 PACKAGE_FOLDERS = ("site-packages", "dist-packages")

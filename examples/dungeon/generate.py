@@ -11,12 +11,12 @@ from pathlib import Path
 
 import click
 from engine.library import HERE, KINDS, Library, load_library
+
+from fimlsp import DecodeSettings, load_model
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.tidying.tidy import Tidy
 from fimlsp.models.generation import generate
 from fimlsp.models.loading import FimModel
-
-from fimlsp import DecodeSettings, load_model
 
 EXAMPLES = 3
 NAMES = {

@@ -17,11 +17,11 @@ from engine.actors import Actor
 from engine.damage import Damage
 from engine.fight import Fight
 from engine.library import KINDS, Library, load_library
-from fimlsp.models.loading import BUNDLED, FimModel
 from generate import write_script
 from safetensors.numpy import load_file, save_file
 
 from fimlsp import load_model
+from fimlsp.models.loading import BUNDLED, FimModel
 
 HOOKS = ("OnActivate", "OnTurnStart", "OnTurnEnd", "OnDeactivate", "OnDeath")
 TURNS = 16

@@ -11,6 +11,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from lark import Token, Tree
+from lark.exceptions import LarkError, UnexpectedInput
+from lark.grammar import Rule
+from lark.lexer import PatternStr, TerminalDef
+from lark.load_grammar import Grammar as LarkGrammar
+from lark.load_grammar import GrammarBuilder
+
 from fimlsp.languages.custom.files import GrammarFiles
 from fimlsp.languages.custom.indentation import (
     BlockError,
@@ -28,12 +35,6 @@ from fimlsp.languages.custom.neighbours import check_neighbours
 from fimlsp.languages.custom.rules import NoSentenceError, TooManyProductionsError, to_grammar
 from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
-from lark import Token, Tree
-from lark.exceptions import LarkError, UnexpectedInput
-from lark.grammar import Rule
-from lark.lexer import PatternStr, TerminalDef
-from lark.load_grammar import Grammar as LarkGrammar
-from lark.load_grammar import GrammarBuilder
 
 MOST_WAYS = 10_000
 _MOST_TERMINALS = 2_000

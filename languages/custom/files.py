@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fimlsp.quotient.grammar.cfg import GrammarError
 from lark.load_grammar import stdlib_loader
+
+from fimlsp.quotient.grammar.cfg import GrammarError
 
 LARGEST_FILE = 1_000_000
 """Bytes."""

@@ -19,13 +19,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
+from lark.lexer import PatternRE, TerminalDef
+
 from fimlsp.languages.custom.files import GrammarFiles
 from fimlsp.lexing.automata.dfa import DEAD, Dfa
 from fimlsp.lexing.lexis import Offside
 from fimlsp.lexing.modes import CODE, ModeStack
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, without_useless
 from fimlsp.quotient.language.contract import DEDENT, INDENT, NEWLINE
-from lark.lexer import PatternRE, TerminalDef
 
 LINE_END = "line end"
 """The kind of line ends; no terminal can have such a name."""

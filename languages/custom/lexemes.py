@@ -12,6 +12,9 @@ import sys
 from collections.abc import Sequence
 from time import monotonic
 
+from lark import __version__ as lark_version
+from lark.lexer import PatternStr, TerminalDef
+
 from fimlsp.languages.custom.files import GrammarFiles
 from fimlsp.languages.custom.patterns import PatternCompiler, PatternError
 from fimlsp.lexing.automata.dfa import CompactDfa
@@ -20,8 +23,6 @@ from fimlsp.lexing.automata.program import Accept, Done, Program, ProgramTooLarg
 from fimlsp.lexing.automata.table_cache import cached
 from fimlsp.lexing.modes import CODE
 from fimlsp.quotient.grammar.cfg import GrammarError
-from lark import __version__ as lark_version
-from lark.lexer import PatternStr, TerminalDef
 
 REJECTED = "rejected lexeme"
 """The kind of text that a look-ahead forbids; no terminal can have such a name."""

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
+from fimlsp.errors import UserError
 from fimlsp.languages.slua.interface import Interface, Root
 from fimlsp.languages.slua.types import Field, Function, Table, Type
-
-from fimlsp.errors import UserError
 
 _MOST_KEPT = 64
 

@@ -39,13 +39,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fimlsp.errors import UserError
 from fimlsp.languages.slua import syntax
 from fimlsp.languages.slua.declaring import Declarer, suggest
 from fimlsp.languages.slua.faults import Fault, ScriptSyntaxError
 from fimlsp.languages.slua.parsing import Declaration, parse_interface
 from fimlsp.languages.slua.types import SIMPLE, Function, Table, Type, parts
-
-from fimlsp.errors import UserError
 
 
 class InterfaceError(UserError, ValueError):

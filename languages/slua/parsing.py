@@ -7,10 +7,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
-from fimlsp.languages.slua import syntax
-from fimlsp.languages.slua.faults import Fault, ScriptSyntaxError
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
 from lark.tree import Meta
+
+from fimlsp.languages.slua import syntax
+from fimlsp.languages.slua.faults import Fault, ScriptSyntaxError
 
 _EXPECTED = {
     "NAME": "a name",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from fimlsp.errors import UserError
 from fimlsp.languages.slua.checking.checker import Checked, check_script
 from fimlsp.languages.slua.extending import extended
 from fimlsp.languages.slua.interface import Interface, InterfaceError, read_interface
 from fimlsp.languages.slua.syntax import Call, CallStatement, Name
-
-from fimlsp.errors import UserError
 
 MOST_BYTES = 1_000_000
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+
+from fimlsp import __version__
 from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
 from fimlsp.lsp_server.command_line.generate_command import generate
 from fimlsp.lsp_server.command_line.models_command import models
@@ -25,8 +27,6 @@ from fimlsp.lsp_server.command_line.parameters import (
     to_scripts,
 )
 from fimlsp.lsp_server.settings.options import Settings, load_of
-
-from fimlsp import __version__
 
 if TYPE_CHECKING:
     from fimlsp.quotient.language.contract import Language

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
+
+from fimlsp.errors import explain
 from fimlsp.languages import LANGUAGES, language_named
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import PythonVersion
@@ -23,8 +25,6 @@ from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits,
 from fimlsp.lsp_server.session.status import describe_relaxed
 from fimlsp.lsp_server.worker.backend import Backend
 from fimlsp.quotient.language.contract import Language
-
-from fimlsp.errors import explain
 
 log = logging.getLogger(__name__)
 

@@ -10,6 +10,10 @@ import time
 from collections.abc import Callable
 
 import click
+
+from fimlsp import __version__
+from fimlsp.errors import explain
+from fimlsp.extras import package_version
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.languages.python.analysis.questions import Cursor
@@ -22,10 +26,6 @@ from fimlsp.lsp_server.worker.file_guard import GUARDED_COMMAND
 from fimlsp.models.errors import MissingExtraError, require
 from fimlsp.models.served.connecting.gguf_model import is_gguf
 from fimlsp.models.served.http.address import is_address
-
-from fimlsp import __version__
-from fimlsp.errors import explain
-from fimlsp.extras import package_version
 
 log = logging.getLogger(__name__)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import Interface, InterfaceError, read_interface
 from fimlsp.languages.slua.tidying.tidy import Tidy

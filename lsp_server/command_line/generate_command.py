@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+
 from fimlsp.languages import LANGUAGES, language_named
 from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
 from fimlsp.lsp_server.command_line.parameters import PYTHON, is_given, model_options, to_grammar
@@ -201,9 +202,8 @@ def load(model: Load) -> FimModel:
     Raises:
         click.ClickException: it cannot be loaded.
     """
-    from fimlsp.lsp_server.worker.backend import loaded
-
     from fimlsp.errors import explain
+    from fimlsp.lsp_server.worker.backend import loaded
 
     try:
         return loaded(model, lambda _: None)

@@ -13,10 +13,11 @@ import click
 from fimlsp.extras import install_command, missing_modules
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from fimlsp.models.checkpoints.download import Announcement
     from fimlsp.models.checkpoints.memory import Room
     from fimlsp.models.finding.listing import Found
-    from rich.table import Table
 
 NEEDED = {
     "checkpoints": "Checkpoints need PyTorch and transformers. To install them:",
@@ -38,8 +39,9 @@ def list_models(as_json: bool) -> None:
     ports of this machine. The list says of each whether it was trained to fill in the middle, and what keeps
     it from being used. The name in the first column is what --model takes.
     """
-    from fimlsp.models.finding.listing import models_here
     from rich.console import Console
+
+    from fimlsp.models.finding.listing import models_here
 
     here = [*models_here()]
     if as_json:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from fimlsp.lsp_server.settings.options import MODEL_FIELDS, OPTIONS, Option
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+
 from fimlsp.lsp_server.documents.open_documents import LARGEST_DOCUMENT
 from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
 

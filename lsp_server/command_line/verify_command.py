@@ -22,11 +22,10 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 
+from fimlsp.errors import explain
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.verification import verify_case
-
-from fimlsp.errors import explain
 
 log = logging.getLogger(__name__)
 

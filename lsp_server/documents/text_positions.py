@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from fimlsp.quotient.contexts.replacement import Replacement
 from numpy.typing import NDArray
+
+from fimlsp.quotient.contexts.replacement import Replacement
 
 _LINE_END = re.compile(rb"\n|\r(?!\n)")
 _CONTINUATION = 0b1000_0000

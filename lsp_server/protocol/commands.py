@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
+
 from fimlsp.lsp_server.protocol.receiving import HasSession
 from fimlsp.lsp_server.worker_client.found_models import NotFoundOutError, found_models
-from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
 ACCEPT = "fimlsp.server.accept"
 

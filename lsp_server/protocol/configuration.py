@@ -7,9 +7,10 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fimlsp.lsp_server.settings.options import SECTION, Settings, resolve, unknown_names, with_own_server
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+
+from fimlsp.lsp_server.settings.options import SECTION, Settings, resolve, unknown_names, with_own_server
 
 if TYPE_CHECKING:
     from fimlsp.lsp_server.protocol.server import FimServer

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from lsprotocol import types
+
 from fimlsp.lsp_server.documents.text_positions import units
 from fimlsp.lsp_server.protocol.commands import ACCEPT
 from fimlsp.lsp_server.session.completer import Offer, Ticket
-from lsprotocol import types
 
 SNIPPETS = "inlineCompletionSnippets"
 """The experimental capability of a client that inserts a `StringValue`; the protocol has no word for it."""

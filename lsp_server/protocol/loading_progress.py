@@ -6,10 +6,11 @@ import asyncio
 import logging
 import uuid
 
-from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.progress import Progress
+
+from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 
 
 class LoadingProgress:

@@ -17,10 +17,6 @@ from functools import partial
 from typing import Any, Protocol
 
 from cattrs import Converter
-from fimlsp.lsp_server.documents.open_documents import Change, Position
-from fimlsp.lsp_server.protocol.door import Door
-from fimlsp.lsp_server.session.completer import Ticket, Trigger
-from fimlsp.lsp_server.session.session import Session
 from lsprotocol import types
 from pygls.exceptions import (
     JsonRpcException,
@@ -30,6 +26,11 @@ from pygls.exceptions import (
     JsonRpcServerNotInitialized,
 )
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
+
+from fimlsp.lsp_server.documents.open_documents import Change, Position
+from fimlsp.lsp_server.protocol.door import Door
+from fimlsp.lsp_server.session.completer import Ticket, Trigger
+from fimlsp.lsp_server.session.session import Session
 
 log = logging.getLogger(__name__)
 

@@ -7,6 +7,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import asdict
 
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, PyglsError
+from pygls.lsp.server import LanguageServer
+
+from fimlsp import __version__
 from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 from fimlsp.lsp_server.protocol.commands import COMMANDS
 from fimlsp.lsp_server.protocol.configuration import Configuration
@@ -18,11 +23,6 @@ from fimlsp.lsp_server.session.completer import Ticket
 from fimlsp.lsp_server.session.session import Session
 from fimlsp.lsp_server.session.status import STATUS, Status
 from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
-from lsprotocol import types
-from pygls.exceptions import JsonRpcException, PyglsError
-from pygls.lsp.server import LanguageServer
-
-from fimlsp import __version__
 
 _KINDS = {
     logging.ERROR: types.MessageType.Error,

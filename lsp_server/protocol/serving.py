@@ -10,11 +10,12 @@ import os
 import sys
 from threading import Thread
 
+from pygls.io_ import StdoutWriter
+
 from fimlsp.lsp_server.protocol.door import MOST_CLIENTS, Door
 from fimlsp.lsp_server.protocol.plain_log import PlainHandler
 from fimlsp.lsp_server.protocol.server import FimServer, create_server
 from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
-from pygls.io_ import StdoutWriter
 
 log = logging.getLogger(__name__)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from fimlsp.errors import explain
 from fimlsp.lsp_server.documents.open_documents import Document, Documents
 from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import Complete, Completion, Limits
@@ -22,8 +23,6 @@ from fimlsp.lsp_server.session.statistics import Statistics
 from fimlsp.lsp_server.session.status import StatusBoard
 from fimlsp.lsp_server.session.suggestions import Suggestion, Suggestions
 from fimlsp.lsp_server.settings.options import Settings, limits_of
-
-from fimlsp.errors import explain
 
 Trigger = Literal["automatic", "by hand", "menu"]
 """Who asks: the typing, the user, or the menu of completions, which does not tell the two apart."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from fimlsp.errors import explain
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.wanted.wanted_here import wanted_here
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
@@ -33,8 +34,6 @@ from fimlsp.models.served.http.failures import ServerError
 from fimlsp.quotient.engine import Constraint, EditedDocument, Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.states.protocol import State
-
-from fimlsp.errors import explain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

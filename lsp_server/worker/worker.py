@@ -24,6 +24,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import BinaryIO, Protocol
 
+from fimlsp.errors import explain
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.messages import (
     Answer,
@@ -50,8 +51,6 @@ from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
 from fimlsp.models.served.http.failures import ServerError
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Language
-
-from fimlsp.errors import explain
 
 log = logging.getLogger(__name__)
 

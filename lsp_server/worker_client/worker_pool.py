@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from fimlsp.errors import UserError
 from fimlsp.lsp_server.messages import (
     Answer,
     AwaitNames,
@@ -24,8 +25,6 @@ from fimlsp.lsp_server.messages import (
     Report,
 )
 from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess
-
-from fimlsp.errors import UserError
 
 MOST_WORKERS = 4
 

@@ -14,6 +14,9 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
+from tokenizers import Tokenizer
+
 from fimlsp.models.catalogue import MODELS_THAT_WORK
 from fimlsp.models.checkpoints.regular_files import (
     CONFIG_BYTES_MAX,
@@ -22,8 +25,6 @@ from fimlsp.models.checkpoints.regular_files import (
     read_bounded,
 )
 from fimlsp.models.errors import MissingExtraError, ModelError, is_panic, require
-from safetensors import SafetensorError, safe_open
-from tokenizers import Tokenizer
 
 BUFFER_KEY = "fimlsp_buffer_cache"
 PROMPT_KEY = "fimlsp_prompt_tokens"

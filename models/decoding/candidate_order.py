@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 import numpy as np
-from fimlsp.models.protocols import Candidates
 from numpy.random import Generator
 from numpy.typing import NDArray
+
+from fimlsp.models.protocols import Candidates
 
 Pair = tuple[int, float]
 

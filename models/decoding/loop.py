@@ -17,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
+from numpy.random import default_rng
+
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.models.decoding.best_stop import best_stop
 from fimlsp.models.decoding.candidate_order import Draw, Pair, at_random, preferred_first
@@ -28,7 +30,6 @@ from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import Attended, Candidates, Launching, NextToken, Preference, TellsAll
 from fimlsp.quotient.states.protocol import State
-from numpy.random import default_rng
 
 REJECTIONS_PER_STEP_MAX = 50
 REFUSALS_BEFORE_MASK = 24

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from fimlsp.models.protocols import Candidates
 from numpy.typing import NDArray
+
+from fimlsp.models.protocols import Candidates
 
 WEIGHTS = Path(__file__).with_name("mixing.json")
 CANDIDATES_MAX = 64

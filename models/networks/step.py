@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from fimlsp.models.protocols import Candidates
 from numpy.typing import NDArray
+
+from fimlsp.models.protocols import Candidates
 
 CANDIDATES = 64
 

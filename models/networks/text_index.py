@@ -11,6 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fimlsp.models.networks.precedents import (
     AGREEMENT_MAX,
     CURSOR,
@@ -19,7 +21,6 @@ from fimlsp.models.networks.precedents import (
     Precedent,
     Precedents,
 )
-from numpy.typing import NDArray
 
 _KEY = np.dtype("<u8")
 _BITS = 8 * AGREEMENT_MAX

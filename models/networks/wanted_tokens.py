@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 import numpy as np
+
 from fimlsp.models.networks.precedents import PIECE
 from fimlsp.models.prompts.vocabulary import Vocabulary
 from fimlsp.models.protocols import Candidates

@@ -14,10 +14,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from tokenizers import Tokenizer
+
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.models.errors import ModelError, is_panic
 from fimlsp.models.prompts.typed_texts import TypedTexts
-from tokenizers import Tokenizer
 
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 SENTINEL = "\n"

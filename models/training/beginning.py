@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+
 from fimlsp.models.checkpoints.checkpoint_files import read_files
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED
@@ -16,8 +19,6 @@ from fimlsp.models.training.data.examples import Examples
 from fimlsp.models.training.data.tokenizer import SPECIAL, train_tokenizer
 from fimlsp.models.training.loop import initialise
 from fimlsp.models.training.network import Transformer
-from safetensors.torch import load_file
-from tokenizers import Tokenizer
 
 HEAD = 64
 CONTEXT = 1024

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from fimlsp.models.errors import ModelError, require
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from fimlsp.models.errors import ModelError, require
 
 if TYPE_CHECKING:
     from fimlsp.models.training.loop import Precision

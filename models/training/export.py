@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+
 from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY
 from fimlsp.models.networks.numpy.shape import Shape
 from fimlsp.models.training.data.tokenizer import END_OF_TEXT, LEFT, PAD, RIGHT
 from fimlsp.models.training.network import Transformer
-from safetensors.torch import save_file
-from tokenizers import Tokenizer
 
 
 def save(model: Transformer, tokenizer: Tokenizer, folder: Path) -> None:

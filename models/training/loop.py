@@ -16,11 +16,12 @@ from pickle import UnpicklingError
 from typing import Literal
 
 import torch
+from torch import Tensor
+from torch.nn import functional
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.training.data.examples import Examples
 from fimlsp.models.training.network import Transformer
-from torch import Tensor
-from torch.nn import functional
 
 IGNORED = -100
 HISTORY_ONE_IN = 10

@@ -16,6 +16,11 @@ from random import Random
 import click
 import numpy as np
 import torch
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from torch.nn.functional import cross_entropy
+
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.networks.buffer_cache import suggested
@@ -25,10 +30,6 @@ from fimlsp.models.networks.text_index import TextIndex
 from fimlsp.models.prompts.prompt import beginning, ending
 from fimlsp.models.training.data.corpus import read_corpus
 from fimlsp.models.training.quality.measure import RULES, Cut, line_cuts
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-from torch.nn.functional import cross_entropy
 
 UNITS, STEPS, BATCH, RATE, DECAY = 16, 2_000, 256, 3e-3, 0.02
 TOKENS = 24

@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 
 import torch
-from fimlsp.models.networks.numpy.shape import Shape
 from torch import Tensor, nn
 from torch.nn import functional
+
+from fimlsp.models.networks.numpy.shape import Shape
 
 QUERY_BLOCK = 128
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 
 import torch
+from tokenizers import Tokenizer
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.training.beginning import Sizes, new, trained_before
@@ -28,7 +30,6 @@ from fimlsp.models.training.quality.measure import (
 )
 from fimlsp.models.training.quality.plot import loss_plot
 from fimlsp.models.training.widening import widened
-from tokenizers import Tokenizer
 
 SAVE_EVERY_SECONDS = 300
 COUNTED_FILES = 400

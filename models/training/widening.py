@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from fimlsp.models.training.network import Transformer
 from torch import Tensor
+
+from fimlsp.models.training.network import Transformer
 
 NOISE = 0.5
 """Of the noise, in standard deviations of the matrix that it is added to."""

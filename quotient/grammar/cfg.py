@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from itertools import groupby
 
-from fimlsp.lexing.values import value
-
 from fimlsp.errors import UserError
+from fimlsp.lexing.values import value
 
 
 class GrammarError(UserError, ValueError):

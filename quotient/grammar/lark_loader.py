@@ -15,12 +15,13 @@ import ast
 from collections.abc import Callable, Mapping
 from itertools import product
 
-from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, make_grammar, without_useless
-from fimlsp.quotient.grammar.places import Places, in_places, marked
 from lark import Tree
 from lark.exceptions import LarkError
 from lark.grammar import Symbol
 from lark.load_grammar import GrammarBuilder
+
+from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, make_grammar, without_useless
+from fimlsp.quotient.grammar.places import Places, in_places, marked
 
 Names = tuple[str, ...]
 Definition = tuple[Names, Tree[object]]

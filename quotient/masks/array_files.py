@@ -19,8 +19,9 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
-from fimlsp.lexing.automata.cached_files import cache_folder, read_cached, write_cached
 from numpy.typing import NDArray
+
+from fimlsp.lexing.automata.cached_files import cache_folder, read_cached, write_cached
 
 log = logging.getLogger(__name__)
 

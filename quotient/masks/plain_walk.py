@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.quotient.masks.vocabulary import Vocabulary
-from numpy.typing import NDArray
 
 S = TypeVar("S")
 Truths = NDArray[np.bool_]

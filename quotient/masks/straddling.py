@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.modes import ModeStack
@@ -12,7 +14,6 @@ from fimlsp.quotient.bridge.boundary_lexemes import leads_into
 from fimlsp.quotient.bridge.connection import RightEntry
 from fimlsp.quotient.masks.grouping.ends import Ends
 from fimlsp.quotient.masks.grouping.groups import DifferentEnds
-from numpy.typing import NDArray
 
 
 class RightLexemes:

@@ -11,12 +11,13 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fimlsp.quotient.masks import array_files
 from fimlsp.quotient.masks.array_files import Arrays
 from fimlsp.quotient.masks.texts import suffixes, text_trie
 from fimlsp.quotient.masks.texts.suffixes import Suffixes
 from fimlsp.quotient.masks.texts.text_trie import Texts, TextTrie
-from numpy.typing import NDArray
 
 WORD_BITS = 32
 _WORTH_KEEPING = 4096

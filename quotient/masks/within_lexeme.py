@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.masks.grouping.first_lexemes import automaton_of, first_lexemes
 from fimlsp.quotient.masks.plain_walk import Truths, asked_again

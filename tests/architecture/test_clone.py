@@ -19,18 +19,16 @@ CODE = shutil.ignore_patterns("__pycache__", "*.safetensors", "results")
 
 @pytest.fixture
 def clone(tmp_path):
-    """A clone: the rooms beside the folder `fimlsp`."""
-    for folder in ("fimlsp", *ROOMS):
-        shutil.copytree(ROOT / folder, tmp_path / "clone" / folder, ignore=CODE)
+    """A clone: the folder of the package holds links to the folders of code at the root."""
+    for folder in ("src", *ROOMS):
+        shutil.copytree(ROOT / folder, tmp_path / "clone" / folder, symlinks=True, ignore=CODE)
     return tmp_path / "clone"
 
 
 @pytest.fixture
 def installed(tmp_path):
-    """An installation that is not editable: the rooms in the folder `fimlsp`, of another version."""
-    shutil.copytree(ROOT / "fimlsp", tmp_path / "site" / "fimlsp", ignore=CODE)
-    for room in ROOMS:
-        shutil.copytree(ROOT / room, tmp_path / "site" / "fimlsp" / room, ignore=CODE)
+    """An installation that is not editable, of another version: no links."""
+    shutil.copytree(ROOT / "src" / "fimlsp", tmp_path / "site" / "fimlsp", ignore=CODE)
     init = tmp_path / "site" / "fimlsp" / "__init__.py"
     init.write_text(init.read_text().replace('__version__ = "', '__version__ = "9.'))
     return tmp_path / "site"
@@ -54,21 +52,29 @@ def check_version(done, version):
     assert done.stdout.startswith(f"fimlsp, version {version}")
 
 
-def test_in_a_clone_the_installed_command_line_runs(clone, installed):
+def test_in_a_clone_the_installed_package_runs(clone, installed):
     check_version(python(clone, "-m", "fimlsp", "--version", path=[installed]), "9.")
 
 
-def test_in_a_clone_that_is_not_installed_the_remedy_is_named(clone):
-    done = python(clone, "-m", "fimlsp", "--version")
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"fimlsp is not installed for {sys.executable}; run: ")
-
-
-@pytest.mark.parametrize("path", ["nothing", "site"])
-def test_a_clone_imports_its_own_rooms(clone, installed, path):
+def test_a_clone_imports_its_own_folders(clone, installed):
     code = "from fimlsp import Engine, datasets, quotient; print(quotient.__file__, datasets.__file__)"
-    done = python(clone, "-c", code, path=[installed.parent / path])
-    assert done.stdout.split() == [str(clone / room / "__init__.py") for room in ("quotient", "datasets")]
+    done = python(clone, "-c", code, path=[clone / "src", installed])
+    imported = [Path(name).resolve() for name in done.stdout.split()]
+    assert imported == [clone / room / "__init__.py" for room in ("quotient", "datasets")]
+
+
+def test_beside_a_clone_of_the_same_name_the_package_is_found(clone):
+    clone = clone.rename(clone.with_name("fimlsp"))
+    check_version(python(clone.parent, "-m", "fimlsp", "--version", path=[clone / "src"]), "")
+
+
+def test_a_clone_without_links_names_the_remedy(clone):
+    for room in ROOMS:
+        (clone / "src" / "fimlsp" / room).unlink()
+        (clone / "src" / "fimlsp" / room).write_text(f"../../{room}")
+    done = python(clone, "-c", "import fimlsp", path=[clone / "src"])
+    assert "ImportError: Cannot import fimlsp: the symbolic links" in done.stderr
+    assert "git config core.symlinks true" in done.stderr
 
 
 def test_a_workspace_with_folders_of_the_same_names_is_not_looked_into(installed, tmp_path):
@@ -81,15 +87,8 @@ def test_a_workspace_with_folders_of_the_same_names_is_not_looked_into(installed
     assert python(workspace, "-c", code, path=[installed]).stdout == f"['{installed / 'fimlsp'}']\n"
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_only_all_rooms_together_make_a_clone(clone, room):
-    (clone / room / "__init__.py").unlink()
-    done = python(clone, "-c", "import fimlsp; print(fimlsp.__path__)")
-    assert done.stdout == f"['{clone / 'fimlsp'}']\n"
-
-
-def test_these_are_all_rooms():
-    assert {path.parent.name for path in ROOT.glob("*/__init__.py")} == {"fimlsp", *ROOMS}
+def test_these_are_all_folders_of_code():
+    assert {path.parent.name for path in ROOT.glob("*/__init__.py")} == set(ROOMS)
 
 
 HOSTILE = {"warnings.py": "print('hostile')\n", "fimlsp.py": "print('hostile')\n"}

@@ -13,7 +13,7 @@ import pytest
 
 from .test_packages import PYPROJECT, ROOMS, ROOT
 
-MODULES = sorted(path for folder in ROOMS.values() for path in (ROOT / folder).rglob("*.py"))
+MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 OF_NAMED_TUPLES = frozenset(("_asdict", "_fields", "_replace"))
 IMPORTED_AS = {"markdown_it": "markdown_it_py"}
 

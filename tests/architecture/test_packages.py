@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,45 +19,50 @@ else:
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-SETTINGS = PYPROJECT["tool"]["setuptools"]
-ROOMS = SETTINGS["package-dir"]
+ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+PACKAGE = ROOT / "src" / "fimlsp"
+NOT_SOURCE = (".*", "build", "node_modules", "tests", "results", "__pycache__", "*.egg-info")
+INSTALLED = (".py", ".lark", ".lua", ".go", ".txt", ".json", ".safetensors")
 
 
-def packages_of(folder):
-    """The names of the packages in the *folder* of a room."""
-    inits = (ROOT / folder).rglob("__init__.py")
-    return {tuple(init.parent.relative_to(ROOT / folder).parts) for init in inits}
-
-
-def test_every_folder_of_code_is_a_package_that_is_installed():
-    found = {".".join([room, *parts]) for room, folder in ROOMS.items() for parts in packages_of(folder)}
-    assert sorted(SETTINGS["packages"]) == sorted(found)
-
-
-def test_no_package_is_named_twice():
-    assert len(set(SETTINGS["packages"])) == len(SETTINGS["packages"])
+def test_each_folder_of_code_is_linked_in_the_package():
+    links = {path.name: path.readlink().as_posix() for path in PACKAGE.iterdir() if path.is_symlink()}
+    assert links == {room: f"../../{room}" for room in ROOMS}
 
 
 def test_every_module_is_in_a_package():
     loose = [
         path.relative_to(ROOT)
-        for folder in ROOMS.values()
-        for path in (ROOT / folder).rglob("*.py")
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*.py")
         if not (path.parent / "__init__.py").exists()
     ]
     assert not loose
 
 
-def test_the_files_that_languages_read_are_installed():
-    files = [path for path in (ROOT / "languages").rglob("*") if path.suffix in (".lark", ".txt")]
-    missing = [path for path in files if not is_installed(path)]
-    assert files
-    assert not missing
-
-
-def is_installed(path):
-    package = ".".join(["fimlsp", *path.parent.relative_to(ROOT).parts])
-    return any(path.match(pattern) for pattern in SETTINGS["package-data"].get(package, []))
+def test_wheel_and_sdist_hold_every_module_and_data_file(tmp_path):
+    clone = tmp_path / "clone"
+    shutil.copytree(ROOT, clone, symlinks=True, ignore=shutil.ignore_patterns(*NOT_SOURCE))
+    builder = "from setuptools import build_meta as b; b.build_sdist('..'); b.build_wheel('..')"
+    done = subprocess.run(
+        [sys.executable, "-c", builder], cwd=clone, capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stderr
+    sdist, wheel = sorted(tmp_path.glob("fimlsp-*"), key=lambda path: path.suffix == ".whl")
+    with tarfile.open(sdist) as archive:
+        in_sdist = {name.partition("/src/")[2] for name in archive.getnames()}
+    with zipfile.ZipFile(wheel) as archive:
+        in_wheel = set(archive.namelist())
+    expected = {
+        path.relative_to(ROOT).as_posix()
+        for room in ROOMS
+        for package in {init.parent for init in (ROOT / room).rglob("__init__.py")}
+        for path in package.iterdir()
+        if path.suffix in INSTALLED and path.parent != ROOT / "datasets"
+    }
+    assert len(expected) > 200
+    assert {f"fimlsp/{name}" for name in expected} <= in_wheel
+    assert {f"fimlsp/{name}" for name in expected} <= in_sdist
 
 
 @pytest.mark.parametrize("name", ["huggingface_hub", "lark", "pygls", "torch", "transformers"])

@@ -12,7 +12,7 @@ import pytest
 import fimlsp
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ast.parse((ROOT / "fimlsp" / "__init__.py").read_text(encoding="utf-8"))
+SOURCE = ast.parse((ROOT / "src" / "fimlsp" / "__init__.py").read_text(encoding="utf-8"))
 
 
 def in_a_new_process(code):

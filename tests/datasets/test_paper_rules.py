@@ -1,6 +1,7 @@
 """The rules of the paper, told in plain steps, are those of a replay."""
 
 from click.testing import CliRunner
+
 from fimlsp.datasets.paper_rules import main
 
 

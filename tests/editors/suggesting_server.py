@@ -12,11 +12,11 @@ import json
 import os
 from pathlib import Path
 
-from fimlsp.lsp_server.session.statistics import Statistics
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from fimlsp import __version__
+from fimlsp.lsp_server.session.statistics import Statistics
 
 BY_HAND = types.InlineCompletionTriggerKind.Invoked
 ACCEPT, DISMISS, TOGGLE, STATISTICS = (

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from fimlsp.models.finding.servers import PORTS
 from fimlsp.models.gguf_export import export_gguf
 

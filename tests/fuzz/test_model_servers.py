@@ -9,14 +9,14 @@ import threading
 from contextlib import contextmanager, suppress
 
 import pytest
+
+from fimlsp import python
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.errors import ModelError
 from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import load_model
 from fimlsp.quotient.engine import Engine
-
-from fimlsp import python
 
 from ..models.served.connecting import documented_servers
 from ..models.served.connecting.recorded import asked, listening

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fimlsp.languages import LANGUAGES
 from fimlsp.languages.custom import load_grammar
 from fimlsp.quotient.engine import Engine

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from fimlsp.languages import IDENTIFIERS, LANGUAGES, UnknownLanguageError, language_named
 from fimlsp.languages.json import json
 from fimlsp.languages.python import python

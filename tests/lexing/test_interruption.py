@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fimlsp.lexing.interruption import Interrupted, checkpoint, interruptible
 
 

@@ -3,12 +3,13 @@
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fimlsp.languages.python.lexis import python_lexis
 from fimlsp.lexing.columns import BlockColumns, Column
 from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
 from fimlsp.lexing.lexer_tables import LexerTables
-from hypothesis import given
-from hypothesis import strategies as st
 
 TABLES = LexerTables(python_lexis())
 START = start_of_line(TABLES, TABLES.start, BlockColumns())

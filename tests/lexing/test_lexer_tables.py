@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fimlsp.lexing.automata.dfa import compile_terminals
 from fimlsp.lexing.automata.nfa import Rule, Terminals
 from fimlsp.lexing.automata.regex import character_but, many, sequence

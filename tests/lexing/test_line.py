@@ -5,13 +5,14 @@ import sys
 from dataclasses import asdict
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fimlsp.languages.python.lexis import BRACKETS as PAIRS
 from fimlsp.languages.python.lexis import python_lexis
 from fimlsp.lexing.columns import BlockColumns, Column
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.line import Line, LineReader, joined, n_joined, physical_end, unmatched_brackets
-from hypothesis import given
-from hypothesis import strategies as st
 
 TABLES = LexerTables(python_lexis())
 

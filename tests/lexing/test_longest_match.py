@@ -1,6 +1,7 @@
 """Reading lexemes of known text, one at a time."""
 
 import pytest
+
 from fimlsp.languages.python.lexis import has_too_many_digits, python_lexis
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.longest_match import longest_match

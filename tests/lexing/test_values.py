@@ -9,10 +9,11 @@ import pkgutil
 import re
 from collections.abc import Iterator
 
+import pytest
+
 import fimlsp.languages
 import fimlsp.lexing
 import fimlsp.quotient
-import pytest
 
 _MUTABLE = re.compile(r"\b(dict|defaultdict|list|set|bytearray|Mapping|Sequence)\b")
 

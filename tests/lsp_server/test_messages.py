@@ -6,6 +6,7 @@ import io
 import pickle
 
 import pytest
+
 from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import (
     Answer,

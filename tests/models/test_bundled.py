@@ -8,13 +8,14 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
+from transformers import AutoModelForCausalLM
+
 from fimlsp.languages.python import python
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import BUNDLED, load_model
 from fimlsp.models.networks.numpy import llama
 from fimlsp.quotient.engine import Engine
-from transformers import AutoModelForCausalLM
 
 SIZE_MAX = 30_000_000
 

@@ -1,6 +1,7 @@
 """From texts around a cursor to a middle: what the network gets to read, and which lines it may write."""
 
 import pytest
+
 from fimlsp.models.acceptance.estimate import Acceptance
 from fimlsp.models.acceptance.regression import Regression
 from fimlsp.models.completion import complete_many

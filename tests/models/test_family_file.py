@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.family_file import chosen_family, read_family
 from fimlsp.models.loading import load_model

@@ -4,6 +4,7 @@ import ast
 import json as json_module
 
 import pytest
+
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import Python

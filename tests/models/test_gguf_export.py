@@ -4,6 +4,7 @@ import gguf
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import BUNDLED, load_model

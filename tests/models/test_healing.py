@@ -4,6 +4,7 @@ import re
 from math import exp, inf, log
 
 import pytest
+
 from fimlsp.languages.python import Python
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.middle import Middle, TokenTrace

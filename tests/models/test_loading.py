@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+
 from fimlsp.models.acceptance.estimate import Acceptance
 from fimlsp.models.acceptance.regression import Regression, Weight
 from fimlsp.models.checkpoints.memory import Room

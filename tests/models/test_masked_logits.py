@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from fimlsp.models.errors import ModelError
-from fimlsp.models.masked_logits import MaskedLogits, fill_bitmask, vocabulary_of
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from fimlsp import Engine, Vocabulary, python
 from fimlsp import json as json_language
+from fimlsp.models.errors import ModelError
+from fimlsp.models.masked_logits import MaskedLogits, fill_bitmask, vocabulary_of
 
 from .tiny_checkpoints import STARCODER, byte_tokenizer, llama, write_checkpoint
 

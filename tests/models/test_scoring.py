@@ -3,6 +3,7 @@
 import math
 
 import pytest
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 from fimlsp.models.scoring import score_middle

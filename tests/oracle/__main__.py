@@ -11,8 +11,6 @@ from pathlib import Path
 from time import perf_counter
 
 import click
-from fimlsp.datasets.languages.known import LANGUAGES
-from fimlsp.languages.python.checks import Check
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -22,6 +20,9 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+
+from fimlsp.datasets.languages.known import LANGUAGES
+from fimlsp.languages.python.checks import Check
 
 from . import compiling, completeness, conformance, masks, recovery, soundness, typing_replay
 from .bench import Worker

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from fimlsp.lexing.lexer_state import LexerState
-from fimlsp.models.prompts.vocabulary import read_vocabulary
-from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
-from fimlsp.quotient.states.protocol import State
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from tokenizers import Tokenizer
 
 from fimlsp import Vocabulary
+from fimlsp.lexing.lexer_state import LexerState
+from fimlsp.models.prompts.vocabulary import read_vocabulary
+from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
+from fimlsp.quotient.states.protocol import State
 from tests.quotient.corpus import library_files, read
 from tests.quotient.masks.sources import engine, random_texts, source
 

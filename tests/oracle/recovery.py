@@ -25,14 +25,14 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
+from rich.console import Console
+from rich.table import Table
+
 from fimlsp.datasets.languages.known import LANGUAGES
 from fimlsp.languages.python import python
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
-from rich.console import Console
-from rich.table import Table
-
 from tests.quotient.corpus import complaint, library_files, read
 
 from .breaks import KINDS, Source, spliced

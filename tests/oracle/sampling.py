@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 from fimlsp.quotient.grammar.cfg import Grammar
-
 from tests.quotient.derivations import Sampler
 
 _WITNESSES = {

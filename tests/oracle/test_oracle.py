@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from fimlsp.quotient.engine import Engine
 
+from fimlsp.quotient.engine import Engine
 from tests.quotient.corpus import complaint
 
 from . import completeness, masks, recovery, soundness, typing_replay

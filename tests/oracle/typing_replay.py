@@ -24,14 +24,14 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
-from fimlsp.languages.python import python
-from fimlsp.models.loading import FimModel
-from fimlsp.quotient.engine import EditedDocument, Engine
-from fimlsp.quotient.states.protocol import State
 from rich.console import Console
 from rich.table import Table
 
 from fimlsp import DecodeSettings, complete_many, load_model
+from fimlsp.languages.python import python
+from fimlsp.models.loading import FimModel
+from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.states.protocol import State
 from tests.quotient.corpus import complaint, library_files, parsed, read
 
 FILES = 60

@@ -1,6 +1,7 @@
 """Cuts that no text has are refused."""
 
 import pytest
+
 from fimlsp.languages.python import python
 from fimlsp.quotient.engine import Engine
 

@@ -6,6 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
+
 from fimlsp.languages.json import json
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.language.tables import LanguageTables

@@ -6,6 +6,7 @@ from functools import partial
 from itertools import count
 
 import pytest
+
 from fimlsp.languages.python import python
 from fimlsp.languages.python.compiler.file_check import FileCheck
 from fimlsp.lexing.interruption import Interrupted, interruptible

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 
 import pytest
+
 from fimlsp.languages.python import python
 from fimlsp.quotient.connect.connect import read_up_to
 from fimlsp.quotient.earley.sets import EarleySet

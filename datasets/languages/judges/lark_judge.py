@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from fimlsp.datasets.languages.suites import NoTokensError, Span, Suite, SuiteBuilder
-from fimlsp.languages.custom import LarkLanguage
 from lark import Lark, Token
 from lark.exceptions import LarkError, UnexpectedInput
 from lark.indenter import Indenter
+
+from fimlsp.datasets.languages.suites import NoTokensError, Span, Suite, SuiteBuilder
+from fimlsp.languages.custom import LarkLanguage
 
 
 def syntax_error(language: LarkLanguage, text: str) -> str | None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from fimlsp.languages.slua.running.sandbox import Sandbox, ScriptError
-from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, Type
-
 from engine.given_values import Table
 from engine.library import Library, Script
+from fimlsp.languages.slua.running.sandbox import Sandbox, ScriptError
+from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, Type
 
 MOST_NESTED = 3
 """Hooks that may run within each other: harm that a hook does calls hooks, whose harm calls hooks."""

@@ -14,10 +14,11 @@ from inspect import Parameter
 from pathlib import Path
 
 import jedi
+from jedi.api.environment import InterpreterEnvironment
+
 from fimlsp.languages.python.analysis.questions import Finding, Question
 from fimlsp.languages.python.analysis.search_path import search_path
 from fimlsp.languages.python.names.known_names import Kind, Wanted
-from jedi.api.environment import InterpreterEnvironment
 
 _LEAVES_OPEN = re.compile(
     rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals|vars|locals)[ \t]*\(", re.M

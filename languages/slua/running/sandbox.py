@@ -9,11 +9,10 @@ from importlib.resources import files
 from types import MethodType
 from typing import Any
 
-from fimlsp.languages.slua.interface import Interface
-from fimlsp.languages.slua.running.translation import Translation
-
 from fimlsp.errors import UserError
 from fimlsp.extras import install_command
+from fimlsp.languages.slua.interface import Interface
+from fimlsp.languages.slua.running.translation import Translation
 
 INSTRUCTIONS = 10_000_000
 ROUNDS = 10_000

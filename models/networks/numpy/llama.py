@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
 from fimlsp.models.networks.numpy.shape import Shape
 from fimlsp.models.networks.step import best_candidates, n_known
 from fimlsp.models.protocols import Candidates
-from numpy.typing import NDArray
-from safetensors.numpy import load_file
 
 if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Vocabulary

@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from fimlsp.models.networks.torch.kv_cache import KVCache, PreallocatedLayer
-from fimlsp.models.networks.torch.recorded_step import Step, scores_of
 from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, DynamicLayer
+
+from fimlsp.models.networks.torch.kv_cache import KVCache, PreallocatedLayer
+from fimlsp.models.networks.torch.recorded_step import Step, scores_of
 
 SMALLEST = 512
 TOLERANCE = 0.1

@@ -10,6 +10,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+from transformers.utils import logging
+
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles
 from fimlsp.models.errors import ModelError, OutOfMemoryError, is_out_of_memory
 from fimlsp.models.networks.step import best_candidates, n_known
@@ -23,10 +28,6 @@ from fimlsp.models.networks.torch.recorded_step import recorded_step
 from fimlsp.models.networks.torch.rows import PADDING, CheckpointRows
 from fimlsp.models.protocols import Candidates
 from fimlsp.quotient.masks.vocabulary import Vocabulary
-from numpy.typing import NDArray
-from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
-from transformers.utils import logging
 
 IMPLEMENTATION_KEY = "_implementation"
 IMPLEMENTATIONS = (None, "eager", "sdpa")

@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 import torch
+from torch import Tensor
+
 from fimlsp.models.networks.step import CANDIDATES, best_candidates
 from fimlsp.models.protocols import Candidates
-from torch import Tensor
 
 
 def sent(numbers: Sequence[int] | Sequence[Sequence[int]], device: torch.device) -> Tensor:

@@ -8,9 +8,10 @@ time. Each output channel of a linear layer has its own scale, and so has each i
 from __future__ import annotations
 
 import torch
-from fimlsp.models.networks.torch.integer_products import largest_weight, product_with
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
+
+from fimlsp.models.networks.torch.integer_products import largest_weight, product_with
 
 SMALLEST_SCALE = 1e-8
 

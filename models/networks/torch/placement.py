@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
+
+from fimlsp.extras import missing_modules
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles
 from fimlsp.models.checkpoints.memory import (
     CPU_CONTEXT_MAX,
@@ -20,8 +22,6 @@ from fimlsp.models.checkpoints.memory import (
     stored_bytes,
 )
 from fimlsp.models.errors import MissingExtraError, ModelError
-
-from fimlsp.extras import missing_modules
 
 DType = Literal["float32", "bfloat16", "float16"]
 Bits = Literal[4, 8]

@@ -15,12 +15,13 @@ from operator import getitem
 from typing import Any, TypeAlias
 
 import torch
-from fimlsp.models.networks.torch.kv_cache import KVCache
 from torch import Tensor, fx
 from torch.fx.node import map_aggregate
 from torch.overrides import TorchFunctionMode, handle_torch_function
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache
+
+from fimlsp.models.networks.torch.kv_cache import KVCache
 
 Step = Callable[[int, int], Tensor]
 Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import torch
-from fimlsp.models.networks.torch.exchange import sent
-from fimlsp.models.networks.torch.kv_cache import copied_cache
-from fimlsp.models.protocols import Candidates
 from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache
+
+from fimlsp.models.networks.torch.exchange import sent
+from fimlsp.models.networks.torch.kv_cache import copied_cache
+from fimlsp.models.protocols import Candidates
 
 PADDING = 0
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from tokenizers import Tokenizer
+
 from fimlsp.models.checkpoints.memory import CPU_CONTEXT_MAX, check_memory, free_main_memory, needed_bytes
 from fimlsp.models.errors import ModelError
 from fimlsp.models.gguf.description import format_of, token_bytes
@@ -18,7 +20,6 @@ from fimlsp.models.served.dialects.learnt_bytes import LearntBytes
 from fimlsp.models.served.dialects.llama_server import LlamaServer, Tokenization
 from fimlsp.models.served.http.peer import Peer
 from fimlsp.models.served.look_ahead import LookAhead
-from tokenizers import Tokenizer
 
 SUFFIX = ".gguf"
 TOKENIZER_KEY = "tokenizer.huggingface.json"

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import h11
+
 from fimlsp.lexing.interruption import Interrupted
 from fimlsp.models.served.http.address import Address
 from fimlsp.models.served.http.failures import GoneError, ServerError, nonsense

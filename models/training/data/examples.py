@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 
+from tokenizers import Tokenizer
+
 from fimlsp.models.training.data.corpus import SourceFile
 from fimlsp.models.training.data.tokenizer import END_OF_TEXT, LEFT, PAD, RIGHT
-from tokenizers import Tokenizer
 
 FIM_RATE = 0.8
 CHARACTERS_PER_TOKEN = 6

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 import torch
+
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained

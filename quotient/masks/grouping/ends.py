@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 import numpy as np
+
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.language.tables import LanguageTables

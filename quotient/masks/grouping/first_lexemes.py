@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.values import value
 from fimlsp.quotient.masks.texts.text_trie import Ints, TextTrie
-from numpy.typing import NDArray
 
 
 class Automaton:

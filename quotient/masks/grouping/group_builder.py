@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.masks.grouping.ends import Ends, Within
 from fimlsp.quotient.masks.grouping.groups import DEAD_GROUP, Groups

@@ -9,6 +9,8 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.lexing.modes import ModeStack
@@ -17,7 +19,6 @@ from fimlsp.quotient.masks.grouping.ends import Ends, Within
 from fimlsp.quotient.masks.grouping.node import Node
 from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
 from fimlsp.quotient.masks.viability import Fallback, Need
-from numpy.typing import NDArray
 
 DEAD_GROUP = 0
 """The group of texts that are lexically impossible."""

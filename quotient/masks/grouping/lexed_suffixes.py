@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.masks.grouping.ends import Ends
@@ -18,7 +20,6 @@ from fimlsp.quotient.masks.grouping.group_builder import GroupBuilder
 from fimlsp.quotient.masks.grouping.groups import Groups, after_lexeme
 from fimlsp.quotient.masks.texts.suffixes import Suffixes
 from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
-from numpy.typing import NDArray
 
 _SPACE = b" "
 _FEW = 48

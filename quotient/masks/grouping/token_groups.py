@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.masks.grouping.ends import Ends, Within
 from fimlsp.quotient.masks.grouping.first_lexemes import FirstLexemes
@@ -19,7 +21,6 @@ from fimlsp.quotient.masks.grouping.lexed_suffixes import LexedSuffixes, first_i
 from fimlsp.quotient.masks.texts.runs import Runs
 from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
 from fimlsp.quotient.masks.vocabulary import Vocabulary
-from numpy.typing import NDArray
 
 _NONE = -1
 

@@ -6,6 +6,7 @@ The modes of a lexer state are found again by following the symbols that lead to
 from __future__ import annotations
 
 import numpy as np
+
 from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Margin, Symbol
 from fimlsp.lexing.modes import ModeStack

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
 from numpy.typing import NDArray
+
+from fimlsp.quotient.masks.texts.text_trie import Ints, smallest
 
 
 class Runs(NamedTuple):

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fimlsp.quotient.masks.array_files import Arrays
 from fimlsp.quotient.masks.texts.text_trie import Ints, Texts, TextTrie
-from numpy.typing import NDArray
 
 _BLANKS = b" \t\f"  # what indentation is made of
 

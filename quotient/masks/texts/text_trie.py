@@ -7,8 +7,9 @@ from itertools import pairwise
 from typing import overload
 
 import numpy as np
-from fimlsp.quotient.masks.array_files import Arrays
 from numpy.typing import NDArray
+
+from fimlsp.quotient.masks.array_files import Arrays
 
 Ints = NDArray[np.int32]
 

@@ -3,6 +3,9 @@
 import ast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from fimlsp.datasets.cases.bench import Bench, BenchSettings
 from fimlsp.datasets.cases.case import Case
 from fimlsp.datasets.cases.methods import checked_stops, decode
@@ -11,8 +14,6 @@ from fimlsp.datasets.cases.stops import stops_of, whole_text
 from fimlsp.datasets.languages.known import PYTHON
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.quotient.engine import Engine
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ..holes import END, Writer, parse_hole, straight, written_by
 

@@ -1,6 +1,7 @@
 """What replay must reach on real files, with a model that knows something and with one that knows nothing."""
 
 import pytest
+
 from fimlsp.datasets.cases.bench import Bench, BenchSettings
 from fimlsp.datasets.cuts.selection import Selection, Task, limited
 

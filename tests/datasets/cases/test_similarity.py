@@ -1,4 +1,5 @@
 import pytest
+
 from fimlsp.datasets.cases.similarity import edit_similarity, first_line, is_one_line
 
 

@@ -5,11 +5,11 @@ import re
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.datasets.command_line.command import replay
 from fimlsp.datasets.command_line.options import KINDS, LANGUAGES
 from fimlsp.datasets.cuts.strategies import STRATEGIES
 from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
-
 from fimlsp.extras import MODULES
 
 SOURCE = {

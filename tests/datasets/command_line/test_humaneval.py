@@ -3,6 +3,7 @@
 import json
 
 from click.testing import CliRunner
+
 from fimlsp.datasets.command_line import humaneval_command
 from fimlsp.datasets.command_line.command import replay
 from fimlsp.datasets.programs.run import read_run

@@ -1,9 +1,10 @@
 """How an answer is printed: its verdict, and the text in its place."""
 
 import pytest
+from rich.console import Console
+
 from fimlsp.datasets.cases.result import Attempt
 from fimlsp.datasets.command_line.show_command import CasePrinter
-from rich.console import Console
 
 ANSWERS = [
     (Attempt(ok=True, text="b", tokens=3, rejected=1), "with steering: parses, 3 tokens, 1 refused", "⟦b⟧"),

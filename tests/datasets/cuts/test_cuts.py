@@ -4,6 +4,9 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from fimlsp.datasets.cuts.cut_record import CutRecord, make_cuts
 from fimlsp.datasets.cuts.strategies import STRATEGIES, Cut, boundary, paper_boundary, randspan
 from fimlsp.datasets.languages.known import JSON, PYTHON
@@ -14,8 +17,6 @@ from fimlsp.datasets.languages.tokens.python_tokens import (
     suites_of,
 )
 from fimlsp.datasets.sources.source_file import Excluded, SourceFile
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 NESTED = "a\nif b:\n    c\n    for d in e:\n        f\n    g  # h\ni\n"
 FILES = {

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+
 from fimlsp.datasets.cuts.selection import Selection, Shard, Task, limited, read_cases
 from fimlsp.datasets.sources.filters import Filters
 from fimlsp.datasets.sources.source_file import Excluded

@@ -1,6 +1,7 @@
 """Go as replay knows it."""
 
 import pytest
+
 from fimlsp.datasets.languages.judges import go_judge
 from fimlsp.datasets.languages.tokens import go_tokens
 

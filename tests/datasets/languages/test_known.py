@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+
 from fimlsp.datasets.languages.known import LANGUAGES, PYTHON, grammar_for
 from fimlsp.languages.python import python
 

@@ -3,6 +3,7 @@
 import pickle
 
 import pytest
+
 from fimlsp.datasets.languages.own_grammar import OwnGrammar
 from fimlsp.languages.custom import load_grammar
 

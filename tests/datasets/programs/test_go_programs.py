@@ -1,6 +1,7 @@
 """Programs in Go: built, run and contained. Needs a Go toolchain: `pytest -m go`."""
 
 import pytest
+
 from fimlsp.datasets.programs.go_programs import run_go
 from fimlsp.datasets.programs.sandbox import Limits
 

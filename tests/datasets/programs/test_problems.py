@@ -4,6 +4,7 @@ import gzip
 import json
 
 import pytest
+
 from fimlsp.datasets.programs.estimates import mean_pass_at, pass_at
 from fimlsp.datasets.programs.holes import KINDS, holes
 from fimlsp.datasets.programs.problems import Problem, ProblemsError, humaneval, read_problems_file

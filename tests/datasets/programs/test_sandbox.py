@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from fimlsp.datasets.programs.sandbox import Limits, run_python
 
 pytestmark = pytest.mark.skipif(

@@ -1,4 +1,5 @@
 import pytest
+
 from fimlsp.datasets.reports.distribution import Distribution, size_class
 
 

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 import pytest
+
 from fimlsp.datasets.cases.result import BETWEEN_TOKENS, METHODS, Attempt, Result
 from fimlsp.datasets.reports import paper, tables
 from fimlsp.datasets.reports.pages import fenced, number, share, table

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.datasets.command_line.command import replay
 
 pytestmark = [pytest.mark.ray, pytest.mark.skipif(find_spec("ray") is None, reason="needs fimlsp[ray]")]

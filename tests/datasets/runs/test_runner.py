@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+
 from fimlsp.datasets.cuts.selection import Selection, Task
 from fimlsp.datasets.runs import local_pool
 from fimlsp.datasets.runs.local_pool import PoolError

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.datasets.command_line.calibrate_command import calibrate
 from fimlsp.datasets.command_line.command import replay
 from fimlsp.models.acceptance.estimate import Acceptance

@@ -4,6 +4,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+
 from fimlsp.datasets.shown.cursors import KINDS, EditedFile, draw_cursor, draw_cursors, read_files
 from fimlsp.datasets.sources.source_file import SourceFile
 

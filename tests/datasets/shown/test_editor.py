@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from fimlsp.datasets.shown.editor import Editor, EditorError
 
 SERVER = Path(__file__).with_name("scripted_lsp.py")

@@ -4,6 +4,7 @@ import math
 from random import Random
 
 import pytest
+
 from fimlsp.datasets.shown.calibration_report import write_report
 from fimlsp.datasets.shown.fitting import COSTS, Outcome, estimated, fit, outcome
 from fimlsp.datasets.shown.recording import Candidate, Recorded

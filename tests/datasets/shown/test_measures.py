@@ -1,6 +1,7 @@
 """What each figure of the judge means, by small cases."""
 
 import pytest
+
 from fimlsp.datasets.shown.measures import (
     agreeing,
     begins_right,

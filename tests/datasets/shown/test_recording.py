@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from fimlsp.datasets.shown.cursors import EditedFile
 from fimlsp.datasets.shown.recording import Projects
 from fimlsp.datasets.sources.source_file import SourceFile

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
 from fimlsp.datasets.shown.cursors import Cursor, EditedFile
 from fimlsp.datasets.shown.editor import Reply

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+
 from fimlsp.datasets.languages.known import JSON, PYTHON
 from fimlsp.datasets.sources.filters import Filters
 from fimlsp.datasets.sources.source import Source, SourceError

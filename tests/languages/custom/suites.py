@@ -9,11 +9,12 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from lark import Lark
+from lark.exceptions import LarkError
+
 from fimlsp.languages.custom.files import GrammarFiles
 from fimlsp.languages.custom.language import LarkLanguage
 from fimlsp.quotient.grammar.cfg import GrammarError
-from lark import Lark
-from lark.exceptions import LarkError
 
 from ..judged.checking import Judge, Judged, Tally
 from .indented import endless as indented_ones

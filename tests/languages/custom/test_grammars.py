@@ -5,11 +5,12 @@ from pathlib import Path
 
 import lark
 import pytest
+from lark import Lark
+from lark.exceptions import LarkError
+
 from fimlsp.datasets.languages.judges.lark_judge import syntax_error
 from fimlsp.languages.custom import LarkLanguage, load_grammar
 from fimlsp.quotient.engine import Engine
-from lark import Lark
-from lark.exceptions import LarkError
 
 from ...quotient.middle_cases import Case, cases
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from fimlsp.languages.custom import load_grammar
 from fimlsp.quotient.grammar.cfg import GrammarError
 

@@ -5,6 +5,7 @@ import random
 import re
 
 import pytest
+
 from fimlsp.languages.custom.patterns import PatternCompiler, PatternError
 from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.automata.leftmost_first import Lexemes, LookAroundError, leftmost_first

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from fimlsp.languages.custom import load_grammar
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.grammar.cfg import GrammarError

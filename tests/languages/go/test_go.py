@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
+
 from fimlsp.languages.go import go
 from fimlsp.languages.go.language import START
 from fimlsp.quotient.language.tables import ends, tables_of

@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
+
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lexing.line import Line, LineReader
 from fimlsp.quotient.engine import EditedDocument

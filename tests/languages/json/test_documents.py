@@ -3,6 +3,7 @@
 import random
 
 import pytest
+
 from fimlsp.quotient.engine import EditedDocument
 
 from ...quotient.middle_support import fed, verdict

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+
 from fimlsp.languages.python.fstrings.mode_stack import F_STRING_STYLES
 from fimlsp.languages.python.terminals import python_dfa
 from fimlsp.lexing.automata.shortest_words import ShortestWords

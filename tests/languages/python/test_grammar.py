@@ -8,6 +8,7 @@ import random
 from functools import cache
 
 import pytest
+
 from fimlsp.languages.python import python
 from fimlsp.languages.python.fstrings.mode_stack import STRING_STARTS
 from fimlsp.languages.python.grammar import python_grammar

@@ -11,6 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+
 from fimlsp.languages.python.terminals import (
     BAD,
     KEYWORDS,
@@ -19,8 +22,6 @@ from fimlsp.languages.python.terminals import (
     python_dfa,
 )
 from fimlsp.languages.python.versions import DEFAULT_VERSION
-from hypothesis import given, reject, settings
-from hypothesis import strategies as st
 
 DFA = python_dfa()
 DEAD_END = "DEAD"

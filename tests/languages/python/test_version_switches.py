@@ -4,6 +4,7 @@ import re
 from functools import partial
 
 import pytest
+
 from fimlsp.languages.python.checks import Check, places_of_blocks
 from fimlsp.languages.python.grammar import START, grammar_text, python_grammar, switched_on
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from fimlsp.languages.python import python
 from fimlsp.languages.python.checks import Check
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion, version_text

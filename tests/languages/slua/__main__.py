@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import click
+
 from fimlsp.languages.slua.both_sides.middle import between
 from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin

@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import click
+
 from fimlsp.languages.slua.both_sides.middle import between
 from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.interface import read_interface

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+
 from fimlsp.languages.slua.both_sides.middle import between
 
 from .mutants import mutant

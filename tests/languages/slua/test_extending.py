@@ -1,6 +1,7 @@
 """Kinds of scripts: what they have to end with, the types they fill, and what they bring later scripts."""
 
 import pytest
+
 from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.extending import NameTakenError, extended
 from fimlsp.languages.slua.incremental.parser import begin

@@ -1,6 +1,7 @@
 """What is wrong with a script is told at the right place, with what was wanted or what there is."""
 
 import pytest
+
 from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.interface import Interface, InterfaceError, read_interface
 

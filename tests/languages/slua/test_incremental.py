@@ -3,6 +3,7 @@
 import random
 
 import pytest
+
 from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
 

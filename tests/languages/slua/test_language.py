@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.languages import language_named
 from fimlsp.languages.slua.language import Slua
 from fimlsp.lsp_server.command_line.cli import command_line

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.lsp_server.command_line.cli import command_line
 
 pytest.importorskip("lupa", reason="scripts run in lupa: pip install lupa")

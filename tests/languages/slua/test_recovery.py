@@ -3,6 +3,7 @@
 import random
 
 import pytest
+
 from fimlsp.languages.slua.language import Slua
 from fimlsp.quotient.engine import Engine
 

@@ -1,6 +1,7 @@
 """Scripts reach nothing but what they are given, and always come to an end."""
 
 import pytest
+
 from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.interface import Interface, read_interface
 from fimlsp.languages.slua.limits import MOST_NAMES, MOST_NESTED, MOST_SLOTS

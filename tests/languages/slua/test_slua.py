@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.interface import read_interface
 

@@ -4,6 +4,7 @@ import random
 from functools import cache
 
 import pytest
+
 from fimlsp.languages.slua.incremental import expressions, functions, machine, statements, written_types
 from fimlsp.languages.slua.incremental.machine import Step, Task
 from fimlsp.languages.slua.incremental.parser import ScriptState, begin

@@ -9,6 +9,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fimlsp.lexing.automata.cached_files import cache_folder
 from fimlsp.lexing.automata.dfa import DEAD, CompactDfa, Dfa, compile_terminals
 from fimlsp.lexing.automata.nfa import Rule, Terminals
@@ -27,8 +30,6 @@ from fimlsp.lexing.automata.regex import (
 )
 from fimlsp.lexing.automata.shortest_words import ShortestWords
 from fimlsp.lexing.automata.table_cache import cached
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def compact(**patterns: Regex) -> CompactDfa:

@@ -4,6 +4,7 @@ import random
 from itertools import product
 
 import pytest
+
 from fimlsp.lexing.automata.dfa import DEAD, Dfa
 from fimlsp.lexing.automata.paths import Paths
 

@@ -11,6 +11,7 @@ from functools import partial
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.lsp_server.command_line.cli import command_line
 from fimlsp.lsp_server.command_line.parameters import is_loopback
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.lsp_server.command_line import doctor_command
 from fimlsp.lsp_server.command_line.cli import command_line
 from fimlsp.models.gguf_export import export_gguf

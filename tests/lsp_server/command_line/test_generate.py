@@ -7,6 +7,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.languages.slua.checking.checker import check_script
 from fimlsp.languages.slua.interface import read_interface
 from fimlsp.lsp_server.command_line.cli import command_line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fimlsp.lsp_server.command_line.rendering import INSERTED, numbered_lines
 
 SHOWN = [

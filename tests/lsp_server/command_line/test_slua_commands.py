@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.datasets.command_line.command import replay
 from fimlsp.lsp_server.command_line.cli import command_line
 

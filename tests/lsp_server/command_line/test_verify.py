@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.languages.python import python
 from fimlsp.lsp_server.command_line.cli import command_line
 from fimlsp.quotient.engine import Engine

@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+
 from fimlsp.lsp_server.command_line import waiting
 
 

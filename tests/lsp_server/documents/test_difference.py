@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fimlsp.lsp_server.documents.open_documents import difference
-from fimlsp.quotient.contexts.replacement import Replacement
 from hypothesis import given
 from hypothesis import strategies as st
+
+from fimlsp.lsp_server.documents.open_documents import difference
+from fimlsp.quotient.contexts.replacement import Replacement
 
 
 @given(st.binary(max_size=6), st.binary(max_size=6), st.binary(max_size=6), st.binary(max_size=6))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fimlsp.lsp_server.documents.open_documents import (
     LARGEST_DOCUMENT,
     LONGEST_LINE,
@@ -12,8 +15,6 @@ from fimlsp.lsp_server.documents.open_documents import (
 from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import Close, Edit, Open
 from fimlsp.quotient.contexts.replacement import Replacement
-from hypothesis import given
-from hypothesis import strategies as st
 
 TEXTS = st.text(alphabet="aé😋\n\r", max_size=8)
 UNITS = {"utf-8": lambda text: len(text.encode()), "utf-16": lambda text: len(text.encode("utf-16-le")) // 2}

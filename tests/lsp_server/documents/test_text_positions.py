@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from fimlsp.lsp_server.documents.text_positions import Text, encode
-from fimlsp.quotient.contexts.replacement import Replacement
 from hypothesis import given
 from hypothesis import strategies as st
+
+from fimlsp.lsp_server.documents.text_positions import Text, encode
+from fimlsp.quotient.contexts.replacement import Replacement
 
 SAMPLE = "a\né = '😋'\r\n\x0cx\ry\u2028z"
 ENCODINGS = ("utf-8", "utf-16", "utf-32")

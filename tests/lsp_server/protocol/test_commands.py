@@ -6,9 +6,10 @@ import re
 import sys
 
 import pytest
-from fimlsp.lsp_server.worker_client.found_models import NotFoundOutError, found_models
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+
+from fimlsp.lsp_server.worker_client.found_models import NotFoundOutError, found_models
 
 from ...models.gguf_files import QWEN, write_gguf
 from ..wire import SCRIPTED, children, did_open, inline, tcp_server

@@ -7,6 +7,7 @@ import contextlib
 import socket
 
 import pytest
+
 from fimlsp.lsp_server.protocol import serving
 from fimlsp.lsp_server.protocol.door import MOST_CLIENTS, Door
 from fimlsp.lsp_server.worker_client.worker_pool import MOST_WORKERS, WorkerPool

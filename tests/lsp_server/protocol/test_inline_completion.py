@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fimlsp.lsp_server.protocol.items import snippet
 from lsprotocol import types
 from pygls.exceptions import JsonRpcRequestCancelled
+
+from fimlsp.lsp_server.protocol.items import snippet
 
 UTF8, UTF16, UTF32 = (
     types.PositionEncodingKind.Utf8,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from fimlsp.lsp_server.protocol.door import Door
 from fimlsp.lsp_server.protocol.server import create_server
 from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool

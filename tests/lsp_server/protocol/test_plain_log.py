@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 import pytest
+from pygls.exceptions import JsonRpcInvalidParams
+
 from fimlsp.lsp_server.documents.text_positions import encode
 from fimlsp.lsp_server.protocol.plain_log import PlainFormatter
-from pygls.exceptions import JsonRpcInvalidParams
 
 
 def fail_in_this_program():

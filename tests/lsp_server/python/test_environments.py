@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fimlsp.lsp_server.python.environments import running_version, version_of, version_of_workspace
 
 from ..local_files import write

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
+
 from fimlsp.lsp_server.python.imports import Import, imports_of
 from fimlsp.lsp_server.python.outline import LONGEST_OUTLINE, defined_names, outline
 

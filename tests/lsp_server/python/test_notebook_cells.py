@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from fimlsp.lsp_server.python.notebook_cells import read_cell
 from hypothesis import given
 from hypothesis import strategies as st
+
+from fimlsp.lsp_server.python.notebook_cells import read_cell
 
 # a cell, and the Python that is read
 CELLS = [

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fimlsp.lsp_server.messages import Complete, Limits
 from fimlsp.lsp_server.session.requests import Key
 from fimlsp.lsp_server.session.suggestions import Suggestion
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ..local_editor import URI, LocalEditor, LocalPool
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+
 from fimlsp.languages.go import go
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import Python

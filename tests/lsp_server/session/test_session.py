@@ -7,6 +7,7 @@ import logging
 from operator import attrgetter
 
 import pytest
+
 from fimlsp.lsp_server.documents.open_documents import Change
 from fimlsp.lsp_server.session import requests
 from fimlsp.lsp_server.session import session as session_module

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+
 from fimlsp.languages.custom import LarkLanguage
 from fimlsp.lsp_server.documents.open_documents import Documents, Rules
 from fimlsp.lsp_server.messages import Close, Open

@@ -7,6 +7,7 @@ import os
 from threading import Event
 
 import pytest
+
 from fimlsp.lsp_server.python.environments import running_version
 from fimlsp.lsp_server.session import workspace_folders
 from fimlsp.lsp_server.session.workspace_folders import WorkspaceFolders

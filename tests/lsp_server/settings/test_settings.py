@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+
 from fimlsp.lsp_server.messages import Load
 from fimlsp.lsp_server.settings.options import (
     OPTIONS,

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 import pytest
+
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.lexing.interruption import interruptible

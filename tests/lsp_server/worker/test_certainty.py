@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
+
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from fimlsp.languages.python.analysis.questions import Question
 from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import DocumentId, Workspace

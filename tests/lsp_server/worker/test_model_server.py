@@ -7,6 +7,7 @@ import socket
 import time
 
 import pytest
+
 from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import (
     Answer,

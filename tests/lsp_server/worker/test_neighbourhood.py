@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of
 from fimlsp.lsp_server.workspace.workspace_files import workspace_files
 

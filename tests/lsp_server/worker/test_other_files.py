@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+
 from fimlsp.languages.json import json
 from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import Workspace

@@ -6,6 +6,7 @@ import os
 import threading
 
 import pytest
+
 from fimlsp.languages.python.wanted.import_table import Origin, origins
 from fimlsp.lsp_server.worker import project_texts
 from fimlsp.lsp_server.worker.project_texts import ProjectTexts

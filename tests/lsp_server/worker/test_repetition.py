@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
 from fimlsp.lsp_server.worker.answers import without_repetition

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+
 from fimlsp.languages.json import json
 from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Workspace

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lsp_server.messages import (
     Answer,

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+
 from fimlsp.lsp_server.messages import Leave, Load
 
 from ..local_editor import LocalEditor, LocalPool

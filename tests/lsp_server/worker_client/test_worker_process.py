@@ -6,6 +6,7 @@ import asyncio
 import sys
 
 import pytest
+
 from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import (
     Answer,

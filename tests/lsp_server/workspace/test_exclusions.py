@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 import pytest
+
 from fimlsp.lsp_server.workspace.exclusions import LONGEST_GLOB, exclusions
 
 EXCLUDED = [

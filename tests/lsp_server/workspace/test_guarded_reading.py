@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from fimlsp.lsp_server.python.environments import running_version, version_of_workspace
 from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
 from fimlsp.lsp_server.workspace.workspace_files import workspace_files

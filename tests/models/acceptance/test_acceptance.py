@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+
 from fimlsp.models.acceptance.beginnings import Beginning
 from fimlsp.models.acceptance.estimate import (
     FILE_NAME,

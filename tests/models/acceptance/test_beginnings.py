@@ -3,6 +3,7 @@
 import math
 
 import pytest
+
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY as POLICY
 from fimlsp.models.acceptance.beginnings import Surroundings, beginnings
 from fimlsp.models.decoding.middle import Middle, TokenTrace

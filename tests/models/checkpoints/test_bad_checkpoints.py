@@ -5,14 +5,14 @@ import os
 
 import pytest
 import torch
+from tokenizers import Regex, pre_tokenizers
+
+from fimlsp.extras import MODULES
 from fimlsp.models.errors import ModelError, OutOfMemoryError, is_out_of_memory
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.torch import placement
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 from fimlsp.models.prompts.vocabulary import read_vocabulary
-from tokenizers import Regex, pre_tokenizers
-
-from fimlsp.extras import MODULES
 
 from .. import tiny_checkpoints as c
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.models.checkpoints.hub import find_folder, find_on_command_line
 from fimlsp.models.errors import ModelError

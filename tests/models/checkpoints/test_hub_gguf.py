@@ -2,6 +2,7 @@
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.models.catalogue import KNOWN_GGUF
 from fimlsp.models.errors import ModelError

@@ -4,6 +4,9 @@ import math
 from collections import Counter
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from fimlsp.languages.python import python
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.models.decoding import loop
@@ -12,8 +15,6 @@ from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import n_repeated
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.quotient.engine import Engine
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ..scripted import END, Brackets, ScriptedModel
 

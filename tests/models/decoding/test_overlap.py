@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
+
 from fimlsp.models.decoding.loop import decode_middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.several.branching import decode_several

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fimlsp.languages.go import go
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua

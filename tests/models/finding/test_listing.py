@@ -4,6 +4,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.models.finding.listing import models_on_disk
 

@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+
 from fimlsp.models.finding.names import find_file, names_of, stored_here
 
 BLOB = "sha256-" + "ab" * 32

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from fimlsp.models.finding.places import stores
 
 HOME, HUB = Path("/home/me"), Path("/hub")

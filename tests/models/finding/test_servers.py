@@ -8,6 +8,7 @@ from threading import Thread
 from urllib.parse import urlsplit
 
 import pytest
+
 from fimlsp.models.finding import listing, servers
 from fimlsp.models.finding.servers import served_here
 from fimlsp.models.gguf_export import export_gguf

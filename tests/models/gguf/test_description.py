@@ -1,6 +1,7 @@
 """What is said of a GGUF file: which model it is, whether it fills in the middle, and why not if not."""
 
 import pytest
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.gguf.description import describe, format_of, printable, token_bytes
 from fimlsp.models.gguf.header import read_header

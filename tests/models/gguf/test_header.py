@@ -5,9 +5,10 @@ import struct
 import tracemalloc
 
 import pytest
+from gguf import GGUFReader
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.gguf.header import read_header
-from gguf import GGUFReader
 
 from ..gguf_files import QWEN, write_gguf
 

@@ -1,6 +1,7 @@
 """The buffer suggests what followed before, and the mixture stays a distribution."""
 
 import pytest
+
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.networks.precedents import ScannedTexts
 from fimlsp.models.networks.text_index import TextIndex

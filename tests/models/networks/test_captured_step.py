@@ -6,10 +6,11 @@ network runs again, and the result is always in the same memory. That CUDA captu
 
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
 from fimlsp.models.networks.torch import captured_step as module
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 from fimlsp.models.networks.torch.kv_cache import KVCache
-from torch.fx.experimental.proxy_tensor import make_fx
 
 from .. import tiny_checkpoints as c
 from ..tiny_checkpoints import NETWORKS

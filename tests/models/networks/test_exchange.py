@@ -7,11 +7,12 @@ show is what a GPU computes, and how long it takes.
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
 from fimlsp.models.networks.torch import captured_step, checkpoint, recorded_step
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 from fimlsp.models.networks.torch.exchange import DeviceRanking, HostRanking, ranking_for
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from ..tiny_checkpoints import NETWORKS
 

@@ -2,12 +2,13 @@
 
 import pytest
 import torch
+from torch import nn
+from transformers.pytorch_utils import Conv1D
+
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.torch import integer_products, placement
 from fimlsp.models.networks.torch.int8 import Int8Linear, quantise
 from fimlsp.models.networks.torch.integer_products import FbgemmProduct, OneDnnProduct, has_fbgemm
-from torch import nn
-from transformers.pytorch_utils import Conv1D
 
 from .. import tiny_checkpoints as c
 from ..scripted import completion

@@ -5,10 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from fimlsp.models.networks.mixing import WEIGHTS, Mixing, Suggested, evidence, load_mixing
-from fimlsp.models.protocols import Candidates
 from hypothesis import given
 from hypothesis import strategies as st
+
+from fimlsp.models.networks.mixing import WEIGHTS, Mixing, Suggested, evidence, load_mixing
+from fimlsp.models.protocols import Candidates
 
 NETWORK = Candidates([3, 5, 11], [math.log(0.5), math.log(0.2), math.log(0.1)], math.log(0.1))
 NOTHING = Suggested({}, 0)

@@ -1,6 +1,9 @@
 """What followed the longest runs of what is written: found by a scan, and the same by an index."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fimlsp.models.networks.precedents import (
     AGREEMENT_MAX,
     OCCURRENCES_MAX,
@@ -10,8 +13,6 @@ from fimlsp.models.networks.precedents import (
     best_occurrences,
 )
 from fimlsp.models.networks.text_index import TextIndex
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def indexed(parts):

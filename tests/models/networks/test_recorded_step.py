@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from fimlsp.models.networks.torch import recorded_step as module
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 from fimlsp.models.networks.torch.int8 import quantise

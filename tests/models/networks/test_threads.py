@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import torch
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.torch import threads

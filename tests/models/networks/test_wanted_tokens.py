@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from fimlsp.models.networks.buffer_cache import BufferCache
 from fimlsp.models.networks.wanted_tokens import WantedTokens
 from fimlsp.models.protocols import Candidates

@@ -3,14 +3,15 @@
 import itertools
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.neighbours import Neighbour
 from fimlsp.models.prompts.prompt import build_continuation, build_prompt, share
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.quotient.language.editor_policy import Comment
-from hypothesis import given
-from hypothesis import strategies as st
 
 from .. import tiny_checkpoints as c
 from ..tiny_checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer

@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+
 from fimlsp.models import loading
 from fimlsp.models.checkpoints.checkpoint_files import read_files
 from fimlsp.models.prompts import typed_texts

@@ -1,6 +1,9 @@
 """Exact bytes of tokens, for both kinds of vocabulary."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import FAMILIES, FILES, HERE, LEFT, RIGHT
 from fimlsp.models.prompts.fim_format import find_format
@@ -10,8 +13,6 @@ from fimlsp.models.prompts.vocabulary import (
     read_vocabulary,
     sentence_piece_bytes,
 )
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from ..tiny_checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, gemma_tokenizer, sentence_piece_tokenizer
 

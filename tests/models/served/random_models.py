@@ -3,8 +3,9 @@
 from itertools import product
 
 import numpy as np
-from fimlsp.models.prompts.vocabulary import BYTE_OF_CHARACTER
 from gguf import GGUFWriter, TokenType
+
+from fimlsp.models.prompts.vocabulary import BYTE_OF_CHARACTER
 
 from .. import tiny_checkpoints as c
 from ..gguf_files import markers_of

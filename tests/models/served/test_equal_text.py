@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
+
+from fimlsp import python
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import load_model
 from fimlsp.models.served.look_ahead import LookAhead
 from fimlsp.quotient.engine import Engine
-
-from fimlsp import python
 
 from .one_by_one import OneByOne
 from .random_models import MODELS

@@ -5,13 +5,13 @@ from collections import Counter
 
 import psutil
 import pytest
+
+from fimlsp import python
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import load_model
 from fimlsp.models.served.http.failures import ServerError
 from fimlsp.quotient.engine import Engine
-
-from fimlsp import python
 
 from .fault_proxy import FAULTS, FaultProxy
 

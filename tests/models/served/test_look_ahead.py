@@ -1,6 +1,7 @@
 """Runs: what of them counts, when a new one begins, how long it is."""
 
 import pytest
+
 from fimlsp.models.protocols import Candidates
 from fimlsp.models.served.look_ahead import LONGEST, SHORTEST, LookAhead, Place, next_length
 

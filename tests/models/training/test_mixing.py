@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
 from fimlsp.models.networks.mixing import Mixing, Suggested, evidence
 from fimlsp.models.protocols import Candidates
 from fimlsp.models.training import mixing

@@ -11,6 +11,10 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.unconstrained import Unconstrained
@@ -27,9 +31,6 @@ from fimlsp.models.training.quality.baselines import TokenCounts, copy_nearest
 from fimlsp.models.training.quality.measure import line_cuts
 from fimlsp.models.training.quality.plot import loss_plot
 from fimlsp.models.training.widening import widened
-from hypothesis import given
-from hypothesis import strategies as st
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from .. import tiny_checkpoints as c
 

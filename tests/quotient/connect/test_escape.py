@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
+
 from fimlsp.languages.python import python
 from fimlsp.languages.python.versions import PYTHON_VERSIONS
 from fimlsp.quotient.engine import Engine

@@ -4,13 +4,14 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fimlsp.languages.python import python
 from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.engine import EditedDocument, Engine
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ..middle_support import VIABLE, cursor_in, engine, fed, verdict
 from ..states.test_files import PIECES, cuts, files, mutated

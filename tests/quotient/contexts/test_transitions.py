@@ -4,6 +4,7 @@ import gc
 import random
 
 import pytest
+
 from fimlsp.languages.python import python
 from fimlsp.lexing.bounded_dict import BoundedDict, WeighedDict
 from fimlsp.quotient.engine import EditedDocument, Engine

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterable
 
 import pytest
+
 from fimlsp.quotient.earley.automaton import Automaton
 from fimlsp.quotient.earley.canonical_sets import CanonicalSets
 from fimlsp.quotient.earley.open_rules import Child, OpenRuleFinder, OpenRules, OpenSuite

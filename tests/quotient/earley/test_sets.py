@@ -5,6 +5,7 @@ import random
 from functools import cache
 
 import pytest
+
 from fimlsp.quotient.earley import sets
 from fimlsp.quotient.earley.automaton import Automaton
 from fimlsp.quotient.earley.sets import Earley, EarleySet

@@ -1,6 +1,7 @@
 """Loading grammars: repetitions, options, groups and templates become productions; faults are named."""
 
 import pytest
+
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, make_grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 

@@ -4,6 +4,7 @@ import random
 from functools import cache
 
 import pytest
+
 from fimlsp.languages.python import python
 from fimlsp.quotient.language.tables import tables_of
 

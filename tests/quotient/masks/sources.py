@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from fimlsp import Engine, json, load_grammar, python
 from fimlsp.languages.go import go
 from fimlsp.languages.lua import lua
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
-
-from fimlsp import Engine, json, load_grammar, python
 
 GRAMMAR = Path(__file__).parents[2] / "languages/custom/grammars/calculator.lark"
 PYTHON = b'''import os, sys

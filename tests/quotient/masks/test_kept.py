@@ -6,11 +6,11 @@ import random
 
 import numpy as np
 import pytest
+
+from fimlsp import Vocabulary
 from fimlsp.quotient.masks import array_files, vocabulary
 from fimlsp.quotient.masks.kept import kept_tables
 from fimlsp.quotient.masks.texts.suffixes import Suffixes
-
-from fimlsp import Vocabulary
 
 from .sources import random_states, random_texts, source
 

@@ -4,14 +4,14 @@ import random
 
 import numpy as np
 import pytest
+
+from fimlsp import Engine, Vocabulary, python
 from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
 from fimlsp.quotient.masks.store import store_of
 from fimlsp.quotient.states.checked_state import CheckedState
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.lexeme_state import LexemeState
-
-from fimlsp import Engine, Vocabulary, python
 
 from .sources import SOURCES, engine, random_states, random_texts, source
 

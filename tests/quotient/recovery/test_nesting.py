@@ -1,6 +1,7 @@
 """What is added where columns say that something ends or begins, in languages without an offside layout."""
 
 import pytest
+
 from fimlsp.languages.go import go
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua

@@ -1,6 +1,7 @@
 """A file that is broken away from the cursor is read as the valid one that it most nearly is."""
 
 import pytest
+
 from fimlsp.quotient.recovery.mended_text import Mend
 
 from ..middle_support import COMPLETE, engine, fed, verdict

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+
 from fimlsp.quotient.engine import Constraint
 
 from ..middle_support import COMPLETE, cursor_in, engine, fed, sides, verdict

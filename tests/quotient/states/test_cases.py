@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from fimlsp.languages.python.versions import DEFAULT_VERSION
 
 from ..middle_cases import Case, cases

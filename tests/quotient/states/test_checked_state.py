@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from fimlsp.languages.python.language import python
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State

@@ -1,6 +1,7 @@
 """Nesting: what is as deep as CPython allows can still be closed; one level more is refused at once."""
 
 import pytest
+
 from fimlsp.languages.python import python
 from fimlsp.languages.python.fstrings.mode_stack import MAX_BRACKETS
 from fimlsp.quotient.engine import Engine

@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
+
 from fimlsp.quotient.states.grammar_state import GrammarState
 
 from ..middle_support import Fault, fault, is_python, start_between

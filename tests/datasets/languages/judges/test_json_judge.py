@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from fimlsp.datasets.languages.judges.json_judge import syntax_error
-from fimlsp.datasets.languages.known import JSON
 from hypothesis import given
 from hypothesis import strategies as st
+
+from fimlsp.datasets.languages.judges.json_judge import syntax_error
+from fimlsp.datasets.languages.known import JSON
 
 VALID = [
     "0", "-0.0e-0", "1E+2", '""', r'"\ud800"', r'"\u00e9\/"', '"é\u2028"', "true", " null\r\n\t", "[]", "{}",

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+
 from fimlsp.datasets.languages.judges.python_judge import compile_error, syntax_error
 from fimlsp.datasets.languages.known import PYTHON
 

@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from fimlsp.datasets.languages.tokens.json_tokens import bodies_of, statements_of, suites_of, tokens_of
 from hypothesis import given
+
+from fimlsp.datasets.languages.tokens.json_tokens import bodies_of, statements_of, suites_of, tokens_of
 
 from ..judges.test_json_judge import VALUES
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
+
 from fimlsp.languages.python.analysis import client
 from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.languages.python.analysis.jedi_names import find_names

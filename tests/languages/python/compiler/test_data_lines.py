@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fimlsp.languages.python.compiler.file_check import FileCheck
 from fimlsp.languages.python.compiler.syntax.data_lines import end_of_data
 from fimlsp.languages.python.compiler.syntax.tokens import tokens_of_line
-from hypothesis import given
-from hypothesis import strategies as st
 
 FILLING = "    (1, -2.5e3, 'it is for you', {None: [True]}),  # for a while\n" * 20
 

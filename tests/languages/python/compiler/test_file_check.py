@@ -7,14 +7,15 @@ import gc
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fimlsp.languages.python.compiler.file_check import FileCheck
 from fimlsp.languages.python.compiler.syntax.nodes import Name
 from fimlsp.languages.python.language import python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ....quotient.corpus import compiles
 

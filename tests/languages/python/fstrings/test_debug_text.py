@@ -4,6 +4,7 @@ What CPython 3.12 to 3.14 say of each case was asked there.
 """
 
 import pytest
+
 from fimlsp.languages.python import python
 from fimlsp.quotient.engine import Engine
 

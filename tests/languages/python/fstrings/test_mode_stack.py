@@ -1,6 +1,7 @@
 """The mode stack of Python: which lexemes open and close what, and in which mode the next one is read."""
 
 import pytest
+
 from fimlsp.languages.python.fstrings.mode_stack import (
     PythonModes,
     changes_modes,

@@ -1,6 +1,7 @@
 """Which f-strings the text after a cursor closes."""
 
 import pytest
+
 from fimlsp.languages.python import python
 from fimlsp.languages.python.fstrings.mode_stack import F_STRING_STYLES, field_rules, unknown_bottom
 from fimlsp.languages.python.fstrings.open_strings import OpenStrings

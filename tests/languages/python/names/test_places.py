@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fimlsp.languages.python.names.code_state import Place, state_behind
 from fimlsp.languages.python.names.known_names import KnownNames, NameSet
 from fimlsp.languages.python.names.preference import DOUBTFUL_NAME, UNKNOWN_NAME, NamePreference

@@ -6,6 +6,7 @@ Cases are `left<|text|>right`; the fault begins at `!`, which is no part of the 
 from __future__ import annotations
 
 import pytest
+
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.languages.python.names.scopes import MOST_BYTES
 from fimlsp.languages.python.suggested.given_receivers import first_given_receiver

@@ -4,6 +4,7 @@ import sys
 import unicodedata
 
 import pytest
+
 from fimlsp.languages.python.unicode.character_names import COMPUTED, NUMBERED, CharacterNames
 from fimlsp.languages.python.unicode.tables import (
     identifier_parts,

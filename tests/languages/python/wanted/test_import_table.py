@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 import pytest
+
 from fimlsp.languages.python.wanted.import_table import (
     ImportTable,
     imports_in,

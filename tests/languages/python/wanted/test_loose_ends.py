@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.names.code_state import state_behind
 from fimlsp.languages.python.wanted.loose_ends import NONE, loose_ends

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 import pytest
+
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.wanted.import_table import ImportTable
 from fimlsp.languages.python.wanted.wanted_here import wanted_here

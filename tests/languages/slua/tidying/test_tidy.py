@@ -1,6 +1,7 @@
 """Scripts without line ends inside expressions and without repetition, which always come to an end."""
 
 import pytest
+
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.language import Slua
 from fimlsp.languages.slua.tidying.tidy import Tidy

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.several.branching import decode_several
 from fimlsp.models.prompts.prompt import Prompt

@@ -3,6 +3,9 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fimlsp.languages.python import python
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.loop import decode_middle
@@ -12,8 +15,6 @@ from fimlsp.models.loading import load_model
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import Candidates
 from fimlsp.quotient.engine import Engine
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ...scripted import Brackets
 

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.several.branching import decode_several
 from fimlsp.models.errors import OutOfMemoryError
 from fimlsp.models.loading import load_model
 from fimlsp.models.prompts.prompt import Prompt
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ... import tiny_checkpoints as c
 from ...scripted import Brackets

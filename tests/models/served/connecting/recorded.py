@@ -20,12 +20,11 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from fimlsp import python
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import BUNDLED, load_model
 from fimlsp.quotient.engine import Engine
-
-from fimlsp import python
 
 CURSORS = [
     "def read(path):\n    with open(<|>\n        return file.read()\n",

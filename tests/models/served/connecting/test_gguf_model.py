@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 from fimlsp.models.prompts.families import LEFT, RIGHT

@@ -1,14 +1,14 @@
 """vLLM and Ollama, in the form that their documents show."""
 
 import pytest
+
+from fimlsp import python
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 from fimlsp.models.served.http.failures import ServerError
 from fimlsp.quotient.engine import Engine
-
-from fimlsp import python
 
 from . import documented_servers
 from .documented_servers import start

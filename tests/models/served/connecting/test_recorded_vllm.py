@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from fimlsp.models.loading import load_model
 
 from .recorded import replayed

@@ -1,6 +1,7 @@
 """Addresses of model servers, as users write them."""
 
 import pytest
+
 from fimlsp.models.errors import ModelError
 from fimlsp.models.served.http.address import Address, is_address, is_elsewhere
 

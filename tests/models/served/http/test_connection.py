@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+
 from fimlsp.models.served.http.address import Address
 from fimlsp.models.served.http.failures import GoneError
 from fimlsp.models.served.http.peer import Peer

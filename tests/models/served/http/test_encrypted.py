@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import trustme
+
 from fimlsp.models.loading import load_model
 from fimlsp.models.served.http import connection
 from fimlsp.models.served.http.failures import ServerError

@@ -1,6 +1,7 @@
 """What is said of a server's failures is one sentence, whatever the server wrote."""
 
 import pytest
+
 from fimlsp.models.served.http.failures import nonsense
 
 CASES = [

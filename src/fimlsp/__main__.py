@@ -30,20 +30,15 @@ def main() -> None:
         sys.exit(f"Error: the output cannot be written ({error.strerror}); make room, or write elsewhere.")
 
 
-def run_installed() -> None:
-    """Run the command line of the installed package, without the working directory on the search path.
+def run_beside_a_workspace() -> None:
+    """Run the command line with the working directory taken off the search path.
 
     `python -m` puts that directory first. Editors start servers in the user's workspace, where a `queue.py`
-    would be taken for the standard library's. If the workspace is a clone of this project, its `fimlsp` was
-    found instead of the installed package, which is the one that worker processes will find.
+    would be imported in place of the standard library's.
     """
     del sys.path[0], sys.modules["fimlsp"]
-    try:
-        from fimlsp.__main__ import main
-    except ModuleNotFoundError as error:
-        if error.name != "fimlsp":
-            raise
-        sys.exit(f"fimlsp is not installed for {sys.executable}; run: {sys.executable} -m pip install -e .")
+    from fimlsp.__main__ import main
+
     main()
 
 
@@ -51,4 +46,4 @@ if __name__ == "__main__":
     if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
         main()
     else:
-        run_installed()
+        run_beside_a_workspace()

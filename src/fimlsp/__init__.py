@@ -61,19 +61,13 @@ _ORIGINS = {
     "score_middle": ("fimlsp.models.scoring", "score_middle"),
     "vocabulary_of": ("fimlsp.models.masked_logits", "vocabulary_of"),
 }
-_ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 
-
-def _use_the_rooms_of_a_clone() -> None:
-    """In a clone the rooms are beside this folder, not in it; a clone imports its own, installed or not."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    root = os.path.dirname(here)
-    is_installed = os.path.isdir(os.path.join(here, _ROOMS[0]))
-    if not is_installed and all(os.path.isfile(os.path.join(root, room, "__init__.py")) for room in _ROOMS):
-        __path__.append(root)
-
-
-_use_the_rooms_of_a_clone()
+if os.path.isfile(os.path.join(os.path.dirname(__file__), "lexing")):
+    raise ImportError(
+        "Cannot import fimlsp: the symbolic links in src/fimlsp/ were checked out as text files. "
+        "Do: git config core.symlinks true && git checkout -- src (Windows: in developer mode), "
+        "or install a wheel."
+    )
 
 if not TYPE_CHECKING:  # a type checker would take every name for one that is here
 
