@@ -14,12 +14,14 @@ import pytest
 from fimlsp.lsp_server.settings.options import MODEL_FIELDS, OPTIONS
 from fimlsp.lsp_server.settings.settings_table import with_table
 
+from .reference_page import PAGE, page
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def code_blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def code_blocks(language: str, page: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
 def test_the_table_of_options_is_that_of_the_code():
@@ -58,10 +60,14 @@ def test_the_python_example_says_what_happens():
             exec(source, scope)
 
 
-@pytest.mark.parametrize("example", code_blocks("python"), ids=lambda block: block.splitlines()[-1])
+PAGES = [ROOT / "README.md", ROOT / "docs" / "library.md", ROOT / "docs" / "masks.md"]
+EXAMPLES = [example for page in PAGES for example in code_blocks("python", page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda block: block.splitlines()[-1])
 def test_examples_import_from_the_public_face_alone(example):
     imported = {node.module for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)}
-    assert imported - {"transformers"} == {"fimlsp"}
+    assert imported - {"transformers", "pathlib"} == {"fimlsp"}
 
 
 GUIDES = [ROOT / "README.md", *(ROOT / "editors").rglob("*.md"), ROOT / "vscode-extension" / "README.md"]
@@ -70,12 +76,6 @@ GUIDES = [ROOT / "README.md", *(ROOT / "editors").rglob("*.md"), ROOT / "vscode-
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_guides_start_the_server_without_the_modules_of_a_workspace(guide):
     assert not re.search(r"python[\d.]* -m fimlsp", guide.read_text(encoding="utf-8"))
-
-
-def test_the_example_of_models_runs(capsys):
-    example = next(block for block in code_blocks("python") if "complete_many" in block)
-    exec(example, {})
-    assert capsys.readouterr().out.count("\n") == 3
 
 
 def check_comment(comment: str, value: object) -> None:
@@ -88,8 +88,8 @@ def check_comment(comment: str, value: object) -> None:
 
 
 def test_the_verify_example_says_what_happens():
-    command = next(block for block in code_blocks("sh") if "verify" in block)
-    (expected,) = code_blocks("json")
+    page = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8")
+    (command,), (expected,) = code_blocks("sh", page), code_blocks("json", page)
     case = re.search(r"echo '(.*)' \|", command)
     assert case is not None
     verdict = json.loads(
@@ -106,6 +106,32 @@ def test_the_verify_example_says_what_happens():
         k: v for k, v in json.loads(expected).items() if k not in times
     }
     assert times <= verdict.keys()
+
+
+def test_the_readme_fits_on_two_pages():
+    assert len(README.split()) <= 900
+
+
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
+DOCUMENTS = sorted(
+    {*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *GUIDES, ROOT / "datasets" / "README.md"}
+)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document):
+    targets = LINK.findall(document.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_the_index_of_the_documentation_names_every_page():
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert pages <= set(LINK.findall(index))
+
+
+def test_the_reference_is_that_of_the_code():
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python tests/architecture/reference_page.py"
 
 
 def test_verify_needs_no_model():

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "editors" / "README.md").read_text(encoding="utf-8")
+FEATURES = README.partition("## Features and their tests")[2]
 NAMED = sorted(set(re.findall(r"`([\w/.-]+\.(?:py|ts)::[^`]+)`", README)))
 
 
@@ -21,7 +22,7 @@ def test_a_test_that_is_named_is_there(named):
 
 
 def test_every_row_names_a_test():
-    rows = [line for line in README.splitlines() if line.startswith("| ") and "::" not in line]
+    rows = [line for line in FEATURES.splitlines() if line.startswith("| ") and "::" not in line]
     assert [row.split("|")[2].strip() for row in rows] == ["tests", "tests"]
     assert len(NAMED) > 30
 
